@@ -1,0 +1,1 @@
+"""Timing against torch eager and hand-written jax.jit steps: `python -m compat.bench`."""

@@ -1,0 +1,270 @@
+"""`python -m compat.bench`: torchshim, torch eager and hand-written jax.jit steps, timed in turn.
+
+Each program and variant gets one process per contender; they take turns in rounds (A B C A B C ...), one
+running at a time, two threads each. A ratio is the median over rounds of the ratio within the round.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from compat.bench import plan
+from compat.processes import Child, environment, ROOT
+
+WORKER = str(pathlib.Path(__file__).resolve().parent / "worker.py")
+COUNTED = 41            # steps watched one by one for compiles: four evaluations of the variant "eval"
+THREADS = 2
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
+    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, record, import) that match")
+    parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
+    parser.add_argument("--torch", default=os.environ.get("TORCHSHIM_REAL_TORCH"), metavar="PYTHON",
+                        help="interpreter that has real torch (or the variable TORCHSHIM_REAL_TORCH); without it there is no such column")
+    parser.add_argument("--runner", help="command that runs a script with the torch to be timed (default: PYTHON -m torchshim)")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has torchshim and jax")
+    parser.add_argument("--script-rounds", type=int, default=3)
+    parser.add_argument("--script-steps", type=int, default=100)
+    parser.add_argument("--warm-cache", action="store_true", help="keep JAX's persistent compilation cache (cold time then means a second run)")
+    return parser.parse_args(argv)
+
+
+def contenders(args):
+    """Name: (command prefix that runs a Python script, arguments of the worker)."""
+    result = {"torchshim": (shlex.split(args.runner) if args.runner else [args.python, "-m", "torchshim"], [])}
+    if args.torch:
+        result["torch"] = ([args.torch], [])
+    result["jax"] = ([args.python], ["jax"])
+    return result
+
+
+def surroundings(args, folder):
+    """Environment of a contender: two threads, and a compilation cache of its own that starts empty."""
+    env = {"OMP_NUM_THREADS": str(THREADS), "MKL_NUM_THREADS": str(THREADS), "PYTHONHASHSEED": "0"}
+    if not args.warm_cache:
+        env["JAX_COMPILATION_CACHE_DIR"] = env["XDG_CACHE_HOME"] = folder
+    return env
+
+
+def pin():
+    """Keep this process and its children on two cores, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+
+
+def bench_program(args, file, options, variant):
+    """{contender: figures} for one program and variant."""
+    children, figures, steps = {}, {}, {}
+
+    def ask(name, **request):
+        answer = children[name].ask(json.dumps(request), 300)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for name, (command, extra) in contenders(args).items():
+                figures[name] = {"times": []}
+                try:
+                    start = time.perf_counter()
+                    children[name] = Child([*command, WORKER, *extra], surroundings(args, os.path.join(folder, name)))
+                    ask(name, do="setup", file=file, variant=variant, options=options)
+                    figures[name]["cold"] = time.perf_counter() - start
+                    figures[name].update(ask(name, do="count", steps=COUNTED))
+                    figures[name]["after"] = figures[name]["xla_after"] = 0
+                    ask(name, do="time", steps=5)
+                    seconds = ask(name, do="time", steps=20)["seconds"] / 20
+                    steps[name] = max(3, min(2000, round(args.block / seconds)))
+                except RuntimeError as failed:
+                    figures[name]["error"] = str(failed)
+            running = [name for name in children if "error" not in figures[name]]
+            for _ in range(args.rounds):
+                for name in running:
+                    answer = ask(name, do="time", steps=steps[name])
+                    figures[name]["times"].append(answer["seconds"] / steps[name] * 1e6)
+                    figures[name]["after"] += answer["compiles"]
+                    figures[name]["xla_after"] += answer["xla"]
+                    time.sleep(0.01)            # lets the last contender's spinning threads go to sleep
+            for name in running:
+                figures[name].update(ask(name, do="memory"))
+        finally:
+            for child in children.values():
+                child.close()
+    return figures
+
+
+def ratio(figures, other):
+    """Median over rounds of torchshim's time over the other's."""
+    pairs = list(zip(figures["torchshim"]["times"], figures.get(other, {}).get("times", [])))
+    return statistics.median(a / b for a, b in pairs) if pairs else None
+
+
+def number(value, form):
+    return "-" if value is None else format(value, form)
+
+
+HEADER = ("program", "torchshim µs", "torch µs", "jax µs", "÷torch", "÷jax", "compiles", "after step 3", "xla (after 3)", "peak MB", "torch MB", "cold s", "torch", "jax", "aim")
+WIDTHS = (26, 12, 10, 10, 7, 6, 8, 12, 13, 8, 8, 7, 6, 6, 6)
+
+
+def row(cells):
+    print(" | ".join(str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(cells, WIDTHS))), flush=True)
+
+
+def print_program(name, variant, figures):
+    """One line of the table; returns False where an aim is missed."""
+    ours = figures["torchshim"]
+    for contender, f in figures.items():
+        if "error" in f:
+            print(f"{name}/{variant}: {contender} failed: {f['error']}")
+    if "error" in ours:
+        return False
+    medians = {c: statistics.median(f["times"]) for c, f in figures.items() if f["times"]}
+    to_torch, to_jax = ratio(figures, "torch"), ratio(figures, "jax")
+    after = ours["library"][-1] - ours["library"][1] + ours["after"]       # the first step was setup's; index 1 is the third
+    xla_after = ours["xla"][-1] - ours["xla"][1] + ours["xla_after"]
+    aims = plan.AIMS.get(name, (None, None))
+    good = all(aim is None or got is None or got <= aim for got, aim in zip((to_torch, to_jax), aims)) and after == 0
+    torch = figures.get("torch", {})
+    row((f"{name}/{variant}", number(medians.get("torchshim"), ".0f"), number(medians.get("torch"), ".0f"), number(medians.get("jax"), ".0f"),
+         number(to_torch, ".2f"), number(to_jax, ".2f"), ours["library"][-1] + ours["after"], after, f"{ours['xla'][-1] + ours['xla_after']} ({xla_after})",
+         number(ours["mb"], ".0f"), number(torch.get("mb"), ".0f"), number(ours["cold"], ".2f"), number(torch.get("cold"), ".2f"),
+         number(figures["jax"].get("cold"), ".2f"), "yes" if good else "NO"))
+    if after:
+        steps = [i + 2 for i in range(2, COUNTED) if ours["library"][i] > ours["library"][i - 1]]
+        print(f"    compiled again in steps {steps} and {ours['after']} times in the timed blocks")
+    if "look" in torch and abs(torch["look"] - ours["look"]) > 1e-3 * max(1.0, abs(torch["look"])):
+        print(f"    the values differ after {COUNTED + 1} steps: torch {torch['look']}, torchshim {ours['look']}")
+        good = False
+    return good
+
+
+def bench_record(args):
+    """Microseconds of one recorded `a + b` with gradient."""
+    results = {}
+    names = [n for n in contenders(args) if n != "jax"]
+    children = {n: Child([*contenders(args)[n][0], WORKER], surroundings(args, tempfile.gettempdir())) for n in names}
+    try:
+        for _ in range(max(3, args.rounds // 2)):
+            for n in names:
+                answer = children[n].ask(json.dumps({"do": "cost"}), 300)
+                if "error" in answer:
+                    print(f"record: {n} failed: {answer['error']}")
+                    return False
+                results.setdefault(n, []).append(answer)
+    finally:
+        for child in children.values():
+            child.close()
+    good = True
+    for kind, text in (("add", "c = a + b"), ("chain", "c = c + b")):
+        medians = {n: statistics.median(r[kind] for r in rs) for n, rs in results.items()}
+        line = f"recording `{text}` with gradient: " + ", ".join(f"{n} {m:.2f} µs" for n, m in medians.items())
+        if "torch" in medians:
+            value = medians["torchshim"] / medians["torch"]
+            line += f", ratio {value:.2f}" + (f" (aim {plan.RECORD_AIM})" if kind == "add" else "")
+            good = good and (kind != "add" or value <= plan.RECORD_AIM)
+        print(line, flush=True)
+    return good
+
+
+def bench_import(args):
+    """Seconds of `import`, as whole processes in turn."""
+    commands = {"torchshim": [args.python, "-c", "import torchshim"], "jax": [args.python, "-c", "import jax"], "nothing": [args.python, "-c", "pass"]}
+    if args.torch:
+        commands["torch"] = [args.torch, "-c", "import torch"]
+    times = {n: [] for n in commands}
+    for _ in range(args.rounds):
+        for n, command in commands.items():
+            start = time.perf_counter()
+            done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
+            times[n].append(time.perf_counter() - start)
+            if done.returncode:
+                print(f"import: {n} failed: {done.stderr.strip().splitlines()[-1]}")
+                return False
+    value = statistics.median(a / b for a, b in zip(times["torchshim"], times["jax"]))
+    print("import: " + ", ".join(f"{n} {statistics.median(t):.2f} s" for n, t in times.items()) + f"; torchshim ÷ jax {value:.2f} (aim {plan.IMPORT_AIM})", flush=True)
+    return value <= plan.IMPORT_AIM
+
+
+def run_script(command, path, steps, env):
+    """Run a training script; returns its total, cold and per-step seconds and its peak memory."""
+    start = time.perf_counter()
+    process = subprocess.Popen([*command, str(path), "--steps", str(steps)], cwd=ROOT, env=environment(env), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    cold = time.perf_counter() - start
+    _, errors = process.communicate()
+    total = time.perf_counter() - start
+    found = re.search(r"median ([\d.]+) ms a step, peak ([\d.]+) MB", errors)
+    if process.returncode or not found:
+        raise RuntimeError((errors.strip().splitlines() or ["no output"])[-1])
+    return {"total": total, "cold": cold, "step": float(found[1]) * 1e3, "mb": float(found[2])}
+
+
+def bench_script(args, name):
+    """A complete training script, run whole in turn by each contender."""
+    folder = pathlib.Path(__file__).resolve().parent
+    runs = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for i in range(args.script_rounds):
+            for contender, (command, _) in contenders(args).items():
+                path = folder / "jax_steps" / f"{name}.py" if contender == "jax" else folder.parent / "scripts" / f"{name}.py"
+                try:
+                    run = run_script(command, path, args.script_steps, surroundings(args, os.path.join(cache, f"{contender}{i}")))
+                except RuntimeError as failed:
+                    print(f"scripts/{name}: {contender} failed: {failed}")
+                    if contender == "torchshim":
+                        return False
+                    continue
+                runs.setdefault(contender, []).append(run)
+
+    def median(contender, key):
+        return statistics.median(r[key] for r in runs[contender]) if contender in runs else None
+
+    def over(other, key):
+        pairs = list(zip(runs["torchshim"], runs.get(other, [])))
+        return statistics.median(a[key] / b[key] for a, b in pairs) if pairs else None
+
+    aim = plan.AIMS[name][0]
+    good = over("torch", "step") is None or over("torch", "step") <= aim
+    row((f"scripts/{name}", *(number(median(c, "step"), ".0f") for c in ("torchshim", "torch", "jax")), number(over("torch", "step"), ".2f"), number(over("jax", "step"), ".2f"),
+         "-", "-", "-", number(median("torchshim", "mb"), ".0f"), number(median("torch", "mb"), ".0f"), *(number(median(c, "cold"), ".2f") for c in ("torchshim", "torch", "jax")),
+         "yes" if good else "NO"))
+    totals = ", ".join(f"{c} {median(c, 'total'):.2f} s" for c in runs)
+    print(f"    whole run of {args.script_steps} steps: {totals}")
+    return good
+
+
+def main(argv=None):
+    """The command; returns 1 where an aim is missed or a program fails."""
+    args = arguments(argv)
+    pin()
+    good = True
+    if re.search(args.only, "import"):
+        good &= bench_import(args)
+    if re.search(args.only, "record"):
+        good &= bench_record(args)
+    wanted = args.variants.split(",") if args.variants else None
+    row(HEADER)
+    for name, (file, options, variants) in plan.PROGRAMS.items():
+        for variant in variants:
+            if re.search(args.only, f"{name}/{variant}") and (wanted is None or variant in wanted):
+                good &= print_program(name, variant, bench_program(args, file, options, variant))
+    for name in plan.SCRIPTS:
+        if re.search(args.only, f"scripts/{name}"):
+            good &= bench_script(args, name)
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

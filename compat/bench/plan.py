@@ -1,0 +1,26 @@
+"""What is timed: programs, their variants, the scripts, and what each is held to."""
+TRAINING = ("plain", "keep", "item_after", "item_before", "lr", "eval")
+
+# name: (file, options of setup, variants)
+PROGRAMS = {
+    "mlp_small": ("mlp", {"sizes": [64, 64, 64, 64, 64, 10]}, TRAINING),
+    "mlp_mnist": ("mlp", {"sizes": [784, 256, 256, 10]}, TRAINING),
+    "rnn": ("rnn", {}, TRAINING),
+    "gpt": ("gpt", {}, TRAINING),
+    "tutorial": ("tutorial", {}, ("plain",)),
+    "stencil": ("stencil", {}, ("plain", "item_after", "lr")),
+}
+
+SCRIPTS = ("mlp_classifier", "char_gpt")
+
+# The project's aims: at most so many times torch eager's time, and a hand-written jax.jit step's.
+AIMS = {
+    "mlp_small": (0.6, 1.3),
+    "mlp_mnist": (0.6, 1.3),
+    "rnn": (1.0, None),
+    "gpt": (1.0, None),
+    "mlp_classifier": (1.0, None),
+    "char_gpt": (1.0, None),
+}
+RECORD_AIM = 2.5
+IMPORT_AIM = 1.3

@@ -1,0 +1,90 @@
+"""One contender of the benchmark in a process of its own, driven over pipes.
+
+Run as a script: by `python -m torchshim`, by a Python with real torch, or (with the argument `jax`) by
+plain Python for the hand-written steps. Requests and answers are JSON lines.
+"""
+import importlib
+import json
+import os
+import pathlib
+import resource
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Contender:
+    """A program set up in this process."""
+
+    def __init__(self, folder):
+        sys.path.insert(0, str(HERE / folder))
+        self.xla = 0
+        self.step = self.look = None
+
+    def watch(self):
+        # XLA's own count of compiles, beside the library's: it also sees the small programs of single ops.
+        jax = sys.modules.get("jax")
+        if jax is None:
+            return
+
+        def on_event(name, seconds, **_):
+            if name.endswith("backend_compile_duration"):
+                self.xla += 1
+
+        jax.monitoring.register_event_duration_secs_listener(on_event)
+
+    def compiles(self):
+        shim = sys.modules.get("torchshim")
+        return shim.stats()["compiles"] if shim else 0
+
+    def setup(self, file, variant, options):
+        program = importlib.import_module(file)
+        self.watch()
+        self.step, self.look = program.setup(variant, **options)
+        self.step()
+        return {"look": self.look()}
+
+    def count(self, steps):
+        """Steps one at a time; the numbers of compiles up to and including each."""
+        library, xla = [], []
+        for _ in range(steps):
+            self.step()
+            library.append(self.compiles())
+            xla.append(self.xla)
+        return {"library": library, "xla": xla, "look": self.look()}
+
+    def time(self, steps):
+        """Seconds for a block of steps that ends in a look, and the compiles within its steps."""
+        before, xla = self.compiles(), self.xla
+        start = time.perf_counter()
+        for _ in range(steps):
+            self.step()
+        during, xla = self.compiles() - before, self.xla - xla
+        self.look()
+        return {"seconds": time.perf_counter() - start, "compiles": during, "xla": xla}
+
+    def memory(self):
+        """Peak resident size in MB."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return {"mb": peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)}
+
+    def cost(self):
+        return importlib.import_module("record").cost()
+
+
+def serve():
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    contender = Contender("jax_steps" if sys.argv[1:] == ["jax"] else "programs")
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(contender, request.pop("do"))(**request)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+        channel.write(json.dumps(answer) + "\n")
+        channel.flush()
+
+
+serve()

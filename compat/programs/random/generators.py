@@ -1,0 +1,25 @@
+# Generator objects, fork_rng, seed.
+import torch
+
+g = torch.Generator()
+print(g.initial_seed(), g.device)
+g.manual_seed(9)
+print(torch.rand(2, generator=g), torch.randn(2, generator=g), torch.randint(9, (3,), generator=g), torch.randperm(4, generator=g))
+h = torch.Generator()
+h.set_state(g.get_state())
+print(torch.equal(torch.rand(3, generator=g), torch.rand(3, generator=h)))
+print(torch.empty(2).normal_(generator=g), torch.bernoulli(torch.tensor([0.5, 0.5]), generator=g))
+torch.manual_seed(1)
+a = torch.rand(1)
+with torch.random.fork_rng():
+    torch.manual_seed(100)
+    inside = torch.rand(1)
+b = torch.rand(1)
+torch.manual_seed(1)
+print(torch.equal(torch.rand(2), torch.cat([a, b])), inside)
+torch.default_generator.manual_seed(1)
+print(torch.equal(torch.rand(1), a), torch.default_generator.initial_seed())
+print(isinstance(g.seed(), int), isinstance(torch.seed(), int))
+c = torch.Generator().manual_seed(3)
+d = c.clone_state()
+print(torch.equal(torch.rand(2, generator=c), torch.rand(2, generator=d)))

@@ -1,0 +1,73 @@
+"""torchshim: PyTorch's Python API and autograd semantics without PyTorch, on JAX.
+
+`python -m torchshim train.py` runs an unmodified torch script; `import torchshim as torch` and
+`torchshim.install()` are the other ways in.
+"""
+import importlib as _importlib
+import importlib.util as _util
+import sys as _sys
+
+from .dropin import (TORCH_COMPAT as __torch_compat__, TORCH_VERSION as __version__, TORCHSHIM_VERSION as __torchshim_version__,
+                     install, missing_attribute as _missing_attribute, uninstall)
+from . import engine as _engine
+from .engine import explain, stats
+from .ops import promotion as _promotion
+from .tensor import bind as _bind
+from .tensor.tensor import Size, Tensor
+from .tensor.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_cast, dtype, finfo, get_default_dtype, iinfo,
+                           promote_types, set_default_dtype)
+from .tensor.device import device, get_default_device, set_default_device
+from .tensor.layout import ALL as _layouts, layout
+from .tensor import creation as _creation, convert as _convert, printing as _printing
+
+for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
+              "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
+              "tensor.shape", "tensor.indexing", "tensor.random"):
+    if _util.find_spec(__name__ + "." + _name) is not None:
+        _importlib.import_module(__name__ + "." + _name)
+_bind.bind_all(Tensor)
+if "torchshim.tensor.operators" in _sys.modules:
+    _sys.modules["torchshim.tensor.operators"].bind_operators(Tensor)
+
+globals().update(_bind.FUNCTIONS)
+globals().update(_dtypes)
+globals().update(_dtype_aliases)
+globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})
+
+from .interop import from_jax, to_jax
+from .tensor.printing import set_printoptions
+from . import autograd
+from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .torch_version import TorchVersion as _TorchVersion
+from . import version
+
+from math import e, inf, nan, pi
+newaxis = None
+
+
+def is_tensor(obj, /):
+    """Whether obj is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input, /):
+    """Whether the dtype is floating."""
+    return input.is_floating_point()
+
+
+def is_complex(input, /):
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def numel(input, /):
+    """Number of elements."""
+    return input.numel()
+
+
+def is_nonzero(input, /):
+    """The truth of a tensor with one element."""
+    return input.__bool__()
+
+
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "random", "return_types", "utils", "func"))

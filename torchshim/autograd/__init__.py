@@ -1,0 +1,137 @@
+"""torch.autograd: backward, grad, modes."""
+from __future__ import annotations
+
+import warnings
+
+from ..engine import context
+from ..tensor.dispatch import edge
+from ..tensor.tensor import Tensor
+from . import backward as _backward_module
+from .backward import make_cts, run
+from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from ..tensor.graph import Node
+
+from ..tensor.tensor import Tensor as Variable
+
+
+def _as_tuple(x):
+    return (x,) if isinstance(x, Tensor) else tuple(x)
+
+
+def _grads_of(outputs, grads):
+    if grads is None:
+        return (None,) * len(outputs)
+    grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    if len(grads) != len(outputs):
+        raise RuntimeError("got %d tensors and %d gradients" % (len(outputs), len(grads)))
+    return grads
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Accumulate d(sum of grad_tensors * tensors) / d leaf into each leaf's `.grad`.
+
+    tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
+    Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
+    """
+    if inputs is not None:
+        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _as_tuple(tensors)
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        grad_tensors = grad_variables
+    cts = make_cts(tensors, _grads_of(tensors, grad_tensors))
+    roots = _roots(tensors)
+    if retain_graph is None:
+        retain_graph = create_graph
+    _go(roots, cts, retain_graph, create_graph, None if inputs is None else [_input_edge(t, i) for i, t in enumerate(inputs)], True)
+    if not create_graph:
+        context.backward_done()
+
+
+def _input_edge(t, i):
+    e = edge(t)
+    if e is None:
+        raise RuntimeError(f"One of the differentiated Tensors does not require grad")
+    return e
+
+
+def _roots(tensors):
+    roots = []
+    for i, t in enumerate(tensors):
+        e = edge(t)
+        if e is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        roots.append(e)
+    return roots
+
+
+def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
+    from ..tensor.dispatch import read
+    if not create_graph:
+        cts = [read(c) for c in cts]
+    captured = run(roots, cts, retain_graph, create_graph, inputs, accumulate)
+    if accumulate and inputs is not None:
+        from .backward import GradList, GradTensors, accumulate_grad
+        mode = GradTensors if create_graph else GradList
+        for k, e in enumerate(inputs):
+            # a leaf was accumulated on the way; a non-leaf input gets its gradient here
+            if not isinstance(e, Tensor) and k in captured:
+                raise NotImplementedError("torchshim: backward(inputs=...) with a non-leaf tensor")
+    return captured
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """Gradients of `outputs` with respect to `inputs` as a tuple; `.grad` is not touched.
+
+    allow_unused: an input that the outputs do not depend on gives None (else RuntimeError); materialize_grads: zeros.
+    is_grads_batched: grad_outputs have a leading batch dimension, and so have the results.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    outputs = _as_tuple(outputs)
+    single = isinstance(inputs, Tensor)
+    inputs = (inputs,) if single else tuple(inputs)
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+                      "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+    if retain_graph is None:
+        retain_graph = create_graph
+    if is_grads_batched:
+        return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
+    cts = make_cts(outputs, _grads_of(outputs, grad_outputs))
+    roots = _roots(outputs)
+    edges = [_input_edge(t, i) for i, t in enumerate(inputs)]
+    captured = _go(roots, cts, retain_graph, create_graph, edges, False)
+    out = []
+    for k, t in enumerate(inputs):
+        g = captured.get(k)
+        if g is None:
+            if materialize_grads:
+                g = t.detach().clone().zero_()
+            elif not allow_unused:
+                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
+                                   "allow_unused=True if this is the desired behavior.")
+        elif not isinstance(g, Tensor):
+            from ..tensor.dispatch import wrap
+            g = wrap(g)
+        out.append(g)
+    return tuple(out)
+
+
+def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
+    """One backward per batch entry, stacked."""
+    import torchshim as torch
+    gs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    n = next(g.shape[0] for g in gs if g is not None)
+    rows = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], True, create_graph, True, allow_unused, False,
+                 materialize_grads) for i in range(n)]
+    return tuple(None if r[0] is None else torch.stack(r) for r in zip(*rows))
+
+
+
+

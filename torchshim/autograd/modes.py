@@ -1,0 +1,149 @@
+"""Grad modes: no_grad, enable_grad, set_grad_enabled, inference_mode as contexts and decorators."""
+from __future__ import annotations
+
+import functools
+import inspect
+
+from ..engine import context
+
+
+class grad_mode:
+    """Switch recording of the graph for a `with` block (the bare form that the library itself uses)."""
+    __slots__ = ("on", "before")
+
+    def __init__(self, on):
+        self.on = on
+
+    def __enter__(self):
+        self.before, context.grad = context.grad, self.on
+
+    def __exit__(self, *exc):
+        context.grad = self.before
+
+
+class _Decorating:
+    """A context that also decorates functions and generator functions, entered anew for each call or step."""
+
+    def clone(self):
+        return type(self)()
+
+    def __call__(self, f):
+        if inspect.isclass(f):
+            raise TypeError(f"Decorating classes is not supported: {f}")
+        if inspect.isgeneratorfunction(f):
+            @functools.wraps(f)
+            def generator(*args, **kwargs):
+                with self.clone():
+                    g = f(*args, **kwargs)
+                    send, value = g.send, None
+                try:
+                    with self.clone():
+                        out = next(g)
+                    while True:
+                        try:
+                            value = yield out
+                        except GeneratorExit:
+                            g.close()
+                            raise
+                        except BaseException as e:
+                            with self.clone():
+                                out = g.throw(e)
+                        else:
+                            with self.clone():
+                                out = send(value)
+                except StopIteration as e:
+                    return e.value
+            return generator
+
+        @functools.wraps(f)
+        def wrapped(*args, **kwargs):
+            with self.clone():
+                return f(*args, **kwargs)
+        return wrapped
+
+
+class no_grad(_Decorating):
+    """Results need no gradient inside."""
+
+    def __new__(cls, f=None):
+        self = super().__new__(cls)
+        if f is None:
+            return self
+        self.__init__()
+        return self(f)
+
+    def __init__(self, f=None):
+        self.before = True
+
+    def __enter__(self):
+        self.before, context.grad = context.grad, False
+
+    def __exit__(self, *exc):
+        context.grad = self.before
+
+
+class enable_grad(no_grad):
+    """Results need gradients again inside."""
+
+    def __enter__(self):
+        self.before, context.grad = context.grad, True
+
+
+class set_grad_enabled(_Decorating):
+    """Switch gradients on or off: takes effect at once, and is undone at the end of a `with` block."""
+
+    def __init__(self, mode):
+        self.before, self.mode = context.grad, bool(mode)
+        context.grad = self.mode
+
+    def __call__(self, f):
+        context.grad = self.before
+        return super().__call__(f)
+
+    def __enter__(self):
+        context.grad = self.mode
+
+    def __exit__(self, *exc):
+        context.grad = self.before
+
+    def clone(self):
+        return type(self)(self.mode)
+
+    def __str__(self):
+        return "torch.autograd.grad_mode.set_grad_enabled"
+
+
+class inference_mode(_Decorating):
+    """no_grad, and the tensors made inside can never take part in a graph."""
+
+    def __new__(cls, mode=True):
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        self = super().__new__(cls)
+        self.__init__()
+        return self(mode)
+
+    def __init__(self, mode=True):
+        self.mode = mode if isinstance(mode, bool) else True
+
+    def __enter__(self):
+        self.before = context.grad, context.inference
+        if self.mode:
+            context.grad = False
+        context.inference = self.mode
+
+    def __exit__(self, *exc):
+        context.grad, context.inference = self.before
+
+    def clone(self):
+        return type(self)(self.mode)
+
+
+def is_grad_enabled():
+    """Whether results need gradients now."""
+    return context.grad
+
+
+def is_inference_mode_enabled():
+    """Whether inside inference_mode."""
+    return context.inference

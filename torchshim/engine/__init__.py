@@ -1,0 +1,20 @@
+"""The engine: values, the trace trie, execution tiers and the cache of compiled programs.
+
+It knows JAX and nothing of torch: an operator is anything with `name`, `resolve(layout, metas, kinds) -> Inst`.
+"""
+from .inst import Inst, Plan, VjpOp
+from .meta import Meta, contiguous_strides, is_contiguous, meta_of
+from .run import device_name, wrap
+from .trace import (TRACED, Context, State, Trace, Value, array_of, counters, default_device, literal, record, user_site,
+                    value_of)
+from .explain import explain, stats
+
+context = Context()
+
+
+def flush():
+    """Compute every value of this thread's trace that is still held."""
+    context.trace.flush()
+
+
+boundary = flush

@@ -1,0 +1,62 @@
+"""What is known of an array without looking at it."""
+from __future__ import annotations
+
+import numpy as np
+
+
+class Meta:
+    """Shape, element strides, dtype and device of a value. Interned: equal metas are one object,
+    so a trace key compares and hashes them by identity.
+
+    `device` is a JAX device, or the string "meta" for values that have no data.
+    """
+    __slots__ = ("shape", "strides", "dtype", "device", "numel", "ndim", "contiguous", "__weakref__")
+
+    def __repr__(self):
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+_interned: dict = {}
+
+
+def contiguous_strides(shape):
+    """Row-major strides as torch counts them: a dimension of size 0 or 1 advances by at least 1."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n if n > 1 else 1
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape, strides):
+    step = 1
+    for n, s in zip(reversed(shape), reversed(strides)):
+        if n == 0:
+            return True
+        if n != 1:
+            if s != step:
+                return False
+            step *= n
+    return True
+
+
+def meta_of(shape, dtype, device, strides=None):
+    """The one Meta with these fields; `strides` None means contiguous."""
+    key = (shape, dtype, device, strides)
+    m = _interned.get(key)
+    if m is None:
+        shape = tuple(int(n) for n in shape)
+        full = contiguous_strides(shape) if strides is None else tuple(strides)
+        canonical = (shape, dtype, device, full)
+        m = _interned.get(canonical)
+        if m is None:
+            m = Meta()
+            m.shape, m.strides, m.dtype, m.device = shape, full, np.dtype(dtype), device
+            m.numel = 1
+            for n in shape:
+                m.numel *= n
+            m.ndim = len(shape)
+            m.contiguous = m.numel == 0 or is_contiguous(shape, full)
+            m = _interned.setdefault(canonical, m)
+        _interned[key] = m
+    return m

@@ -1,0 +1,531 @@
+"""NumPy rules for jaxpr primitives: the registry, and the elementwise primitives.
+
+A rule turns one equation's static parameters into a Python function of arrays, once, when a
+program is built: `make(params, ins, outs) -> function | None`. `ins` and `outs` are `Spec`s
+(shape and dtype). None means "no rule for this case": the interpreter then falls back to XLA.
+
+The functions return exactly the dtype and shape that the jaxpr promises and follow XLA where
+NumPy differs: integers wrap, `x / 0` is -1 and `x % 0` is x, float to integer conversions
+saturate, 16-bit and 8-bit floats are computed in float32 and rounded once per primitive.
+Subnormal numbers are kept, as PyTorch keeps them; XLA's CPU code flushes some of them to zero.
+
+Functions may return NumPy scalars for 0-d results; the interpreter makes them arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+from jax import dtypes as jax_dtypes
+import jax.numpy as jnp
+
+F32 = np.dtype(np.float32)
+
+
+class Spec(NamedTuple):
+    """Shape and dtype of one operand or result."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+Make = Callable[[dict, "list[Spec]", "list[Spec]"], "Callable[..., Any] | None"]
+
+RULES: dict[str, Make] = {}
+# Primitives that work element by element. NumPy broadcasts their operands, so an operand that
+# was only broadcast needs no memory of its own; without a rule, XLA runs them on flat arrays
+# padded to a few sizes, so that a new shape is not a new compile.
+ELEMENTWISE: set[str] = set()
+
+
+def rule(*names: str) -> Callable[[Make], Make]:
+    """Register `make` for the primitives called `names`."""
+
+    def register(make: Make) -> Make:
+        for name in names:
+            RULES[name] = make
+        return make
+
+    return register
+
+
+def elementwise(*names: str) -> Callable[[Make], Make]:
+    """Register `make` for elementwise primitives."""
+    ELEMENTWISE.update(names)
+    return rule(*names)
+
+
+@functools.lru_cache(maxsize=None)
+def category(dtype: np.dtype) -> str:
+    """bool, int, uint, float, complex, low (floats narrower than float32) or other."""
+    if not isinstance(dtype, np.dtype):
+        return "other"
+    if dtype.kind in "iu" and dtype.itemsize in (1, 2, 4, 8) and dtype.isbuiltin:
+        return "int" if dtype.kind == "i" else "uint"
+    if dtype == np.bool_:
+        return "bool"
+    if dtype in (np.float32, np.float64):
+        return "float"
+    if dtype in (np.complex64, np.complex128):
+        return "complex"
+    if dtype == jax_dtypes.float0:
+        return "other"
+    if jnp.issubdtype(dtype, np.floating):
+        return "low"
+    return "other"
+
+
+def plain(*specs: Spec) -> bool:
+    """Whether NumPy knows all these dtypes as whole bytes."""
+    return all(category(s.dtype) != "other" for s in specs)
+
+
+# Below this many elements the loops that ml_dtypes and NumPy bring for narrow floats win over
+# three conversions; above it float32 arithmetic does.
+_NATIVE_LOW_LIMIT = 2048
+
+
+@functools.lru_cache(maxsize=None)
+def _native_low(ufunc: np.ufunc, dtype: np.dtype) -> bool:
+    """Whether `ufunc` has a loop of its own for this narrow float dtype."""
+    try:
+        args = [np.ones((1,), dtype)] * ufunc.nin
+        return ufunc(*args).dtype in (dtype, np.bool_)
+    except TypeError:
+        return False
+
+
+def through_float32(fn: Callable, ins: list[Spec], outs: list[Spec]) -> Callable:
+    """`fn` on float32 copies of the narrow operands, its result rounded once."""
+    narrow = [category(s.dtype) == "low" for s in ins]
+    out = outs[0].dtype
+    rounds = category(out) == "low"
+    if len(ins) == 1 and rounds:
+        return lambda x: fn(x.astype(F32)).astype(out)
+    if narrow == [True, True] and rounds:
+        return lambda x, y: fn(x.astype(F32), y.astype(F32)).astype(out)
+
+    def low(*xs):
+        result = fn(*[x.astype(F32) if n else x for x, n in zip(xs, narrow)])
+        return result.astype(out) if rounds else result
+
+    return low
+
+
+def _declare(name: str, fn: Callable, kinds: str) -> None:
+    """An elementwise primitive that is one function of its operands, for dtypes of `kinds`."""
+    allowed = kinds.split()
+
+    def make(params, ins, outs):
+        kind = category(ins[0].dtype)
+        if kind not in allowed:
+            return None
+        if kind == "low":
+            if isinstance(fn, np.ufunc) and outs[0].size <= _NATIVE_LOW_LIMIT and _native_low(fn, ins[0].dtype):
+                return fn
+            return through_float32(fn, ins, outs)
+        return fn
+
+    elementwise(name)(make)
+
+
+def _sign(x):
+    return np.copysign(np.sign(x), x)  # XLA keeps the sign of zero
+
+
+def _logistic(x):
+    return 1 / (1 + np.exp(-x))
+
+
+_ANY = "bool int uint float complex low"
+_NUMBERS = "int uint float complex low"
+_INEXACT = "float complex low"
+_REAL = "float low"
+
+for _name, _fn, _kinds in [
+    ("neg", np.negative, _NUMBERS),
+    ("abs", np.absolute, "int uint float complex low"),
+    ("add", np.add, _NUMBERS),
+    ("add_any", np.add, _NUMBERS),
+    ("sub", np.subtract, _NUMBERS),
+    ("max", np.maximum, _ANY),
+    ("min", np.minimum, _ANY),
+    ("square", np.square, _NUMBERS),
+    ("one_minus_square", lambda x: (1 + x) * (1 - x), _NUMBERS),
+    ("eq", np.equal, _ANY),
+    ("ne", np.not_equal, _ANY),
+    ("lt", np.less, "bool int uint float low"),
+    ("le", np.less_equal, "bool int uint float low"),
+    ("gt", np.greater, "bool int uint float low"),
+    ("ge", np.greater_equal, "bool int uint float low"),
+    ("and", np.bitwise_and, "bool int uint"),
+    ("or", np.bitwise_or, "bool int uint"),
+    ("xor", np.bitwise_xor, "bool int uint"),
+    ("not", np.invert, "bool int uint"),
+    ("shift_left", np.left_shift, "int uint"),
+    ("exp", np.exp, _INEXACT),
+    ("exp2", np.exp2, _INEXACT),
+    ("expm1", np.expm1, _INEXACT),
+    ("log", np.log, _INEXACT),
+    ("log2", np.log2, _INEXACT),
+    ("log1p", np.log1p, _INEXACT),
+    ("sqrt", np.sqrt, _INEXACT),
+    ("rsqrt", lambda x: 1 / np.sqrt(x), _INEXACT),
+    ("cbrt", np.cbrt, _REAL),
+    ("sin", np.sin, _INEXACT),
+    ("cos", np.cos, _INEXACT),
+    ("tan", np.tan, _INEXACT),
+    ("asin", np.arcsin, _INEXACT),
+    ("acos", np.arccos, _INEXACT),
+    ("atan", np.arctan, _INEXACT),
+    ("sinh", np.sinh, _INEXACT),
+    ("cosh", np.cosh, _INEXACT),
+    ("tanh", np.tanh, _INEXACT),
+    ("asinh", np.arcsinh, _INEXACT),
+    ("acosh", np.arccosh, _INEXACT),
+    ("atanh", np.arctanh, _INEXACT),
+    ("atan2", np.arctan2, _REAL),
+    ("logistic", _logistic, _INEXACT),
+    ("floor", np.floor, _REAL),
+    ("ceil", np.ceil, _REAL),
+    ("is_finite", np.isfinite, _REAL),
+]:
+    _declare(_name, _fn, _kinds)
+
+
+@elementwise("sign")
+def _make_sign(params, ins, outs):
+    kind = category(ins[0].dtype)
+    if kind in ("int", "uint", "complex"):
+        return np.sign
+    if kind == "float":
+        return _sign
+    return through_float32(_sign, ins, outs) if kind == "low" else None
+
+
+@elementwise("mul")
+def _make_mul(params, ins, outs):
+    kind, out = category(outs[0].dtype), outs[0].dtype
+    if not plain(*ins, *outs) or kind == "bool":
+        return None
+    if any(s.dtype != out for s in ins):  # out_dtype: the product in the wider type
+        return lambda x, y: np.multiply(x.astype(out), y.astype(out))
+    if kind == "low" and not (outs[0].size <= _NATIVE_LOW_LIMIT and _native_low(np.multiply, out)):
+        return through_float32(np.multiply, ins, outs)
+    return np.multiply
+
+
+def _divide_int(x, y):
+    quotient = np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor is truncation
+    return quotient if y.all() else np.where(y == 0, quotient.dtype.type(-1), quotient)
+
+
+def _divide_uint(x, y):
+    quotient = np.floor_divide(x, y)
+    return quotient if y.all() else np.where(y == 0, ~quotient.dtype.type(0), quotient)
+
+
+def _remainder_int(x, y):
+    remainder = np.fmod(x, y)
+    return remainder if y.all() else np.where(y == 0, x, remainder)
+
+
+def _by_kind(name: str, table: dict[str, Callable]) -> None:
+    """An elementwise primitive with a different function for each category of dtype."""
+
+    def make(params, ins, outs):
+        kind = category(ins[0].dtype)
+        if kind == "low" and "float" in table:
+            fn = table["float"]
+            if isinstance(fn, np.ufunc) and outs[0].size <= _NATIVE_LOW_LIMIT and _native_low(fn, ins[0].dtype):
+                return fn
+            return through_float32(fn, ins, outs)
+        return table.get(kind)
+
+    elementwise(name)(make)
+
+
+_by_kind("div", {"float": np.true_divide, "complex": np.true_divide, "int": _divide_int, "uint": _divide_uint})
+_by_kind("rem", {"float": np.fmod, "int": _remainder_int, "uint": _remainder_int})
+
+
+def _shift_right(signed: bool) -> Make:
+    def make(params, ins, outs):
+        dtype = ins[0].dtype
+        if category(dtype) not in ("int", "uint"):
+            return None
+        if (category(dtype) == "int") == signed:
+            return np.right_shift
+        other = np.dtype(f"{'i' if signed else 'u'}{dtype.itemsize}")
+        return lambda x, y: np.right_shift(x.view(other), y.view(other)).view(dtype)
+
+    return make
+
+
+elementwise("shift_right_arithmetic")(_shift_right(True))
+elementwise("shift_right_logical")(_shift_right(False))
+
+
+@elementwise("pow")
+def _make_pow(params, ins, outs):
+    base, exponent = ins[0].dtype, ins[1].dtype
+    kind = category(base)
+    if kind not in ("float", "complex", "low") or not plain(*ins):
+        return None
+    fn = np.power if kind != "low" else through_float32(np.power, [ins[0], ins[0]], outs)
+    if exponent == base:
+        return fn
+    return lambda x, y: fn(x, y.astype(base))
+
+
+@elementwise("integer_pow")
+def _make_integer_pow(params, ins, outs):
+    exponent = params["y"]
+    kind = category(ins[0].dtype)
+    if kind in ("bool", "other") or (exponent < 0 and kind in ("int", "uint")):
+        return None
+    if exponent == 2:
+        return RULES["square"](params, ins, outs)
+
+    def power(x):
+        # The same chain of products as XLA's, so that the roundings agree.
+        result, n = None, abs(exponent)
+        while n:
+            if n & 1:
+                result = x if result is None else result * x
+            n >>= 1
+            if n:
+                x = x * x
+        if result is None:
+            return np.ones_like(x)
+        return 1 / result if exponent < 0 else result
+
+    return through_float32(power, ins, outs) if kind == "low" else power
+
+
+def _round_away(x):
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(x.dtype.type(1), x), whole)
+
+
+@elementwise("round")
+def _make_round(params, ins, outs):
+    fn = np.rint if params["rounding_method"].name == "TO_NEAREST_EVEN" else _round_away
+    kind = category(ins[0].dtype)
+    if kind == "float":
+        return fn
+    return through_float32(fn, ins, outs) if kind == "low" else None
+
+
+@elementwise("nextafter")
+def _make_nextafter(params, ins, outs):
+    dtype = ins[0].dtype
+    if category(dtype) == "float" or (category(dtype) == "low" and _native_low(np.nextafter, dtype)):
+        return np.nextafter
+    return None
+
+
+@elementwise("clamp")
+def _make_clamp(params, ins, outs):
+    if not plain(*ins) or category(ins[1].dtype) == "complex":
+        return None
+    if category(ins[1].dtype) == "low":
+        return through_float32(lambda lo, x, hi: np.minimum(np.maximum(x, lo), hi), ins, outs)
+    return lambda lo, x, hi: np.minimum(np.maximum(x, lo), hi)
+
+
+@elementwise("select_n")
+def _make_select_n(params, ins, outs):
+    if category(outs[0].dtype) == "other":
+        return None
+    if ins[0].dtype == np.bool_ and len(ins) == 3:
+        return lambda which, no, yes: np.where(which, yes, no)
+    if len(ins) == 2:
+        shape = outs[0].shape
+        return lambda which, case: np.broadcast_to(case, shape)
+
+    def select(which, *cases):
+        result = cases[0]
+        for i, case in enumerate(cases[1:], 1):
+            result = np.where(which == i, case, result)
+        return result
+
+    return select
+
+
+@elementwise("population_count")
+def _make_population_count(params, ins, outs):
+    dtype = ins[0].dtype
+    if category(dtype) not in ("int", "uint"):
+        return None
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return lambda x: np.bitwise_count(x.view(unsigned)).astype(dtype)
+
+
+@elementwise("clz")
+def _make_clz(params, ins, outs):
+    dtype = ins[0].dtype
+    if category(dtype) not in ("int", "uint"):
+        return None
+    unsigned, bits = np.dtype(f"u{dtype.itemsize}"), dtype.itemsize * 8
+
+    def bit_length(x):  # exact: x has at most 32 bits
+        return np.frexp(x.astype(np.float64))[1]
+
+    def clz(x):
+        x = x.view(unsigned)
+        if bits == 64:
+            high = (x >> np.uint64(32)).astype(np.uint32)
+            low = x.astype(np.uint32)
+            length = np.where(high != 0, 32 + bit_length(high), bit_length(low))
+        else:
+            length = bit_length(x)
+        return (bits - length).astype(dtype)
+
+    return clz
+
+
+@elementwise("complex")
+def _make_complex(params, ins, outs):
+    def join(real, imag):
+        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), outs[0].dtype)
+        out.real, out.imag = real, imag
+        return out
+
+    return join if plain(*ins) else None
+
+
+_declare("real", lambda x: x.real, "complex")
+_declare("imag", lambda x: x.imag, "complex")
+
+
+@elementwise("conj")
+def _make_conj(params, ins, outs):
+    out = outs[0].dtype
+    if category(ins[0].dtype) == "complex":
+        return np.conjugate
+    return (lambda x: x.astype(out)) if category(ins[0].dtype) == "float" else None
+
+
+# ---------------------------------------------------------------- special functions
+
+# math's functions cost about 0.1 us an element; above this XLA's compiled loop is used.
+_SCALAR_LIMIT = 4096
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # a pole, or too large
+        return math.inf
+
+
+def _scalar_function(name: str, fn: Callable[[float], float]) -> None:
+    vectorised = np.frompyfunc(fn, 1, 1)
+
+    def make(params, ins, outs):
+        out = outs[0].dtype
+        if category(out) not in ("float", "low") or outs[0].size > _SCALAR_LIMIT:
+            return None
+        return lambda x: np.asarray(vectorised(x.astype(np.float64)), np.float64).astype(out)
+
+    elementwise(name)(make)
+
+
+_scalar_function("erf", math.erf)
+_scalar_function("erfc", math.erfc)
+_scalar_function("lgamma", _lgamma)
+
+ELEMENTWISE.update(
+    ["erf_inv", "digamma", "polygamma", "igamma", "igammac", "igamma_grad_a", "random_gamma_grad"]
+    + ["zeta", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta", "mulhi"]
+    + ["eq_to", "lt_to", "le_to"]
+)
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def saturating_cast(dtype: np.dtype) -> Callable:
+    """float (32 or 64) to integer: truncates, saturates, NaN becomes 0."""
+    info = np.iinfo(dtype)
+    low, high = float(info.min), float(info.max + 1)  # exact: both are powers of two, or zero
+
+    def cast(x):
+        # One comparison decides the common case; NaN makes it false.
+        if x.size == 0 or (x.min() > low - 1 and x.max() < high):
+            return x.astype(dtype)
+        wide = x.astype(np.float64)
+        inside = (wide > low - 1) & (wide < high)
+        result = np.where(inside, wide, 0).astype(dtype)
+        result = np.where(wide >= high, dtype.type(info.max), result)
+        return np.where(wide <= low, dtype.type(info.min), result)
+
+    return cast
+
+
+def caster(old: np.dtype, new: np.dtype) -> Callable | None:
+    """A function that converts arrays as XLA's convert does; None when there is no rule."""
+    kinds = category(old), category(new)
+    if "other" in kinds:
+        return None
+    if kinds[1] in ("int", "uint") and kinds[0] in ("float", "low"):
+        cast = saturating_cast(new)
+        return cast if kinds[0] == "float" else lambda x: cast(x.astype(F32))
+    if kinds[0] == "complex" and kinds[1] != "complex":
+        inner = caster(np.dtype(f"f{old.itemsize // 2}"), new)
+        return lambda x: inner(x.real)
+    if kinds == ("low", "complex"):
+        return lambda x: x.astype(F32).astype(new)
+    if kinds[1] == "low" and kinds[0] in ("int", "uint", "low"):
+        return lambda x: x.astype(F32).astype(new)
+    if kinds == ("low", "bool"):
+        return lambda x: x.astype(F32).astype(new)
+    return lambda x: x.astype(new)
+
+
+@elementwise("convert_element_type")
+def _make_convert(params, ins, outs):
+    return caster(ins[0].dtype, outs[0].dtype)
+
+
+@elementwise("reduce_precision")
+def _make_reduce_precision(params, ins, outs):
+    dtype = ins[0].dtype
+    exponent_bits, mantissa_bits = params["exponent_bits"], params["mantissa_bits"]
+    if category(dtype) == "low":
+        inner = _make_reduce_precision(params, [Spec(ins[0].shape, F32)], outs)
+        return inner and through_float32(inner, ins, outs)
+    if category(dtype) != "float":
+        return None
+    info = np.finfo(dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}").type
+    drop = info.nmant - mantissa_bits
+    if drop < 0 or exponent_bits > info.iexp or exponent_bits < 2:
+        return None
+    bias = 2 ** (exponent_bits - 1) - 1
+    largest = dtype.type(2.0) ** bias * dtype.type(2 - 2.0**-mantissa_bits)
+    smallest = dtype.type(2.0) ** (1 - bias)
+    clips = exponent_bits < info.iexp
+
+    def reduce_precision(x):
+        result = x
+        if drop:
+            bits = x.view(unsigned)
+            odd = (bits >> unsigned(drop)) & unsigned(1)
+            bits = (bits + (unsigned((1 << (drop - 1)) - 1) + odd)) & unsigned(~((1 << drop) - 1) & (2 ** (8 * dtype.itemsize) - 1))
+            result = bits.view(dtype)
+        if clips:
+            size = np.abs(result)
+            result = np.where(size > largest, np.copysign(dtype.type(np.inf), x), result)
+            result = np.where(size < smallest, np.copysign(dtype.type(0), x), result)
+        return np.where(np.isnan(x), x, result)
+
+    return reduce_precision

@@ -1,0 +1,64 @@
+"""Tensors into JAX and back, without copies."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .engine import TRACED, array_of, context, default_device, meta_of, value_of
+from .tensor.dispatch import read, wrap
+from .tensor.tensor import Tensor
+
+
+def to_jax(t):
+    """The tensor's values as a jax.Array (or the tracer it holds); no copy. History is not carried over."""
+    v = read(t)
+    a = array_of(v)
+    if isinstance(a, np.ndarray):
+        with jax.enable_x64(True):
+            a = v.array = jax.device_put(a, v.meta.device)
+    return a
+
+
+def from_jax(a):
+    """A tensor around a jax.Array or tracer, without a copy."""
+    if isinstance(a, jax.core.Tracer):
+        v = value_of(a, meta_of(a.shape, a.dtype, default_device()))
+        v.extra = TRACED
+        return wrap(v)
+    if not isinstance(a, jax.Array):
+        raise TypeError(f"from_jax(): expected a jax.Array, not {type(a).__name__}")
+    device = next(iter(a.devices()))
+    return wrap(value_of(a, meta_of(a.shape, a.dtype, device)))
+
+
+def _flatten(t):
+    return (to_jax(t),), (type(t), t.requires_grad)
+
+
+def _unflatten(aux, children):
+    cls, requires_grad = aux
+    (a,) = children
+    if not hasattr(a, "shape") or not hasattr(a, "dtype"):
+        t = object.__new__(Tensor)             # JAX rebuilds trees around placeholders; they are never used as tensors
+        t._st = t._view = t._edge = t._extra = None
+        t.__dict__["_placeholder"] = a
+        return t
+    if isinstance(a, np.ndarray):
+        t = wrap(value_of(a, meta_of(a.shape, a.dtype, default_device())))
+    else:
+        t = from_jax(a)
+    if cls is not Tensor:
+        t.__class__ = cls
+    if requires_grad:
+        t._edge = True
+    return t
+
+
+def _flatten_any(t):
+    if t._st is None:
+        return (t.__dict__["_placeholder"],), (type(t), False)
+    return _flatten(t)
+
+
+jax.tree_util.register_pytree_node(Tensor, _flatten_any, _unflatten)

@@ -1,0 +1,1 @@
+"""What each operator computes, by family. Importing this package declares the everyday ones."""

@@ -1,0 +1,41 @@
+"""Small things that many operator bodies need."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from . import promotion as P
+
+
+def wrap_dim(d, ndim):
+    """A non-negative dimension, or torch's IndexError. A 0-d array has the dimensions -1 and 0."""
+    n = max(ndim, 1)
+    if not -n <= d < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+    return d % n
+
+
+def wrap_dims(dims, ndim):
+    """A sorted-by-call tuple of dimensions; all of them for None or ()."""
+    if dims is None or dims == ():
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        dims = (dims,)
+    out = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(out)) != len(out):
+        twice = next(d for d in out if out.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return tuple(d for d in out if d < ndim)
+
+
+def is_float(x):
+    return jnp.issubdtype(x.dtype, jnp.floating)
+
+
+def is_complex(x):
+    return jnp.issubdtype(x.dtype, jnp.complexfloating)
+
+
+def wide(x):
+    """Half types in float32, as torch's kernels accumulate."""
+    d = P.compute_dtype(x.dtype)
+    return x if d == x.dtype else x.astype(d)

@@ -1,0 +1,75 @@
+"""Strides of results, as torch's TensorIterator chooses them."""
+from __future__ import annotations
+
+
+def broadcast_shapes(shapes):
+    """Common shape, or torch's error."""
+    ndim = max(map(len, shapes), default=0)
+    out = [1] * ndim
+    for s in shapes:
+        for i, n in enumerate(reversed(s)):
+            d = ndim - 1 - i
+            if n != 1 and out[d] != n:
+                if out[d] != 1:
+                    raise RuntimeError(f"The size of tensor a ({_size_at(shapes[0], i)}) must match the size of tensor b ({n}) "
+                                       f"at non-singleton dimension {d}")
+                out[d] = n
+    return tuple(out)
+
+
+def _size_at(shape, from_end):
+    return shape[len(shape) - 1 - from_end] if from_end < len(shape) else 1
+
+
+def elementwise_strides(metas, shape):
+    """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous."""
+    if all(m.contiguous and m.shape == shape for m in metas) or len(shape) < 2:
+        return None
+    full = [m for m in metas if m.shape == shape]
+    if full and len(full) == len(metas):
+        first = full[0]
+        if all(m.strides == first.strides for m in full) and _dense(first):
+            return first.strides
+    ndim = len(shape)
+    rows = [[0 if i < 0 or m.shape[i] == 1 else m.strides[i] for i in range(len(m.shape) - ndim, len(m.shape))] for m in metas]
+    perm = list(range(ndim - 1, -1, -1))       # fastest first
+
+    def compare(a, b):
+        """1 when dim a should be slower than b, -1 when faster, 0 when undecided."""
+        for r in rows:
+            sa, sb = r[a], r[b]
+            if sa == 0 or sb == 0:
+                continue
+            if sa < sb:
+                return -1
+            if sa > sb:
+                return 1
+            if shape[a] > shape[b]:
+                return 1
+        return 0
+    for i in range(1, ndim):
+        d1 = i
+        for d0 in range(i - 1, -1, -1):
+            c = compare(perm[d0], perm[d1])
+            if c > 0:
+                perm[d0], perm[d1] = perm[d1], perm[d0]
+                d1 = d0
+            elif c < 0:
+                break
+    strides, step = [0] * ndim, 1
+    for d in perm:
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def _dense(m):
+    step = 1
+    for s, n in sorted((s, n) for s, n in zip(m.strides, m.shape) if n != 1):
+        if s != step:
+            return False
+        step *= n
+    return True
+
+
+dense = _dense

@@ -1,0 +1,115 @@
+"""torch's type promotion on NumPy dtypes (https://docs.pytorch.org/docs/stable/tensor_attributes.html)."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+bool_, uint8, int8, int16, int32, int64 = (np.dtype(n) for n in ("bool", "uint8", "int8", "int16", "int32", "int64"))
+uint16, uint32, uint64 = (np.dtype(n) for n in ("uint16", "uint32", "uint64"))
+float16, float32, float64 = (np.dtype(n) for n in ("float16", "float32", "float64"))
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+_FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
+_SIGNED_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
+NAMES = {d: d.name for d in (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64,
+                             complex64, complex128, bfloat16)}
+_C_NAMES = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", uint16: "UInt16",
+            uint32: "UInt32", uint64: "UInt64", float16: "Half", bfloat16: "BFloat16", float32: "Float", float64: "Double",
+            complex64: "ComplexFloat", complex128: "ComplexDouble"}
+default_float = float32     # torch.get_default_dtype(); set through set_default_float
+
+
+def set_default_float(dtype):
+    global default_float
+    default_float = np.dtype(dtype)
+
+
+def default_complex():
+    return complex128 if default_float == float64 else complex64
+
+
+def c_name(d):
+    """The name that torch's C++ errors use: Long for int64."""
+    d = np.dtype(d)
+    if d in _C_NAMES:
+        return _C_NAMES[d]
+    return "Float8_" + d.name.removeprefix("float8_")
+
+
+def kind_of(d):
+    """0 bool, 1 integer, 2 floating, 3 complex."""
+    k = d.kind
+    return 0 if k == "b" else 1 if k in "iu" else 3 if k == "c" else 2
+
+
+def is_floating(d):
+    return kind_of(d) == 2
+
+
+def promote(a, b):
+    """torch.promote_types."""
+    if a == b:
+        return a
+    ka, kb = kind_of(a), kind_of(b)
+    if ka < kb:
+        a, b, ka, kb = b, a, kb, ka
+    if ka == 3:
+        if kb == 3 or b == float64:
+            return complex128 if complex128 in (a, b) or b == float64 else complex64
+        return a
+    if ka == 2:
+        if kb < 2:
+            return a
+        ra, rb = _FLOAT_RANK.get(a), _FLOAT_RANK.get(b)
+        if ra is None or rb is None:
+            raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {c_name(a)} and {c_name(b)}")
+        if ra == rb:
+            return float32
+        return a if ra > rb else b
+    if kb == 0:
+        return a
+    sa, sb = _SIGNED_RANK.get(a), _SIGNED_RANK.get(b)
+    if sa and sb:
+        return a if sa > sb else b
+    small, signed = (a, b) if sb else (b, a)
+    if small == uint8 and (sa or sb):
+        return int16 if signed == int8 else signed
+    raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                       f"{c_name(a)} and {c_name(b)}")
+
+
+def result_type(dimmed, zero_dim, numbers):
+    """The common dtype of tensors with dimensions, 0-d tensors and Python numbers (kinds 'b', 'i', 'f', 'c')."""
+    out = None
+    for group in (dimmed, zero_dim):
+        here = None
+        for d in group:
+            here = d if here is None else promote(here, d)
+        out = _combine(out, here)
+    here = None
+    for k in numbers:
+        d = bool_ if k == "b" else int64 if k == "i" else default_float if k == "f" else default_complex()
+        here = d if here is None else promote(here, d)
+    return _combine(out, here)
+
+
+def _combine(higher, lower):
+    """A category of lower priority matters only when it is of a higher kind."""
+    if higher is None or lower is None:
+        return higher if lower is None else lower
+    if kind_of(lower) > kind_of(higher):
+        if kind_of(lower) == 3 and kind_of(higher) == 2:
+            return complex128 if higher == float64 else complex64
+        return promote(higher, lower) if kind_of(higher) == 2 else lower
+    return higher
+
+
+def compute_dtype(d):
+    """What torch's kernels compute in: float32 for half and bfloat16."""
+    return float32 if d in (float16, bfloat16) or d.name.startswith("float8") else d
+
+
+def can_cast(src, dst):
+    """torch.can_cast: no narrowing of kind."""
+    return kind_of(src) <= kind_of(dst)

@@ -1,0 +1,93 @@
+"""Random permutations: the result of a shuffle by swaps, computed all at once."""
+
+import array
+
+import numpy as np
+
+_SEQUENTIAL = 400  # up to here a plain loop is the quicker way
+_CHUNK = 16384
+WIDE = (2**32 - 1) // 20  # from this length on 64-bit draws and another shuffle
+
+
+def shuffled(n, words):
+    """What swapping elements ``i`` and ``i + words[i] % (n - i)`` of 0..n-1 gives,
+    for i = 0, 1, ... n-2 in turn."""
+    target = _remainders(words, n)
+    if n <= _SEQUENTIAL:
+        order = list(range(n))
+        for i, offset in enumerate(target.tolist()):
+            k = i + offset
+            order[i], order[k] = order[k], order[i]
+        return np.array(order, np.int64)
+    target += np.arange(n - 1)
+    return _follow(np.append(target, n - 1))
+
+
+def _remainders(words, n):
+    """``words[i] % (n - i)`` by float division, which is several times faster;
+    the floor of the quotient is exact as a word has 32 bits."""
+    out = np.empty(words.size, np.int64)
+    for at in range(0, words.size, _CHUNK):
+        part = words[at:at + _CHUNK].astype(np.float64)
+        spans = np.arange(n - at, n - at - part.size, -1, dtype=np.float64)
+        quotient = part / spans
+        np.floor(quotient, quotient)
+        quotient *= spans
+        part -= quotient
+        np.copyto(out[at:at + _CHUNK], part, "unsafe")
+    return out
+
+
+def _follow(target):
+    """Result of the swaps (i, target[i]), target[i] >= i, without doing them.
+
+    Step i moves to place i, for good, what then lies at target[i].  That was
+    put there by the latest earlier step j with the same target, and was at
+    place j until step j; or else it has lain there from the start.  Likewise
+    what is at place j at step j came from the latest step aimed at j.  So two
+    links per element and following one of them to its end do it."""
+    n = target.size
+    step = np.arange(n)
+    # steps by target, and within one target in order
+    by_step = target << 32
+    by_step |= step
+    by_step.sort()
+    value = by_step >> 32
+    by_step &= 0xFFFFFFFF
+    again = value[1:] == value[:-1]
+    # source[j]: the last step before j aimed at j (or j itself: undisturbed)
+    moved = np.flatnonzero(target != step)
+    source = step
+    source[target[moved]] = moved  # of repeated indices the last one stays
+    source, spare = _ends(source, target)
+    # by arithmetic instead of a selection, whose branches could not be predicted
+    change = np.take(source, by_step[:-1], out=spare[1:], mode="clip")
+    change -= value[1:]
+    change *= again
+    value[1:] += change
+    spare[by_step] = value
+    return spare
+
+
+def _ends(link, spare):
+    """The end of every chain of links, by doubling; ends link to themselves.
+    Returns that and a work array, in the two arrays given."""
+    while True:
+        np.take(link, link, out=spare, mode="clip")
+        if np.array_equal(spare, link):
+            return link, spare
+        link, spare = spare, link
+
+
+def shuffled_wide(n, draw):
+    """The inside-out shuffle of very long permutations; ``draw(m)`` gives the
+    next ``m`` 64-bit words."""
+    order = array.array("q", bytes(8 * n))
+    chunk = 1 << 20
+    for at in range(0, n, chunk):
+        words = draw(min(chunk, n - at))
+        spans = np.arange(at + 1, at + 1 + words.size, dtype=np.uint64)
+        for i, z in enumerate((words % spans).tolist(), at):
+            order[i] = order[z]
+            order[z] = i
+    return np.frombuffer(order, np.int64)

@@ -1,0 +1,137 @@
+"""Storages and views: who shares memory with whom.
+
+A Storage owns one engine Value in its natural shape, a `version` (what torch counts) and a `gen` (what caches compare).
+A View says how a tensor reads its part of it: a chain of steps, each an operator's Inst with its run-time numbers.
+"""
+from __future__ import annotations
+
+import itertools
+
+from ..engine import Inst, context, record
+from ..engine.meta import Meta
+
+_addresses = itertools.count(0x7F0000000000, 1 << 12)
+
+
+class Storage:
+    """One block of memory as torch sees it. `value` is the root tensor's current Value."""
+    __slots__ = ("value", "gen", "version", "address", "__weakref__")
+
+
+def new_storage(value, new=Storage.__new__):
+    st = new(Storage)
+    st.value, st.gen, st.version, st.address = value, 0, 0, None
+    return st
+
+
+_next_address = 0x7F0000000000
+
+
+def address(st):
+    """A stable fake address: storages never overlap."""
+    global _next_address
+    if st.address is None:
+        st.address = _next_address
+        m = st.value.meta
+        _next_address += (m.numel * m.dtype.itemsize + 127) // 64 * 64
+    return st.address
+
+
+class View:
+    """How a tensor reads its storage.
+
+    `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
+    history (None where the tensor owns its own, as a detached one does). `value` is what it read at generation `gen`;
+    `base_edge` is the base's edge that the tensor's own edge was made from. `creation` says why an in-place write may
+    be refused: None, "multi" (one of several outputs), "no_grad" or "inference".
+    """
+    __slots__ = ("steps", "skip", "base", "offset", "value", "gen", "base_edge", "creation", "name")
+
+
+class _Chain:
+    """Base of the two operators over a chain of steps; interned by the chain's Insts."""
+    vjp_rule = None
+    view = None
+
+    def __init__(self, insts):
+        self.insts, self._made = insts, {}
+
+    @classmethod
+    def of(cls, insts):
+        op = cls.known.get(insts)
+        if op is None:
+            op = cls.known.setdefault(insts, cls(insts))
+        return op
+
+    def resolve(self, layout, metas, kinds):
+        inst = self._made.get(metas)
+        if inst is None:
+            inst = self._made[metas] = self.make(metas, kinds)
+            inst.grad_fn_name = self.grad
+        return inst
+
+    def grad_name(self, inst):
+        return self.grad
+
+
+class Get(_Chain):
+    """Read a view from its storage's root: the steps one after the other."""
+    name, grad, known = "view_get", "AsStridedBackward0", {}
+
+    def make(self, metas, kinds):
+        insts = self.insts
+
+        def fn(root, *nums):
+            return [read_chain(root, insts, nums)]
+        return Inst(self, (), fn, metas, kinds, metas[0].device, (insts[-1].out.strides,))
+
+
+class Put(_Chain):
+    """Write a value through a view: the root with the view's elements replaced."""
+    name, grad, known = "view_put", "CopySlices", {}
+
+    def make(self, metas, kinds):
+        insts = self.insts
+
+        def fn(root, value, *nums):
+            return [write_chain(root, insts, nums, value)]
+        return Inst(self, (), fn, metas, kinds, metas[0].device, (metas[0].strides,))
+
+
+def read_chain(root, insts, nums):
+    for inst in insts:
+        k = len(inst.kinds)
+        root, nums = inst.fn(root, *nums[:k])[0], nums[k:]
+    return root
+
+
+def write_chain(root, insts, nums, value):
+    if not insts:
+        return value
+    first, k = insts[0], len(insts[0].kinds)
+    if len(insts) > 1:
+        inner = first.fn(root, *nums[:k])[0]
+        value = write_chain(inner, insts[1:], nums[k:], value)
+    return first.op.view.put(first, root, value, nums[:k])
+
+
+def split_steps(steps):
+    insts = tuple([s[0] for s in steps])
+    nums = [n for s in steps for n in s[1]]
+    return insts, nums, "".join([i.kinds for i in insts])
+
+
+def read_steps(value, steps):
+    """Value seen through `steps`."""
+    if not steps:
+        return value
+    insts, nums, kinds = split_steps(steps)
+    return record(context, Get.of(insts), (), (value,), nums, kinds)[0]
+
+
+def write_steps(value, steps, new):
+    """`value` with the part that `steps` see replaced by `new`."""
+    if not steps:
+        return new
+    insts, nums, kinds = split_steps(steps)
+    return record(context, Put.of(insts), (), (value, new), nums, kinds)[0]
