@@ -22,7 +22,7 @@ from .tensor import creation as _creation, convert as _convert, printing as _pri
 
 for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
               "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
-              "tensor.shape", "tensor.indexing", "tensor.random"):
+              "tensor.shape", "tensor.indexing", "random.fills"):
     if _util.find_spec(__name__ + "." + _name) is not None:
         _importlib.import_module(__name__ + "." + _name)
 _bind.bind_all(Tensor)
@@ -39,7 +39,8 @@ from .tensor.printing import set_printoptions
 from . import autograd
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .torch_version import TorchVersion as _TorchVersion
-from . import version
+from . import random, version
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 from math import e, inf, nan, pi
 newaxis = None
@@ -70,4 +71,4 @@ def is_nonzero(input, /):
     return input.__bool__()
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "random", "return_types", "utils", "func"))
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func"))

@@ -294,7 +294,7 @@ def test_movement(rng, dtype):
             lax.pad(x, fill, [(0, 0, 1), (-2, 5, 3), (3, -2, 0)]), lax.pad(e, fill, [(1, 0, 0), (0, 1, 2)]),
             e.reshape(3, 0), e.T, jnp.concatenate([e, e]), s.reshape(1, 1), e[:, None], jnp.repeat(x, 2, 1), jnp.roll(x, 1, 2),
             jnp.flip(x), jnp.moveaxis(x, 0, -1), jnp.ravel(s), jnp.eye(3, dtype=dtype), jnp.tril(x[0]), jnp.diag(x[0, 0]),
-            lax.copy_p.bind(x) if hasattr(lax, "copy_p") else x, lax.stop_gradient(x), lax.optimization_barrier(x),
+            lax.copy_p.bind(x) if hasattr(lax, "copy_p") else x, lax.stop_gradient(x), lax.optimization_barrier(x), jnp.ravel(x, order="F"),
             x[0].astype(dtype) * s if dtype != np.bool_ else x, lax.split(x, (1, 2), 1), jnp.atleast_2d(s), x + 0 if dtype != np.bool_ else x,
         ]  # fmt: skip
 
@@ -306,7 +306,7 @@ def test_iota_and_constants():
         out = [lax.broadcasted_iota(t, (3, 4), d) for t in (np.int32, np.float32, ml_dtypes.bfloat16, np.complex64) for d in (0, 1)]
         return out + [jnp.arange(5) + x, jnp.zeros((0, 2)), jnp.arange(0), jnp.ones(()), jnp.linspace(0.0, 1.0, 7), 3.0, x]
 
-    check(f, np.int64(2))
+    check(f, np.asarray(2))
 
 
 def test_broadcasts_stay_small_until_needed(rng):
@@ -371,6 +371,8 @@ def test_sorting(rng, dtype):
         index = lax.broadcasted_iota(np.int32, x.shape, 1)
         out = [lax.sort(x), lax.sort(x, dimension=0), lax.sort((x, index)), lax.sort((x, y, index), num_keys=2, dimension=0)]
         out += [jnp.argsort(x), jnp.argsort(x, descending=True), jnp.sort(x[:, 0])]
+        if dtype != np.complex64:
+            out += [jnp.searchsorted(jnp.sort(y[0]), x[0]), jnp.searchsorted(jnp.sort(y[0]), y, side="right")]
         if dtype not in (np.bool_, np.complex64):
             out += [lax.top_k(x, 4), lax.top_k(y[0], 9), jnp.median(y.astype(np.float32), axis=1)]
         return out
@@ -697,8 +699,9 @@ def test_control_flow(rng):
         loop2 = lax.while_loop(lambda c: c[0] < 10, lambda c: (c[0] + n, c[1] * 1.5), (0, x))
         scan = lax.scan(lambda c, row: (c * 0.5 + row, (c.sum(), row)), x[0], x)
         back = lax.scan(lambda c, row: (c + row, c), x[0], x, reverse=True)
+        many = jax.vmap(lambda row: lax.while_loop(lambda r: r.sum() < 20, lambda r: r * 1.5 + 1, row))(x)
         counted = lax.scan(lambda c, _: (c + 1, c * n), 0, None, length=4)
-        return cond, switch, loop, loop2, scan, back, counted, jax.grad(lambda x: lax.scan(lambda c, r: (jnp.sin(c * r), c), x[0], x)[0].sum())(x)
+        return cond, switch, loop, loop2, scan, back, counted, many, jax.grad(lambda x: lax.scan(lambda c, r: (jnp.sin(c * r), c), x[0], x)[0].sum())(x)
 
     for n in (1, 3):
         check(f, values(rng, np.float32), np.int64(n))

@@ -46,7 +46,7 @@ class Refused(Exception):
 
 
 class Predicted(Exception):
-    """torch raises a RuntimeError whose message contains this text."""
+    """torch raises a RuntimeError whose message contains this text (one of these texts)."""
 
 
 # ---------------------------------------------------------------- graph skeleton
@@ -84,11 +84,10 @@ def run_nodes(nodes, retain):
     for node in nodes:
         if node.freed and node.holds:
             raise Predicted(FREED)
-        for t, version, _ in node.saved:
-            if t.poisoned:
-                raise Predicted(STALE_VIEW)
-            if t._version != version:
-                raise Predicted(CHANGED)
+        wrong = [STALE_VIEW for t, _, _ in node.saved if t.poisoned]
+        wrong += [CHANGED for t, version, _ in node.saved if t._version != version and not t.poisoned]
+        if wrong:
+            raise Predicted(*wrong)
         if not retain:
             node.freed = True
 
@@ -323,6 +322,8 @@ class Tensor:
     def view(self, *shape):
         strides = view_strides(self.index(), self.strides, self.sizes_for(shape))
         if strides is None:
+            if self.world.grad_enabled:
+                self.edge()
             raise Predicted(NOT_VIEWABLE)
         return self.view_of(self.offset, self.sizes_for(shape), strides)
 

@@ -11,7 +11,7 @@ from .backward import make_cts, run
 from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from ..tensor.graph import Node
 
-from ..tensor.tensor import Tensor as Variable
+Variable = Tensor
 
 
 def _as_tuple(x):
@@ -133,5 +133,6 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
     return tuple(None if r[0] is None else torch.stack(r) for r in zip(*rows))
 
 
-
-
+from . import functional  # noqa: E402
+from .function import Function  # noqa: E402
+from . import function  # noqa: E402

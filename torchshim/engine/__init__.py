@@ -7,7 +7,7 @@ from .meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .run import device_name, wrap
 from .trace import (TRACED, Context, State, Trace, Value, array_of, counters, default_device, literal, record, user_site,
                     value_of)
-from .explain import explain, stats
+from .report import explain, stats
 
 context = Context()
 

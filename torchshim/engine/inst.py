@@ -92,6 +92,8 @@ class Inst:
         return p
 
     def _plan(self, needs):
+        if self.grad_fn_name == "NotImplemented":
+            return _refusal(self, needs)
         with jax.enable_x64(True):
             return self._plan_x64(needs)
 
@@ -161,6 +163,25 @@ class Inst:
         p.nums, p.vjp_kinds = nums, ''.join(self.kinds[i] for i in nums)
         p.vjp = VjpOp(self, vjp, p)
         return p
+
+
+class NoVjp:
+    """Stands for the backward of an operator that torch does not differentiate: the forward works, this raises."""
+    view = vjp_rule = None
+
+    def __init__(self, name):
+        self.name, self.layout = name, ()
+
+    def resolve(self, layout, metas, kinds):
+        raise RuntimeError(f"derivative for aten::{self.name} is not implemented")
+
+
+def _refusal(inst, needs):
+    p = Plan()
+    p.inst, p.args, p.outs, p.nums, p.vjp_kinds = inst, (), (), (), ""
+    p.needs = tuple(i for i in inst.diff_ins if needs >> i & 1)
+    p.cts, p.vjp = tuple(inst.diff_outs), NoVjp(inst.op.name)
+    return p
 
 
 def conj(x):

@@ -508,6 +508,17 @@ def _while(builder, eqn, ins, outs):
     test, test_steps = _program(eqn.params["cond_jaxpr"], builder.check)
     body, body_steps = _program(eqn.params["body_jaxpr"], builder.check)
     n_test, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+
+    def advance(running, consts, carry):
+        new = body(*consts, *carry)
+        if running.ndim == 0:
+            return new
+        # Many loops at once, from vmap: those that have ended keep their values.
+        return [
+            np.where(running.reshape(running.shape + (1,) * (a.ndim - running.ndim)), a, b)
+            for a, b in zip(map(_to_numpy, new), map(_to_numpy, carry))
+        ]
+
     budget = _LOOP_LIMIT // (test_steps + body_steps + 1)
     compiled = _jitted(eqn.primitive, eqn.params)
 
@@ -516,9 +527,10 @@ def _while(builder, eqn, ins, outs):
         test_consts, body_consts = consts[:n_test], consts[n_test:]
         carry = args[n_test + n_body :]
         for _ in range(budget):
-            if not test(*test_consts, *carry)[0]:
+            running = _to_numpy(test(*test_consts, *carry)[0])
+            if not running.any():
                 return carry
-            carry = body(*body_consts, *carry)
+            carry = advance(running, body_consts, carry)
         return compiled(*consts, *carry)  # a long loop: compile the rest of it
 
     slots = [builder.any_form(v) for v in ins]

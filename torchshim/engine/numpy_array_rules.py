@@ -7,16 +7,18 @@ import math
 import numpy as np
 from jax import lax
 
-from .numpy_rules import F32, Spec, category, plain, rule
+from .numpy_rules import F32, Spec, category, plain, rule, total_order
 
 # ---------------------------------------------------------------- shape and movement
 
 
 @rule("reshape")
 def _make_reshape(params, ins, outs):
-    if params.get("dimensions") is not None or len(ins) != 1:
+    shape, dimensions = outs[0].shape, params.get("dimensions")
+    if len(ins) != 1:
         return None
-    shape = outs[0].shape
+    if dimensions is not None:
+        return lambda x: x.transpose(dimensions).reshape(shape)
     return lambda x: x.reshape(shape)
 
 
@@ -315,13 +317,9 @@ def _make_top_k(params, ins, outs):
     flip = (slice(None),) * axis + (slice(None, None, -1),)
     head = (slice(None),) * axis + (slice(0, k),)
     last, index_dtype = ins[0].shape[axis] - 1, outs[1].dtype
-    bits = np.dtype(f"i{dtype.itemsize}")
 
     def top_k(x):
-        key = x
-        if kind in ("float", "low"):  # the total order of floats, which XLA uses here
-            key = x.view(bits)
-            key = np.where(key < 0, key ^ bits.type(np.iinfo(bits).max), key)
+        key = total_order(x) if kind in ("float", "low") else x
         # A stable ascending sort of the reversed array, reversed: ties keep the lower index first.
         order = last - np.argsort(key[flip], axis, kind="stable")[flip][head]
         return [np.take_along_axis(x, order, axis), order.astype(index_dtype)]

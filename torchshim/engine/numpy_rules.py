@@ -222,6 +222,28 @@ def _make_mul(params, ins, outs):
     return np.multiply
 
 
+def total_order(x):
+    """Integers in the total order of floats: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
+    bits = np.dtype(f"i{x.dtype.itemsize}")
+    key = x.view(bits)
+    return np.where(key < 0, key ^ bits.type(np.iinfo(bits).max), key)
+
+
+def _compare_total_order(compare: np.ufunc) -> Make:
+    def make(params, ins, outs):
+        kind = category(ins[0].dtype)
+        if kind in ("float", "low"):
+            return lambda x, y: compare(total_order(x), total_order(y))
+        return compare if kind in ("bool", "int", "uint") else None
+
+    return make
+
+
+elementwise("eq_to")(_compare_total_order(np.equal))
+elementwise("lt_to")(_compare_total_order(np.less))
+elementwise("le_to")(_compare_total_order(np.less_equal))
+
+
 def _divide_int(x, y):
     quotient = np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor is truncation
     return quotient if y.all() else np.where(y == 0, quotient.dtype.type(-1), quotient)
@@ -446,7 +468,6 @@ _scalar_function("lgamma", _lgamma)
 ELEMENTWISE.update(
     ["erf_inv", "digamma", "polygamma", "igamma", "igammac", "igamma_grad_a", "random_gamma_grad"]
     + ["zeta", "bessel_i0e", "bessel_i1e", "regularized_incomplete_beta", "mulhi"]
-    + ["eq_to", "lt_to", "le_to"]
 )
 
 

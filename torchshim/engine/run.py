@@ -57,8 +57,7 @@ def _needed_steps(steps, wanted):
 
 class Program:
     """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers."""
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "last_f", "last_bytes", "last_i", "last_ibytes",
-                 "fidx", "iidx", "donate")
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
@@ -73,7 +72,7 @@ class Program:
                 idx = self.fidx if kind == "f" else self.iidx
                 place[n0 + k] = (kind, len(idx))
                 idx.append(n0 + k)
-        self.last_f = self.last_i = self.last_bytes = self.last_ibytes = None
+        self.floats, self.ints = _Packed(), _Packed()
 
         def program(floats, ints, *inputs):
             made = {}
@@ -89,20 +88,29 @@ class Program:
         self.fn = jax.jit(program, donate_argnums=kept, compiler_options=compiler_options())
 
     def __call__(self, inputs, nums):
-        f = i = None
-        if self.fidx:
-            a = np.array([nums[k] for k in self.fidx], np.float64)
-            b = a.tobytes()                    # compared as bytes: -0.0 is not 0.0
-            if b != self.last_bytes:
-                self.last_f, self.last_bytes = jnp.asarray(a), b
-            f = self.last_f
-        if self.iidx:
-            a = np.array([nums[k] for k in self.iidx], np.int64)
-            b = a.tobytes()
-            if b != self.last_ibytes:
-                self.last_i, self.last_ibytes = jnp.asarray(a), b
-            i = self.last_i
+        f = self.floats.packed([nums[k] for k in self.fidx], np.float64) if self.fidx else None
+        i = self.ints.packed([nums[k] for k in self.iidx], np.int64) if self.iidx else None
+        for k in self.donate:
+            if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
+                inputs[k].array = jnp.array(inputs[k].array, copy=True)
         return self.fn(f, i, *[inputs[k].array for k in self.inputs])
+
+
+class _Packed:
+    """The packed numbers of one kind: kept on the device while they stay the same."""
+    __slots__ = ("array", "bytes")
+
+    def __init__(self):
+        self.array = self.bytes = None
+
+    def packed(self, numbers, dtype):
+        a = np.array(numbers, dtype)
+        b = a.tobytes()                        # compared as bytes: -0.0 is not 0.0
+        if b != self.bytes:
+            self.array, self.bytes = a, b      # a NumPy argument is cheaper than a transfer of its own
+        elif self.array.__class__ is np.ndarray:
+            self.array = jnp.asarray(a)
+        return self.array
 
 
 def _mask(slots):
@@ -164,8 +172,7 @@ def _donatable(inputs):
     for k in range(len(inputs)):
         if getrefcount(inputs[k]) <= UNHELD:
             v = inputs[k]
-            if (v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and v.extra is None
-                    and not isinstance(v.array, np.ndarray) and getrefcount(v.array) <= UNHELD):
+            if v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and v.extra is None and getrefcount(v.array) <= UNHELD:
                 out.add(k)
     return frozenset(out)
 
@@ -178,8 +185,8 @@ def _compile(state, live, dead, values):
     donate = _matching(state, sorted(slots), dead)
     for p in known:
         donate &= p.donate
-    from . import explain
-    explain.note_compile(state, live, known, values)
+    from . import report
+    report.note_compile(state, live, known, values)
     p = Program(state, tuple(sorted(slots)), frozenset(donate))
     state.programs = known + [p]
     _lru[p] = None

@@ -17,6 +17,11 @@ promote:
 partials: for elementwise bodies, d result / d parameter as functions (result, *params): torch's convention where it
   differs from JAX's. `vjp`: a rule (ct, result, *params) -> gradients, for anything else.
 view: see `views`; such an operator returns an alias of its first argument.
+numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator).
+refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
+inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name.
+grad=NOT_DIFFERENTIABLE: the result has a history, but its backward raises.
 """
 from __future__ import annotations
 
@@ -105,7 +110,7 @@ class Op:
 
     def __init__(self, schema, body, *, promote=None, grad=None, partials=None, vjp=None, view=None, inplace=False, method=True,
                  function=True, strides=None, check=None, nondiff=(), aliases=(), elementwise=None, namespace=None, varargs=None,
-                 result=None, scalar_left=False):
+                 result=None, scalar_left=False, numbers=None, refuses=None, functional=None, inplace_grad=None):
         full, self.params, self.returns = parse_schema(schema)
         self.full_name = full
         self.name = full.partition(".")[0]
@@ -114,8 +119,12 @@ class Op:
         self.strides, self.check, self.nondiff, self.aliases = strides, check, frozenset(nondiff), aliases
         self.namespace, self.varargs, self.result = namespace, varargs, result
         self.scalar_left = scalar_left
+        self.refuses, self.functional, self.inplace_grad = refuses, functional, inplace_grad
         self.partials, self.vjp = partials, vjp
         self.elementwise = promote is not None if elementwise is None else elementwise
+        if numbers is None:
+            numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
+        self.numbers = frozenset(numbers)
         self.doc = inspect.getdoc(body) or ""
         self.core = self._with_rule(body)
         self.insts = {}
@@ -184,6 +193,11 @@ class Op:
             self.check(*_spread(layout, metas, lambda t: t))
         device = metas[0].device if metas else None
         common = self.common_dtype(layout, metas)
+        if self.refuses:
+            kernel, kinds = self.refuses
+            d = common or metas[0].dtype
+            if "bifc"[P.kind_of(d)] in kinds:
+                raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
         shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None
         fn = self.function_of(layout, common, shape)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
@@ -214,22 +228,23 @@ class Op:
         return default_device()
 
     def common_dtype(self, layout, metas):
-        if self.promote is None:
+        promote = self.promotion(layout)
+        if promote is None:
             return None
-        numbers = []
-        for x, p in zip(layout, self.params):
-            if x.__class__ is _Token and x is not T and p.name != "alpha":
-                numbers.append(NUMBER_KIND[x])
-            elif p.kind == "number" and x is not None and x.__class__ in (int, float, bool, complex) and p.name != "alpha":
-                numbers.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)] if p.type == "Scalar" else "b")
-        d = P.result_type([m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], numbers)
-        if self.promote == "float" and P.kind_of(d) < 2:
+        # only what stands where a tensor could takes part: an alpha or a slope does not
+        numbers = [x for x, p in zip(layout, self.params) if p.kind == "tensor" and x is not T]
+        d = common_of(metas, numbers)
+        if promote == "float" and P.kind_of(d) < 2:
             d = P.default_float
         return d
 
+    def promotion(self, layout):
+        """The kind of promotion, which may depend on a static argument (div's rounding mode)."""
+        return self.promote(layout) if callable(self.promote) else self.promote
+
     def function_of(self, layout, common, shape):
         """The pure function behind a call: arrays then packed numbers in, list of arrays out."""
-        core, promote = self.core, self.promote
+        core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
         elementwise, result = self.elementwise, self.result
 
@@ -275,6 +290,13 @@ class Op:
 
 
 PACKED_SET = frozenset((SB, SI, SF, SC))
+_STATIC_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
+
+
+def common_of(metas, numbers=()):
+    """The dtype that tensors and numbers (tokens, or static Python numbers) promote to."""
+    kinds = [NUMBER_KIND.get(x) or _STATIC_KIND.get(x.__class__) for x in numbers]
+    return P.result_type([m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], [k for k in kinds if k])
 
 
 def cast(a, dtype):
@@ -347,7 +369,7 @@ class InplaceOp:
         def inplace(*flat):
             return [cast(fn(*flat)[0], target.dtype)]
         inst = Inst(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,))
-        inst.grad_fn_name = base.grad_fn_name
+        inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         if not base.diff_outs:
             inst.diff_outs = ()

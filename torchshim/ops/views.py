@@ -1,7 +1,9 @@
-"""Operators whose result is an alias of their argument: how to read, where it lies, how to write back through it.
+"""Operators whose result is an alias of their argument.
 
-Each is an object with `resolve` (see `registry`), `view.put(inst, base, value, nums)`, the base with the view's elements
-replaced, and a name for its `grad_fn` as the last entry of its layout.
+A `ViewOp` knows how to read its part of the base (`get`), where that part lies (`place`: shape, dtype and strides), how to
+write back through it (`put`), what the gradient is (`back`), and how NumPy does the read without copying (`host`).
+Nothing is traced until a program needs it, so that making a view costs microseconds however new it is.
+The last entry of a layout is the name of the `grad_fn`.
 """
 from __future__ import annotations
 
@@ -9,16 +11,82 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Inst
+from ..engine import Inst, contiguous_strides, meta_of
+from ..engine.inst import NUMBER, Plan, VjpOp, conj, grad_strides
+from .layout import dense
+
+
+class LazyInst(Inst):
+    """An Inst whose results are known without tracing its function."""
+    __slots__ = ("_jaxpr",)
+
+    def __init__(self, op, layout, fn, in_metas, kinds, out_metas):
+        self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
+        self.out_metas = out_metas
+        self.out = out_metas[0] if len(out_metas) == 1 else out_metas
+        self.plans = {}
+        self.node_class = self.grad_fn_name = None
+        self._jit = self._interp = self.info = self._jaxpr = None
+        self.diff_ins = tuple(i for i, m in enumerate(in_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
+        self.diff_outs = tuple(i for i, m in enumerate(out_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
+
+    @property
+    def jaxpr(self):
+        if self._jaxpr is None:
+            avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
+            with jax.enable_x64(True):
+                self._jaxpr = jax.make_jaxpr(self.fn)(*avals)
+        return self._jaxpr
+
+    def call(self, *args):
+        return self.fn(*args)
+
+    def interpreted(self):
+        if self._interp is None:
+            host = self.op.on_host(self)
+            self._interp = host if host is not None else super().interpreted()
+        return self._interp
+
+    def plan(self, needs):
+        p = self.plans.get(needs)
+        if p is None:
+            back = self.op.gradient(self, needs)
+            if back is None:
+                return super().plan(needs)
+            p = Plan()
+            p.inst, p.needs, p.args, p.outs, p.cts = self, self.diff_ins, (), (), self.diff_outs
+            p.nums, p.vjp_kinds = tuple(range(len(self.kinds))), self.kinds
+            p.vjp = LazyVjp(self, back, p)
+            self.plans[needs] = p
+        return p
+
+
+class LazyVjp(VjpOp):
+    """The backward of a linear LazyInst with one input: cotangents and numbers in, its gradient out."""
+
+    def resolve(self, layout, metas, kinds):
+        if self._inst is None:
+            m = self.inst.in_metas[0]
+            out = meta_of(m.shape, m.dtype, m.device, grad_strides(m))
+            cts = tuple(self.inst.out_metas[k] for k in self.plan.cts)
+            self._inst = LazyInst(self, (), self.fn, cts, self.plan.vjp_kinds, (out,))
+        return self._inst
+
+    def on_host(self, inst):
+        return None
+
+    def gradient(self, inst, needs):
+        return None
 
 
 class ViewOp:
-    """A view operator: `get` computes the view from the base's logical array, `strides` where it lies."""
+    """See the module docstring. `put` and `back` are optional: by default the places that `get` reads are found by
+    reading numbered elements, and the gradient comes from `jax.vjp`."""
     vjp_rule = None
     promote = None
 
-    def __init__(self, name, get, strides, put=None):
-        self.name, self.get, self.strides = name, get, strides
+    def __init__(self, name, get, place, put=None, host=None, back=None):
+        self.name, self.get, self.place, self.host, self.back = name, get, place, host, back
         self.view, self._put, self.insts = self, put, {}
 
     def __repr__(self):
@@ -28,117 +96,263 @@ class ViewOp:
         key = (layout, metas)
         inst = self.insts.get(key)
         if inst is None:
-            meta, get = metas[0], self.get
-            args = layout[:-1]
+            m, get, args = metas[0], self.get, layout[:-1]
+            shape, dtype, strides = self.place(m, *args)
+            out = meta_of(shape, dtype, m.device, strides)
 
             def fn(base, *nums):
                 return [get(base, *args, *nums)]
-            inst = Inst(self, layout, fn, metas, kinds, meta.device, (self.strides(meta, *args),))
+            inst = LazyInst(self, layout, fn, metas, kinds, (out,))
             inst.grad_fn_name = layout[-1]
-            self.insts[key] = inst
+            inst = self.insts.setdefault(key, inst)
         return inst
 
     def grad_name(self, inst):
         return inst.layout[-1]
 
+    def on_host(self, inst):
+        host, args = self.host, inst.layout[:-1]
+        if host is None:
+            return None
+        return lambda base, *nums: [np.asarray(host(np.asarray(base), *args, *nums))]
+
+    def gradient(self, inst, needs):
+        if self.back is not None:
+            back = self.back
+            return lambda ct, *nums: [back(inst, ct, *inst.layout[:-1], *nums)]
+        m = inst.in_metas[0]
+
+        def back(ct, *nums):
+            pull = jax.vjp(lambda x: inst.fn(x, *nums)[0], jnp.zeros(m.shape, m.dtype))[1]
+            return [conj(pull(conj(ct))[0])]
+        return back
+
     def put(self, inst, base, value, nums):
+        """`base` with the elements that the view sees replaced by `value`."""
         if self._put is not None:
             return self._put(inst, base, value, *inst.layout[:-1], *nums)
         where = inst.fn(jnp.arange(base.size).reshape(base.shape), *nums)[0]
         return base.ravel().at[where.ravel()].set(value.ravel()).reshape(base.shape)
 
 
+class ViewsOp:
+    """Several views of one base that cover it. `parts(meta, *args)` lists the slice specs; `join` puts cotangents together."""
+    vjp_rule = None
+    promote = view = None
+
+    def __init__(self, name, parts, join):
+        self.name, self.parts, self.join, self.insts = name, parts, join, {}
+
+    def __repr__(self):
+        return f"<op {self.name}>"
+
+    def resolve(self, layout, metas, kinds):
+        key = (layout, metas)
+        inst = self.insts.get(key)
+        if inst is None:
+            m = metas[0]
+            each = tuple(slice_op.resolve((spec, layout[-1]), metas, "") for spec in self.parts(m, *layout[:-1]))
+
+            def fn(base):
+                return [i.fn(base)[0] for i in each]
+            inst = LazyInst(self, layout, fn, metas, "", tuple(i.out for i in each))
+            inst.out = inst.out_metas              # a list of results even when there is one
+            inst.grad_fn_name, inst.info = layout[-1], each
+            inst = self.insts.setdefault(key, inst)
+        return inst
+
+    def grad_name(self, inst):
+        return inst.layout[-1]
+
+    def on_host(self, inst):
+        each = [i.interpreted() for i in inst.info]
+        return lambda base: [f(base)[0] for f in each]
+
+    def gradient(self, inst, needs):
+        return lambda *cts: [self.join(cts, *inst.layout[:-1])]
+
+
 # -- slicing: one operator for a whole basic index ----------------------------------------------------------------------
 SELECT, SLICE, NEW = 0, 1, 2
 
 
-def _starts(spec, nums):
+def _full_shape(dims):
+    return [1 if e[0] == SELECT else e[2] for e in dims]
+
+
+def _spans(dims):
+    return [1 if e[0] == SELECT else (e[2] - 1) * e[3] + 1 if e[2] else 0 for e in dims]
+
+
+def _starts(dims, nums):
     it = iter(nums)
-    return [next(it) if e[1] is None else e[1] for e in spec if e[0] != NEW]
+    return [next(it) if e[1] is None else e[1] for e in dims]
 
 
 def _get_slice(base, spec, *nums):
     """spec: one (kind, start, length, step) for each dimension, and NEW entries; start None: the next run-time number."""
     dims = [e for e in spec if e[0] != NEW]
-    starts = _starts(spec, nums)
+    starts, spans, steps = _starts(dims, nums), _spans(dims), [e[3] for e in dims]
     if nums:
-        spans = [1 if e[0] == SELECT else (e[2] - 1) * e[3] + 1 if e[2] else 0 for e in dims]
         out = jax.lax.dynamic_slice(base, [jnp.asarray(s, jnp.int64) for s in starts], spans)
-        out = jax.lax.slice(out, [0] * base.ndim, out.shape, [e[3] for e in dims]) if any(e[3] != 1 for e in dims) else out
+        if any(s != 1 for s in steps):
+            out = jax.lax.slice(out, [0] * base.ndim, out.shape, steps)
     else:
-        limits = [s + 1 if e[0] == SELECT else s + (e[2] - 1) * e[3] + 1 if e[2] else s for s, e in zip(starts, dims)]
-        out = jax.lax.slice(base, starts, limits, [e[3] for e in dims])
+        out = jax.lax.slice(base, starts, [s + n for s, n in zip(starts, spans)], steps)
     return out.reshape(_slice_shape(spec))
 
 
+def _host_slice(base, spec, *nums):
+    it = iter(nums)
+    index = []
+    for kind, start, length, step in spec:
+        if kind == NEW:
+            index.append(None)
+            continue
+        if start is None:
+            start = int(next(it))
+        index.append(start if kind == SELECT else slice(start, start + max((length - 1) * step + 1, 0), step))
+    return base[tuple(index)]
+
+
 def _slice_shape(spec):
-    return tuple(1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT)
+    return tuple([1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT])
 
 
-def _slice_strides(meta, spec):
-    out, d = [], 0
+def _place_slice(m, spec):
+    strides, d = [], 0
     for kind, _, length, step in spec:
         if kind == NEW:
-            out.append(meta.strides[d] * meta.shape[d] if d < meta.ndim else 1)
+            strides.append(m.strides[d] * m.shape[d] if d < m.ndim else 1)
             continue
         if kind == SLICE:
-            out.append(meta.strides[d] * step)
+            strides.append(m.strides[d] * step)
         d += 1
-    return tuple(out)
+    return _slice_shape(spec), m.dtype, tuple(strides)
 
 
 def _put_slice(inst, base, value, spec, *nums):
     dims = [e for e in spec if e[0] != NEW]
-    starts = _starts(spec, nums)
-    full = value.reshape([1 if e[0] == SELECT else e[2] for e in dims])
-    if 0 in full.shape:
+    full = value.reshape(_full_shape(dims))
+    if not full.size:
         return base
-    if all(e[3] == 1 for e in dims):
-        return jax.lax.dynamic_update_slice(base, full, [jnp.asarray(s, jnp.int64) for s in starts])
-    spans = [1 if e[0] == SELECT else (e[2] - 1) * e[3] + 1 for e in dims]
-    at = [jnp.asarray(s, jnp.int64) for s in starts]
-    window = jax.lax.dynamic_slice(base, at, spans)
-    window = window.at[tuple(slice(None, None, e[3]) for e in dims)].set(full)
-    return jax.lax.dynamic_update_slice(base, window, at)
+    at = [jnp.asarray(s, jnp.int64) for s in _starts(dims, nums)]
+    if any(e[3] != 1 for e in dims):               # between the written elements the old ones stay
+        gaps = [(0, 0, e[3] - 1) for e in dims]
+        window = jax.lax.dynamic_slice(base, at, _spans(dims))
+        hit = jax.lax.pad(jnp.ones(full.shape, bool), False, gaps)
+        full = jnp.where(hit, jax.lax.pad(full, _zero(full), gaps), window)
+    if full.shape == base.shape:
+        return full
+    return jax.lax.dynamic_update_slice(base, full, at)
 
 
-slice_op = ViewOp("slice", _get_slice, _slice_strides, _put_slice)
+def _back_slice(inst, ct, spec, *nums):
+    m = inst.in_metas[0]
+    dims = [e for e in spec if e[0] != NEW]
+    full = ct.reshape(_full_shape(dims))
+    if not full.size:
+        return jnp.zeros(m.shape, m.dtype)
+    if not nums:
+        return jax.lax.pad(full, _zero(full), [(e[1], n - e[1] - k, e[3] - 1) for e, n, k in zip(dims, m.shape, _spans(dims))])
+    if any(e[3] != 1 for e in dims):
+        full = jax.lax.pad(full, _zero(full), [(0, 0, e[3] - 1) for e in dims])
+    return jax.lax.dynamic_update_slice(jnp.zeros(m.shape, m.dtype), full, [jnp.asarray(s, jnp.int64) for s in _starts(dims, nums)])
+
+
+def _zero(x):
+    return jnp.zeros((), x.dtype)
+
+
+slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice)
+
+
+def whole(n):
+    """The slice entry for a dimension of size n that stays."""
+    return (SLICE, 0, n, 1)
+
+
+def _split_parts(m, dim, sizes):
+    at, out = 0, []
+    around = [whole(n) for n in m.shape]
+    for n in sizes:
+        out.append(tuple(around[:dim] + [(SLICE, at, n, 1)] + around[dim + 1:]))
+        at += n
+    return out
+
+
+def _unbind_parts(m, dim):
+    around = [whole(n) for n in m.shape]
+    return [tuple(around[:dim] + [(SELECT, k, 0, 1)] + around[dim + 1:]) for k in range(m.shape[dim])]
+
+
+split = ViewsOp("split", _split_parts, lambda cts, dim, sizes: jnp.concatenate(cts, dim))
+unbind = ViewsOp("unbind", _unbind_parts, lambda cts, dim: jnp.stack(cts, dim))
+
 
 # -- permutations and reshapes -------------------------------------------------------------------------------------------
-permute = ViewOp("permute", lambda x, perm: jnp.transpose(x, perm), lambda m, perm: tuple(m.strides[p] for p in perm),
-                 lambda inst, x, v, perm: jnp.transpose(v, np.argsort(perm)))
-reshape = ViewOp("reshape", lambda x, shape, strides: jnp.reshape(x, shape), lambda m, shape, strides: strides,
-                 lambda inst, x, v, shape, strides: jnp.reshape(v, x.shape))
-expand = ViewOp("expand", lambda x, shape: jnp.broadcast_to(x, shape),
-                lambda m, shape: expand_strides(m, shape))
+permute = ViewOp(
+    "permute", lambda x, perm: jnp.transpose(x, perm),
+    lambda m, perm: (tuple([m.shape[p] for p in perm]), m.dtype, tuple([m.strides[p] for p in perm])),
+    lambda inst, x, v, perm: jnp.transpose(v, np.argsort(perm)),
+    lambda x, perm: x.transpose(perm),
+    lambda inst, ct, perm: jnp.transpose(ct, np.argsort(perm)))
+reshape = ViewOp(
+    "reshape", lambda x, shape, strides: jnp.reshape(x, shape),
+    lambda m, shape, strides: (shape, m.dtype, strides),
+    lambda inst, x, v, shape, strides: jnp.reshape(v, x.shape),
+    lambda x, shape, strides: x.reshape(shape),
+    lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape))
+
+
+def _put_expand(inst, base, value, shape):
+    """Several elements of the view may be one of the base: the first one wins."""
+    at = [0] * (len(shape) - base.ndim) + [0] * base.ndim
+    own = [1] * (len(shape) - base.ndim) + list(base.shape)
+    return jax.lax.slice(value, at, own).reshape(base.shape) if value.size else base
+
+
+def _back_expand(inst, ct, shape):
+    m = inst.in_metas[0]
+    lead = len(shape) - m.ndim
+    axes = tuple(range(lead)) + tuple(d + lead for d, n in enumerate(m.shape) if n == 1 and shape[d + lead] != 1)
+    if not axes:
+        return ct.reshape(m.shape)
+    wide = ct.astype(jnp.float32) if ct.dtype in (jnp.bfloat16, jnp.float16) else ct
+    return jnp.sum(wide, axes).reshape(m.shape).astype(ct.dtype)
 
 
 def expand_strides(m, shape):
+    """Strides of `m` expanded to `shape`, as torch counts them."""
+    if not m.ndim:
+        return (0,) * len(shape)
     lead = len(shape) - m.ndim
-    out = []
-    for d, n in enumerate(shape):
-        if d < lead:
-            out.append(0)
-        else:
-            out.append(0 if m.shape[d - lead] == 1 and n != 1 else m.strides[d - lead])
-    for d in range(lead - 1, -1, -1):          # a new dimension of size 1 gets the stride that follows from the next
-        if shape[d] == 1:
-            out[d] = out[d + 1] * shape[d + 1] if d + 1 < len(shape) else 1
+    out = [0] * len(shape)
+    for d in range(len(shape) - 1, -1, -1):
+        size = m.shape[d - lead] if d >= lead else 1
+        stride = m.strides[d - lead] if d >= lead else shape[d + 1] * out[d + 1]
+        out[d] = stride if size == shape[d] else 0
     return tuple(out)
 
 
+expand = ViewOp("expand", lambda x, shape: jnp.broadcast_to(x, shape), lambda m, shape: (shape, m.dtype, expand_strides(m, shape)),
+                _put_expand, lambda x, shape: np.broadcast_to(x, shape), _back_expand)
+
+# the same elements in the same places: alias, and squeezed or detached forms of it
+alias = ViewOp("alias", lambda x: x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: v, lambda x: x, lambda inst, ct: ct)
+
+
 def view_strides(meta, shape):
-    """Strides with which `meta`'s memory can be seen as `shape`; None if it can't (torch's computeStride)."""
+    """Strides with which `meta`'s memory can be seen as `shape`; None if it can't."""
     if meta.numel == 0:
-        if meta.shape == shape:
-            return meta.strides
-        from ..engine import contiguous_strides
+        return meta.strides if meta.shape == shape else contiguous_strides(shape)
+    if not meta.ndim:
+        return (1,) * len(shape)
+    if meta.contiguous and 1 not in meta.shape:
         return contiguous_strides(shape)
     out = [0] * len(shape)
     d = len(shape) - 1
-    base = meta.strides[-1] if meta.ndim else 1
-    if not meta.ndim:
-        return (1,) * len(shape)
+    base = meta.strides[-1]
     t_numel = v_numel = 1
     for t in range(meta.ndim - 1, -1, -1):
         t_numel *= meta.shape[t]
@@ -156,59 +370,125 @@ def view_strides(meta, shape):
 
 
 # -- windows on memory -----------------------------------------------------------------------------------------------------
-def _diagonal_strides(m, offset, d1, d2):
-    rest = [m.strides[d] for d in range(m.ndim) if d not in (d1, d2)]
-    return tuple(rest + [m.strides[d1] + m.strides[d2]])
+def _place_diagonal(m, offset, d1, d2):
+    n1, n2 = m.shape[d1], m.shape[d2]
+    count = max(min(n1, n2 - offset) if offset >= 0 else min(n1 + offset, n2), 0)
+    rest = [d for d in range(m.ndim) if d not in (d1, d2)]
+    return tuple([m.shape[d] for d in rest] + [count]), m.dtype, tuple([m.strides[d] for d in rest] + [m.strides[d1] + m.strides[d2]])
 
 
-diagonal = ViewOp("diagonal", lambda x, offset, d1, d2: jnp.diagonal(x, offset, d1, d2), _diagonal_strides)
+def _put_diagonal(inst, base, v, offset, d1, d2):
+    if not v.size:
+        return base
+    moved = jnp.moveaxis(base, (d1, d2), (-2, -1))
+    rows, columns = moved.shape[-2:]
+    first = max(-offset, 0)
+    lines = jax.lax.pad(v, _zero(v), [(0, 0, 0)] * (v.ndim - 1) + [(first, rows - first - v.shape[-1], 0)])
+    hit = jnp.arange(rows)[:, None] + offset == jnp.arange(columns)[None, :]
+    return jnp.moveaxis(jnp.where(hit, lines[..., None], moved), (-2, -1), (d1, d2))
+
+
+def _back_diagonal(inst, ct, *args):
+    m = inst.in_metas[0]
+    return _put_diagonal(inst, jnp.zeros(m.shape, m.dtype), ct, *args)
+
+
+diagonal = ViewOp("diagonal", lambda x, offset, d1, d2: jnp.diagonal(x, offset, d1, d2), _place_diagonal, _put_diagonal,
+                  lambda x, offset, d1, d2: np.diagonal(x, offset, d1, d2), _back_diagonal)
 
 
 def _get_unfold(x, dim, size, step):
+    if not x.ndim:
+        return x.reshape(1)[:size]
     count = (x.shape[dim] - size) // step + 1
+    if size <= 64:                                 # one strided slice for each place in the window
+        slices = [jax.lax.slice_in_dim(x, j, j + (count - 1) * step + 1, step, dim) for j in range(size)]
+        return jnp.stack(slices, -1) if slices else jnp.zeros(x.shape[:dim] + (count,) + x.shape[dim + 1:] + (0,), x.dtype)
     at = np.arange(count)[:, None] * step + np.arange(size)[None, :]
-    out = jnp.take(x, jnp.asarray(at.ravel()), axis=dim).reshape(x.shape[:dim] + (count, size) + x.shape[dim + 1:])
-    return jnp.moveaxis(out, dim + 1, -1)
+    return jnp.moveaxis(jnp.take(x, jnp.asarray(at), axis=dim), dim + 1, -1)
 
 
-def _unfold_strides(m, dim, size, step):
-    s = list(m.strides)
-    inner = s[dim]
-    s[dim] = inner * step
-    return tuple(s) + (inner,)
+def _place_unfold(m, dim, size, step):
+    if not m.ndim:
+        return (size,), m.dtype, (1,)
+    shape, strides = list(m.shape), list(m.strides)
+    inner = strides[dim]
+    strides[dim] = inner * step
+    shape[dim] = (shape[dim] - size) // step + 1
+    return tuple(shape) + (size,), m.dtype, tuple(strides) + (inner,)
 
 
-unfold = ViewOp("unfold", _get_unfold, _unfold_strides)
+unfold = ViewOp("unfold", _get_unfold, _place_unfold)
 
 
-def _memory_places(shape, strides):
-    at = np.zeros(shape, np.int64)
-    for d, (n, s) in enumerate(zip(shape, strides)):
-        at += (np.arange(n) * s).reshape([-1 if k == d else 1 for k in range(len(shape))])
+def memory_order(m):
+    """The permutation that makes a dense layout row-major (outermost dimension first)."""
+    return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d] if m.shape[d] != 1 else -np.inf, d)))
+
+
+def flat_memory(x, base):
+    """The elements of an array in the order of its memory; `base` is its (dense) Meta."""
+    if base.contiguous:
+        return x.ravel()
+    return x.transpose(memory_order(base)).ravel()
+
+
+def _unflat(flat, base):
+    if base.contiguous:
+        return flat.reshape(base.shape)
+    order = memory_order(base)
+    return flat.reshape([base.shape[d] for d in order]).transpose(np.argsort(order))
+
+
+def _places(size, stride, offset):
+    at = jnp.full(size, offset, jnp.int64)
+    for d, s in enumerate(stride):
+        if s and size[d] > 1:
+            at = at + jax.lax.broadcasted_iota(jnp.int64, size, d) * s
     return at
 
 
-def _as_strided_index(x_shape, base_strides, size, stride, offset):
-    """Logical index into the root for each element that (size, stride, offset) names in memory."""
-    places = _memory_places(x_shape, base_strides).ravel()
-    inverse = np.full(int(places.max()) + 1 if places.size else 1, 0, np.int64)
-    inverse[places] = np.arange(places.size)
-    return inverse[_memory_places(size, stride) + offset]
+def _get_as_strided(x, size, stride, offset, base):
+    flat = flat_memory(x, base)
+    if stride == contiguous_strides(size):
+        count = int(np.prod(size, dtype=np.int64))
+        return jax.lax.slice(flat, [offset], [offset + count]).reshape(size) if count else jnp.zeros(size, x.dtype)
+    return flat[_places(size, stride, offset)]
 
 
-def _get_as_strided(x, size, stride, offset, base_strides):
-    return x.ravel()[_as_strided_index(x.shape, base_strides, size, stride, offset)]
+def _put_as_strided(inst, x, v, size, stride, offset, base):
+    if not v.size:
+        return x
+    flat = flat_memory(x, base)
+    if stride == contiguous_strides(size):
+        return _unflat(jax.lax.dynamic_update_slice(flat, v.ravel(), [jnp.asarray(offset, jnp.int64)]), base)
+    return _unflat(flat.at[_places(size, stride, offset)].set(v), base)
 
 
-as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offset, base_strides: stride)
+def _host_as_strided(x, size, stride, offset, base):
+    flat = flat_memory(x, base)
+    if not np.prod(size, dtype=np.int64):
+        return np.zeros(size, x.dtype)
+    return np.lib.stride_tricks.as_strided(flat[offset:], size, [s * x.itemsize for s in stride], writeable=False)
+
+
+as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offset, base: (size, m.dtype, stride),
+                    _put_as_strided, _host_as_strided)
 
 # -- the same memory as another dtype --------------------------------------------------------------------------------------
-view_as_real = ViewOp("view_as_real", lambda x: jnp.stack([jnp.real(x), jnp.imag(x)], -1),
-                      lambda m: tuple(2 * s for s in m.strides) + (1,),
-                      lambda inst, x, v: jax.lax.complex(v[..., 0], v[..., 1]))
-view_as_complex = ViewOp("view_as_complex", lambda x: jax.lax.complex(x[..., 0], x[..., 1]),
-                         lambda m: tuple(s // 2 for s in m.strides[:-1]),
-                         lambda inst, x, v: jnp.stack([jnp.real(v), jnp.imag(v)], -1))
+_REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
+_COMPLEX = {r: c for c, r in _REAL.items()}
+
+view_as_real = ViewOp(
+    "view_as_real", lambda x: jnp.stack([jnp.real(x), jnp.imag(x)], -1),
+    lambda m: (m.shape + (2,), _REAL[m.dtype], tuple([2 * s for s in m.strides]) + (1,)),
+    lambda inst, x, v: jax.lax.complex(v[..., 0], v[..., 1]), None, lambda inst, ct: jax.lax.complex(ct[..., 0], ct[..., 1]))
+view_as_complex = ViewOp(
+    "view_as_complex", lambda x: jax.lax.complex(x[..., 0], x[..., 1]),
+    lambda m: (m.shape[:-1], _COMPLEX[m.dtype], tuple([s // 2 for s in m.strides[:-1]])),
+    lambda inst, x, v: jnp.stack([jnp.real(v), jnp.imag(v)], -1), None, lambda inst, ct: jnp.stack([jnp.real(ct), jnp.imag(ct)], -1))
+conjugate = ViewOp("conj", lambda x: jnp.conj(x), lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: jnp.conj(v),
+                   lambda x: np.conj(x), lambda inst, ct: jnp.conj(ct))
 
 
 def _get_bits(x, dtype, shape, strides):
@@ -220,12 +500,12 @@ def _get_bits(x, dtype, shape, strides):
         return _get_bits(part.reshape(part.shape[:-2] + (-1,)) if part.ndim > 1 else part, dtype, shape, strides)
     if dtype == np.bool_:
         return (x != 0).reshape(shape)
-    if new > old:
-        x = x.reshape(x.shape[:-1] + (-1, new // old))
     if np.dtype(dtype).kind == "c":
         half = np.float32 if new == 8 else np.float64
-        y = jax.lax.bitcast_convert_type(x, half)
-        return jax.lax.complex(y[..., 0], y[..., 1]).reshape(shape)
+        y = _get_bits(x, half, tuple(shape) + (2,), None)
+        return jax.lax.complex(y[..., 0], y[..., 1])
+    if new > old:
+        x = x.reshape(x.shape[:-1] + (-1, new // old))
     return jax.lax.bitcast_convert_type(x, dtype).reshape(shape)
 
 
@@ -234,4 +514,9 @@ def _put_bits(inst, x, v, dtype, shape, strides):
     return _get_bits(v, m.dtype, m.shape, m.strides)
 
 
-view_dtype = ViewOp("view_dtype", _get_bits, lambda m, dtype, shape, strides: strides, _put_bits)
+view_dtype = ViewOp("view_dtype", _get_bits, lambda m, dtype, shape, strides: (shape, dtype, strides), _put_bits)
+
+
+def is_dense(m):
+    """Whether a Meta's elements fill their memory without gaps or overlap."""
+    return m.contiguous or dense(m)

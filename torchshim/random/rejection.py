@@ -1,6 +1,7 @@
 """Samplers that draw a varying number of uniforms per element."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -11,20 +12,24 @@ _THIRD = float(np.float32(1) / np.float32(3))  # single precision for doubles to
 
 
 class Uniforms:
-    """Uniforms one at a time from an engine; ``close`` returns unused ones."""
+    """An engine's uniforms one at a time: ``draw()``.  As a context manager it
+    gives back, at the end, those that were made ahead but not drawn."""
 
     def __init__(self, engine):
         self._engine = engine
-        self._pool, self._used = [], 0
+        self._ahead = iter(())
+        self.draw = self._chain().__next__
 
-    def __call__(self):
-        if self._used == len(self._pool):
-            self._pool, self._used = self._engine.block_doubles(), 0
-        self._used += 1
-        return self._pool[self._used - 1]
+    def _chain(self):
+        while True:
+            self._ahead = iter(self._engine.block_doubles())
+            yield from self._ahead
 
-    def close(self):
-        self._engine.give_back(len(self._pool) - self._used)
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._engine.give_back(operator.length_hint(self._ahead))
 
     def normal(self):
         """A unit normal; the pair's other half waits in the engine."""
@@ -32,8 +37,8 @@ class Uniforms:
         if cached is not None:
             self._engine.next_normal = None
             return cached
-        u = self()
-        r = math.sqrt(-2.0 * math.log1p(-self()))
+        u = self.draw()
+        r = math.sqrt(-2.0 * math.log1p(-self.draw()))
         t = floats.TWO_PI * u
         self._engine.next_normal = r * math.sin(t)
         return r * math.cos(t)
@@ -74,27 +79,39 @@ def poisson(rate, draw):
             return k
 
 
-def standard_gamma(alpha, draw):
-    """One gamma variate of shape ``alpha``, a float32 or float64 scalar whose
-    precision decides how the shape is shifted (Marsaglia and Tsang, 2000)."""
-    single = isinstance(alpha, np.float32)
-    scale = 1.0
-    if alpha < 1:
-        if alpha == 0:
-            return 0.0
-        scale = math.pow(1.0 - draw(), float(alpha.dtype.type(1) / alpha))
-        alpha = alpha + alpha.dtype.type(1)
-    d = float(alpha - np.float32(_THIRD)) if single else float(alpha) - _THIRD
-    c = 1.0 / math.sqrt(9.0 * d)
+def standard_gammas(alpha, uniforms):
+    """A gamma variate, as float64, for each shape of a float32 or float64 array
+    (Marsaglia and Tsang, 2000).  Shapes are shifted in the array's precision."""
+    one = alpha.dtype.type(1)
+    small = alpha < 1
+    with np.errstate(divide="ignore"):
+        powers = np.where(small, one / alpha, one).astype(np.float64).tolist()
+    shifted = np.where(small, alpha + one, alpha)
+    if alpha.dtype == np.float32:
+        d = (shifted - np.float32(_THIRD)).astype(np.float64)
+    else:
+        d = shifted - _THIRD
+    c = 1.0 / np.sqrt(9.0 * d)
+    out = []
+    for a, power, d, c in zip(alpha.tolist(), powers, d.tolist(), c.tolist(), strict=True):
+        if a == 0:
+            out.append(0.0)
+            continue
+        scale = math.pow(1.0 - uniforms.draw(), power) if a < 1 else 1.0
+        out.append(_gamma(scale * d, d, c, uniforms))
+    return out
+
+
+def _gamma(scaled, d, c, uniforms):
     while True:
         y = 0.0
         while y <= 0:
-            x = draw.normal()
+            x = uniforms.normal()
             y = 1.0 + c * x
         v = y * y * y
-        u = 1.0 - draw()
+        u = 1.0 - uniforms.draw()
         square = x * x
         if u < 1.0 - _SQUEEZE * square * square:
-            return scale * d * v
+            return scaled * v
         if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
-            return scale * d * v
+            return scaled * v

@@ -16,7 +16,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 
-from . import floats, permute, rejection
+from . import boxmuller, categorical, floats, permute, rejection
 from .engine import DEFAULT_SEED, STATE_SIZE, Engine, entropy
 
 __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Stream", "fill_order", "in_memory_order"]
@@ -47,7 +47,7 @@ _DIGITS = {float64: 53, float32: 24, float16: 11, bfloat16: 8}
 _LARGEST = {t: float(ml_dtypes.finfo(t).max) for t in _DIGITS}
 
 _U24 = np.float32(2.0**-24)
-_WORDS = 2 * floats.PAIRS  # words made and used at a time in long fills
+_WORDS = 2 * boxmuller.PAIRS  # words made and used at a time in long fills
 _SHORT = 64  # up to here scalar normals are made one by one
 
 
@@ -104,9 +104,13 @@ def _cast_integers(x, dtype):
     return x != 0 if dtype == bool else x.astype(dtype, copy=False)
 
 
+def _not_implemented(kernel, dtype):
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{_C_NAMES[dtype][1]}'")
+
+
 def _require_floating(dtype, kernel):
     if dtype not in _DIGITS:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{_C_NAMES[dtype][1]}\'')
+        raise _not_implemented(kernel, dtype)
 
 
 def _require_continuous(dtype, what, name):
@@ -268,10 +272,10 @@ class Stream:
     def _normal_block(self, out, mean, std):
         words = self._engine.words(out.size)
         if out.dtype == float32:
-            floats.box_muller_f32(words, out, mean, std)
+            boxmuller.box_muller_f32(words, out, mean, std)
         else:
             single = words.view(np.float32)
-            floats.box_muller_f32(words, single, mean, std)
+            boxmuller.box_muller_f32(words, single, mean, std)
             out[:] = _cast(single, out.dtype)
 
     def _normal_blocks_f64(self, n, mean, std):
@@ -279,10 +283,10 @@ class Stream:
         full = n - n % 16
         for at in range(0, full, _WORDS):
             u = self._engine.doubles(min(_WORDS, full - at))
-            out[at:at + u.size] = floats.box_muller_f64(u, mean, std)
+            out[at:at + u.size] = boxmuller.box_muller_f64(u, mean, std)
         if n > full:
             self._engine.words(2 * (n - full))
-            out[n - 16:] = floats.box_muller_f64(self._engine.doubles(16), mean, std)
+            out[n - 16:] = boxmuller.box_muller_f64(self._engine.doubles(16), mean, std)
         return out
 
     def _scalar_normals(self, n, mean, std):
@@ -414,13 +418,12 @@ class Stream:
         dtype = np.dtype(dtype)
         low = int(low)
         if low == -(2**63):
-            if dtype in (np.int64, bfloat16, float32, float64):
-                return _cast_integers(self._engine.words64(n).view(np.int64), dtype)
             name = "random_full_64_bits_range_kernel_cpu"
-            if dtype.kind == "i" or dtype == np.uint8:
+            if n and (dtype.kind == "i" and dtype.itemsize < 8 or dtype == np.uint8):
                 raise RuntimeError(f"{name} handles only int64, double, float and bfloat16")
-            _require_floating(np.dtype(bool) if dtype == bool else dtype, name)
-            raise NotImplementedError(f"\"{name}\" not implemented for '{_C_NAMES[dtype][1]}'")
+            if n and dtype not in (np.int64, bfloat16, float32, float64):
+                raise _not_implemented(name, dtype)
+            return _cast_integers(self._engine.words64(n).view(np.int64), dtype)
         if dtype in _DIGITS:
             top = 2**_DIGITS[dtype]
             low = _snap_low(low, dtype)
@@ -438,8 +441,7 @@ class Stream:
         """``random_()``: over all the non-negative numbers a dtype counts to."""
         dtype = np.dtype(dtype)
         if dtype.kind == "u" and dtype.itemsize > 1 or dtype in _PART:
-            raise NotImplementedError(
-                f"\"random_kernel_cpu\" not implemented for '{_C_NAMES[dtype][1]}'")
+            raise _not_implemented("random_kernel_cpu", dtype)
         if dtype == np.int64:
             return (self._engine.words64(n) & np.uint64(2**63 - 1)).view(np.int64)
         if dtype == float64:
@@ -542,37 +544,42 @@ class Stream:
         """Training-mode rrelu's slopes for x (in fill order): 1 where x > 0."""
         x = np.ravel(x)
         if x.dtype not in (float32, float64, bfloat16):
-            _require_floating(np.dtype("i8") if x.dtype.kind in "iub" else x.dtype, "")
-            raise NotImplementedError("\"rrelu_with_noise_out_cpu\" not implemented for 'Half'")
+            raise _not_implemented("rrelu_with_noise_out_cpu", x.dtype)
+        if not lower <= upper:
+            raise RuntimeError("Lower bound should be less than or equal to the upper bound")
         if x.dtype != float64:
-            lower, upper = (float(x.dtype.type(v)) for v in (lower, upper))
+            lower, upper = float(np.float32(lower)), float(np.float32(upper))
         slopes = np.ones(x.size, x.dtype)
         negative = np.flatnonzero(x <= 0)
         u = self._engine.doubles(negative.size)
-        slopes[negative] = _cast(floats.fma64(u, upper - lower, lower), x.dtype)
+        slopes[negative] = _cast(u * (upper - lower) + lower, x.dtype)
         return slopes
 
     # ------------------------------------------------------ discrete, by sampling
     @_locked
-    def multinomial(self, weights, n_sample, replacement=False):
-        """``torch.multinomial`` of an array with one or two dimensions."""
-        from .categorical import multinomial
-        return multinomial(self, np.asarray(weights), int(n_sample), replacement)
+    def multinomial(self, weights, n_sample, replacement=False, strides=None):
+        """``torch.multinomial`` of an array with one or two dimensions; give the
+        strides of a tensor whose memory is not row-major."""
+        weights = np.asarray(weights)
+
+        def arrange(values):
+            if strides is None:
+                return values.reshape(weights.shape)
+            return in_memory_order(values, weights.shape, strides)
+
+        return categorical.multinomial(self, weights, int(n_sample), replacement, arrange)
 
     @_locked
     def poisson(self, rate):
         """``torch.poisson`` of an array of rates in fill order."""
         rate = np.ravel(rate)
         _require_floating(rate.dtype, "poisson_cpu")
-        draw = rejection.Uniforms(self._engine)
-        try:
-            out = np.empty(rate.size)
-            for k, value in enumerate(rate.astype(float64).tolist()):
-                if not value >= 0:
-                    raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-                out[k] = rejection.poisson(value, draw)
-        finally:
-            draw.close()
+        if not (rate >= 0).all():
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        with rejection.Uniforms(self._engine) as uniforms:
+            draw = uniforms.draw
+            rates = rate.astype(float64).tolist()
+            out = np.array([rejection.poisson(value, draw) for value in rates], float64)
         return _cast(out, rate.dtype)
 
     @_locked
@@ -580,13 +587,11 @@ class Stream:
         """``torch._standard_gamma`` of an array of shapes in fill order."""
         alpha = np.ravel(alpha)
         if alpha.dtype not in (float32, float64):
-            raise NotImplementedError(
-                f"\"gamma_cpu\" not implemented for '{_C_NAMES[alpha.dtype][1]}'")
-        draw = rejection.Uniforms(self._engine)
-        try:
-            out = np.array([rejection.standard_gamma(a, draw) for a in alpha], float64)
-        finally:
-            draw.close()
+            raise _not_implemented("gamma_cpu", alpha.dtype)
+        if not (alpha >= 0).all():
+            raise NotImplementedError("standard_gamma of a negative or NaN shape")
+        with rejection.Uniforms(self._engine) as uniforms:
+            out = np.array(rejection.standard_gammas(alpha, uniforms), float64)
         return np.maximum(_cast(out, alpha.dtype), np.finfo(alpha.dtype).tiny)
 
 
@@ -598,8 +603,9 @@ def _from_state(state):
 
 # ------------------------------------------- bounds of integers in float dtypes
 def _through(value, dtype):
-    """An integer rounded to a floating dtype."""
-    return int(_cast_integers(np.array([value], np.int64), dtype)[0])
+    """An integer rounded to a floating dtype and back; 2**63 wraps around."""
+    rounded = int(_cast_integers(np.array([value], np.int64), dtype)[0])
+    return rounded if rounded < 2**63 else -(2**63)
 
 
 def _snap_low(low, dtype):

@@ -25,9 +25,9 @@ def deepcopy(t, memo):
     y = object.__new__(type(t))
     y._st, y._edge, y._extra, y._view = st, t._edge, None, None
     if t._view is not None:
-        vw = storage.View.__new__(storage.View)
-        vw.steps, vw.skip, vw.base, vw.offset = t._view.steps, 0, None, t._view.offset
-        vw.value, vw.gen, vw.base_edge, vw.creation, vw.name = read(t), st.gen, None, None, None
+        vw, old = storage.View.__new__(storage.View), t._view
+        vw.steps, vw.skip, vw.base, vw.offset, vw.meta = old.steps, 0, None, old.offset, old.meta
+        vw.ref, vw.gen, vw.seen, vw.creation = None, -1, 0, None
         y._view = vw
         y._edge = True if t.requires_grad else None
     memo[id(t)] = y

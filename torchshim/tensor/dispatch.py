@@ -5,13 +5,17 @@ because they are most of what a program does.
 """
 from __future__ import annotations
 
-from ..engine import Value, context, record
-from ..engine.trace import Immediate
+from weakref import ref as weakref
+
+from ..engine import TRACED, Value, array_of, context, record, user_site
 from ..engine.run import immediate
-from .graph import Node, make_node, node_class, sequence
-from .storage import Storage, View, new_storage, read_steps, write_steps
+from ..engine.trace import Immediate
+from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP
+from .graph import Node, make_node, sequence
+from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
+_new_view = View.__new__
 _new_value = Value.__new__
 
 
@@ -46,45 +50,65 @@ def read(t):
     if vw is None:
         return t._st.value
     st = t._st
-    if vw.gen != st.gen:
-        vw.value = read_steps(st.value, vw.steps)
-        vw.gen = st.gen
-    return vw.value
+    if vw.gen == st.gen:
+        v = vw.ref()
+        if v is not None:
+            return v
+    v = read_steps(st.value, vw.steps)
+    vw.ref, vw.gen = weakref(v), st.gen
+    return v
+
+
+def meta(t):
+    """A tensor's Meta, without recording anything."""
+    vw = t._view
+    return t._st.value.meta if vw is None else vw.meta
+
+
+def look(t):
+    """A tensor's array, computed. A view of host memory is looked at where it lies."""
+    vw, v = t._view, t._st.value
+    if vw is None or v.meta.device == "meta" or v.meta.device.platform != "cpu" or v.extra is TRACED:
+        return array_of(read(t))
+    a = array_of(v)
+    for inst, nums in vw.steps:
+        a = inst.interpreted()(a, *nums)[0]
+    return a
 
 
 def edge(t):
     """A tensor's current edge, with leaves as themselves; a view follows its base's history."""
     vw = t._view
-    if vw is not None and vw.base is not None and vw.base_edge is not vw.base._edge:
+    if vw is not None and vw.base is not None and vw.seen != version(t):
         _follow_base(t, vw)
     e = t._edge
     return t if e is True else e
 
 
+def version(t):
+    """What torch counts as the tensor's version."""
+    extra = t._extra
+    return t._st.version if extra is None or extra.version is None else extra.version[0]
+
+
 def _follow_base(t, vw):
-    """The base was written in place since: this view's history goes through the base's new one."""
+    """The memory was written since: this view's history goes through its base's present one."""
     base = vw.base
-    vw.base_edge = base._edge
-    if base._edge is None:
-        return
-    steps = vw.steps[vw.skip:]
-    if not steps:
-        t._edge = base._edge if base._edge is not True else base
-        return
-    t._edge = chain_node(base, steps)
+    if base._edge is not None:
+        if vw.creation is not None:
+            raise RuntimeError(_creation_error(t, vw, True))
+        t._edge = chain_node(base, vw.steps[vw.skip:])
+    vw.seen = version(t)
 
 
 def chain_node(base, steps):
     """A node that reads `steps` from `base`: a view's history made anew."""
-    from .storage import Get, split_steps
+    if not steps:
+        inst = ALIAS.resolve(("AliasBackward0",), (meta(base),), "")
+        return make_node(inst, 1, (edge(base),), (None,), (None,), (None,), ())
     insts, nums, kinds = split_steps(steps)
     inst = Get.of(insts).resolve((), (insts[0].in_metas[0],), kinds)
-    name = insts[-1].grad_fn_name if len(insts) == 1 else "AsStridedBackward0"
-    e = edge(base)
-    node = make_node(inst, 1, (e,), (None,), (None,), (None,), nums)
-    if node.__class__.__name__ != name:
-        node.__class__ = node_class(name)
-    return node
+    return make_node(inst, 1, (edge(base),), (None,), (None,), (None,), nums)
 
 
 def apply1(op, a, layout):
@@ -181,6 +205,48 @@ def apply2(op, a, b, layout):
     return t
 
 
+def apply_number(op, a, x, layout, kind):
+    """`op` on one tensor and one Python number, in the order that `layout` says."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return finish(*immediate(context, op, layout, (va,), (x,), kind), (va,), (ea,), (a,), (x,))
+    if context.trace is not tr:
+        return apply(op, (a,), layout, (x,), kind)
+    key = (op, layout, kind, slots)
+    st = tr.state.next.get(key)
+    if st is None:
+        st = tr.miss(op, layout, (va,), kind, slots, key)
+    inst = st.inst
+    tr.nums.append(x)
+    values = tr.values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), inst.out, None, None
+    values.append(v)
+    tr.state = st
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, 0, None
+    t._st, t._view, t._extra = s, None, None
+    if ea is not None and context.grad:
+        t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
+        if node is not None and 0 in node.plan.outs:
+            node.guard.append(s)
+            node.guard.append(0)
+    else:
+        t._edge = None
+    if len(values) >= tr.limit:
+        tr.cut()
+    return t
+
+
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
     vals = [read(t) for t in tensors]
@@ -217,53 +283,127 @@ def finish(result, inst, vals, edges, tensors, nums):
 # -- views ------------------------------------------------------------------------------------------------------------
 def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
     """`t` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
-    va, ea = read(t), edge(t)
+    va = read(t)
     result, inst = record(context, op, layout, (va,), nums, kinds)
-    node = None
-    if ea is not None and context.grad:
-        node = make_node(inst, 1, (ea,), (va,), (t,), (result,), nums)
-    y = alias(t, offset)
-    vw = y._view
-    vw.steps = vw.steps + ((inst, nums),)
-    vw.value, vw.gen = result, t._st.gen
-    y._edge = node
-    if creation is None:
-        creation = t._view.creation if t._view is not None else None
-        if not context.grad:
-            creation = "no_grad"
-    vw.creation, vw.name = creation, inst.grad_fn_name
+    ea = edge(t)
+    node = make_node(inst, 1, (ea,), (va,), (t,), (result,), nums) if ea is not None and context.grad else None
+    return _seen_as(t, ((inst, nums),), inst.out, result, offset, node, creation)
+
+
+def make_views(t, op, layout, offsets):
+    """The views that a ViewsOp makes: one node for all, and torch refuses in-place writes to them."""
+    va = read(t)
+    results, inst = record(context, op, layout, (va,))
+    ea = edge(t)
+    node = make_node(inst, 1, (ea,), (va,), (t,), results, ()) if ea is not None and context.grad else None
+    many = []
+    for k, (step, result, offset) in enumerate(zip(inst.info, results, offsets)):
+        e = None if node is None else (node, k)
+        many.append(_seen_as(t, ((step, ()),), step.out, result, offset, e, "multi"))
+    return tuple(many)
+
+
+def _seen_as(t, steps, m, value, offset, e, creation):
+    """A tensor on `t`'s storage, `steps` further."""
+    y = _new_tensor(Tensor)
+    vw = _new_view(View)
+    st, tv = t._st, t._view
+    if tv is None:
+        vw.steps, vw.skip, vw.base = steps, 0, t
+    else:
+        vw.steps, vw.skip, vw.base = tv.steps + steps, tv.skip, tv.base
+        if tv.base is None:
+            vw.skip, vw.base = len(tv.steps), t
+        if creation is None:
+            creation = tv.creation
+    if not context.grad:
+        creation = "inference" if context.inference else "no_grad"
+    vw.creation, vw.offset, vw.meta = creation, offset, m
+    vw.ref, vw.gen = weakref(value), st.gen
+    y._st, y._view, y._edge, y._extra = st, vw, e, None
+    extra = t._extra
+    if extra is not None and extra.version is not None:
+        y._more().version = extra.version
+        vw.seen = extra.version[0]
+    else:
+        vw.seen = st.version
     return y
 
 
 def alias(t, offset):
-    """A tensor on the same storage, seeing what `t` sees, with `t`'s history as base."""
-    y = _new_tensor(Tensor)
-    vw = View.__new__(View)
-    tv = t._view
-    if tv is None:
-        vw.steps, vw.skip, vw.base = (), 0, t
-    else:
-        vw.steps, vw.skip, vw.base = tv.steps, tv.skip, tv.base
-        if tv.base is None:
-            vw.skip, vw.base = len(tv.steps), t
-    vw.offset = offset
-    vw.value, vw.gen = read(t), t._st.gen
-    vw.base_edge, vw.creation, vw.name = vw.base._edge, None, None
-    y._st, y._view, y._edge, y._extra = t._st, vw, None, None
-    extra = t._extra
-    if extra is not None and extra.version is not None:
-        y._more().version = extra.version
-    return y
+    """A tensor on the same storage, seeing what `t` sees, without an edge yet."""
+    return _seen_as(t, (), meta(t), read(t), offset, None, None)
 
 
 def detached(t):
     """`t.detach()`: the same storage and version, no history."""
     y = alias(t, t._view.offset if t._view is not None else 0)
     vw = y._view
-    vw.base, vw.skip, vw.base_edge = None, 0, None
-    if not vw.steps:
+    vw.base, vw.skip, vw.creation = None, 0, None
+    if not vw.steps and not vw.offset:
         y._view = None
     return y
+
+
+# A loop that slices at another place in each of its rounds must not make a program for each. The numbers are static at
+# first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, they become run-time numbers.
+DIFFERENT = 3
+_starts_seen: dict = {}
+
+
+def slice_view(t, spec, offset, name):
+    """The view of a basic index; see `ops.views.slice_op` for the spec."""
+    va = read(t)
+    tr = context.trace
+    layout = (spec, name)
+    try:
+        slot = va.slot if va.trace is tr else tr.enter(va)
+    except Immediate:
+        return make_view(t, SLICE_OP, layout, offset)
+    if context.trace is not tr:
+        return make_view(t, SLICE_OP, layout, offset)
+    state = tr.state
+    if state.next.get((SLICE_OP, layout, "", (slot,))) is None:
+        free = _free_spec(spec, va.meta)
+        if free is not spec and _moves(state, free, name, slot, spec, va.meta):
+            nums = [e[1] for e, f in zip(spec, free) if e is not f]
+            return make_view(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
+    return make_view(t, SLICE_OP, layout, offset)
+
+
+def _free_spec(spec, m):
+    """`spec` with the places of its parts left open; itself where it has none."""
+    free, d = [], 0
+    for e in spec:
+        if e[0] == NEW:
+            free.append(e)
+            continue
+        free.append((e[0], None, e[2], e[3]) if e[0] == SELECT or e[2] != m.shape[d] else e)
+        d += 1
+    free = tuple(free)
+    return spec if free == spec else free
+
+
+def _moves(state, free, name, slot, spec, m):
+    """Whether this place in the program slices at changing places. Remembered on the state, decided on a miss."""
+    key = (SLICE_OP, (free, name), slot)
+    variants = state.variants
+    if variants is not None and key in variants:
+        return True
+    if len(_starts_seen) > 100_000:
+        _starts_seen.clear()
+    seen = _starts_seen.setdefault((user_site(), free, m, state.n_ops), set())
+    if len(seen) <= DIFFERENT:
+        seen.add(spec)
+    if len(seen) <= DIFFERENT:
+        return False
+    if variants is None:
+        variants = state.variants = {}
+    variants[key] = True
+    for k in [k for k in state.next if k.__class__ is tuple and k[0] is SLICE_OP and k[3] == (slot,) and not k[2]]:
+        if _free_spec(k[1][0], m) == free and k[1][1] == name:
+            del state.next[k]                  # else the first rounds would go on being programs of their own
+    return True
 
 
 # -- writing in place ---------------------------------------------------------------------------------------------------
@@ -286,39 +426,43 @@ def write(t, value):
         return
     st.value = write_steps(st.value, vw.steps, value)
     bump(t)
-    vw.value, vw.gen = value, st.gen
+    vw.ref, vw.gen = weakref(value), st.gen
 
 
 def check_inplace(t, needs_grad):
-    """torch's refusals of in-place writes."""
-    e, vw = t._edge, t._view
-    if not context.grad:
+    """torch's refusals of in-place writes that the graph would have to follow."""
+    if not needs_grad or not context.grad:
         return
+    vw = t._view
     if vw is not None and vw.base is not None:
-        if not (needs_grad or edge(t) is not None or vw.base._edge is not None):
-            return
         if vw.creation is not None:
             raise RuntimeError(_creation_error(t, vw))
-        if vw.base._edge is True:
+        if vw.base._edge is True and edge(t) is not None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if e is True:
+    elif t._edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _creation_error(t, vw):
-    e = edge(t)
-    nr, node = (e[1], e[0]) if e.__class__ is tuple else (vw.name and 0 or 0, e)
-    name = type(node).__name__ if isinstance(node, Node) else (vw.name or "AsStridedBackward0")
+def _creation_error(t, vw, indirect=False):
+    """Why a view may not be written in place; `indirect`: its memory was written through another tensor."""
+    e = t._edge
+    node, nr = e if e.__class__ is tuple else (e, 0)
+    inference = vw.creation == "inference"
+    if vw.creation != "multi" or not isinstance(node, Node):
+        text = f"A view was created in {'inference' if inference else 'no_grad'} mode and "
+    else:
+        text = f"Output {nr} of {node.name()} is a view and "
+    text += "its base or another view of its base has been" if indirect else "is being"
+    text += " modified inplace"
     if vw.creation == "multi":
-        return (f"Output {getattr(vw, 'offset', 0) and nr or nr} of {name} is a view and is being modified inplace. This view is the output of a function that "
-                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
-                "the inplace operation by an out-of-place one.")
-    if vw.creation == "no_grad":
-        return (f"A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-                "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-                "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-                "you want the inplace to be tracked).")
-    return "Inplace update to inference tensor outside InferenceMode is not allowed."
+        return (text + ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
+                "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+    text += " with grad mode enabled."
+    if inference:
+        return text + " This can result in incorrect gradients."
+    return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+            "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked).")
 
 
 def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
@@ -326,9 +470,10 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
     t = tensors[target]
     edges = tuple([edge(x) for x in tensors])
     wants = any([e is not None for e in edges])
-    check_inplace(t, wants)
-    refuse_overlap(t)
+    if wants:
+        check_inplace(t, wants)
     vals = [read(x) for x in tensors]
+    refuse_overlap(t, tensors)
     result, inst = record(context, op, layout, vals, nums, kinds)
     node = None
     if context.grad and wants:
@@ -342,7 +487,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
         if 0 in node.plan.outs:
             node.guard += [t._st, t._st.version]
         rebase(t, node)
-    elif context.grad and edge(t) is not None and not inst.diff_outs:
+    elif context.grad and edges[target] is not None and not inst.diff_outs:
         rebase(t, None)
     return t
 
@@ -354,19 +499,12 @@ def rebase(t, node):
         t._edge = node
         return
     base, steps = vw.base, vw.steps[vw.skip:]
-    if not steps:
-        base._edge = node
-        return
     cs = object.__new__(CopySlices)
     cs.inst = cs.plan = cs.extra = None
-    cs.fn, cs.steps, cs.meta = node, steps, base_meta(base)
-    cs.next = (edge(base),) + tuple([e for i, e in enumerate(node.next) if i > 0]) if node is not None else (edge(base),)
+    cs.fn, cs.steps, cs.meta = node, steps, meta(base)
+    cs.next = (edge(base),) + (tuple(node.next[1:]) if node is not None else ())
     cs.saved, cs.guard, cs.nums, cs.seq = (), (), (), next(sequence)
     base._edge = cs
-
-
-def base_meta(base):
-    return read(base).meta
 
 
 class CopySlices(Node):
@@ -390,12 +528,24 @@ class CopySlices(Node):
             self.fn.release()
 
 
-def refuse_overlap(t):
-    """Writing to an expanded tensor: several elements are one memory location."""
-    m = read(t).meta
-    if m.contiguous or m.numel < 2:
-        return
-    for n, s in zip(m.shape, m.strides):
-        if n > 1 and s == 0:
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                               "location. Please clone() the tensor before performing the operation.")
+def refuse_overlap(t, tensors=()):
+    """torch's refusals of writes to memory where elements coincide: among themselves, or in part with an operand's."""
+    m = meta(t)
+    if not m.contiguous and m.numel > 1 and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+    for x in tensors:
+        if x._st is t._st and x is not t and _overlaps_in_part(t, m, x, meta(x)):
+            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                               "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def _overlaps_in_part(t, m, x, mx):
+    if not m.numel or not mx.numel or not is_dense(m) or not is_dense(mx):
+        return False
+    a = t._view.offset * m.dtype.itemsize if t._view is not None else 0
+    b = x._view.offset * mx.dtype.itemsize if x._view is not None else 0
+    a_end, b_end = a + m.numel * m.dtype.itemsize, b + mx.numel * mx.dtype.itemsize
+    if (a, a_end) == (b, b_end):
+        return m.strides != mx.strides
+    return a < b_end and b < a_end

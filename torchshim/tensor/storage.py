@@ -41,11 +41,12 @@ class View:
     """How a tensor reads its storage.
 
     `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
-    history (None where the tensor owns its own, as a detached one does). `value` is what it read at generation `gen`;
-    `base_edge` is the base's edge that the tensor's own edge was made from. `creation` says why an in-place write may
-    be refused: None, "multi" (one of several outputs), "no_grad" or "inference".
+    history (None where the tensor owns its own, as a detached one does). `ref` is a weak reference to what was read at
+    generation `gen`: a view keeps nothing alive that it can read again. `seen` is the version for which the tensor's edge
+    is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "no_grad" or
+    "inference".
     """
-    __slots__ = ("steps", "skip", "base", "offset", "value", "gen", "base_edge", "creation", "name")
+    __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "seen", "creation")
 
 
 class _Chain:

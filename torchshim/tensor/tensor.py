@@ -87,7 +87,7 @@ class Tensor(TensorBase):
     @property
     def _meta(self):
         vw = self._view
-        return self._st.value.meta if vw is None else vw.value.meta if vw.gen == self._st.gen else read(self).meta
+        return self._st.value.meta if vw is None else vw.meta
 
     @property
     def shape(self):
@@ -197,7 +197,7 @@ class Tensor(TensorBase):
     def _own_history(self):
         """A view of something without history becomes a leaf of its own."""
         vw = self._view
-        vw.base, vw.skip, vw.base_edge = None, 0, None
+        vw.base, vw.skip = None, 0
 
     @property
     def grad_fn(self):
@@ -384,7 +384,7 @@ class Tensor(TensorBase):
     # -- looking at the values ----------------------------------------------------------------------------------------
     def _host(self):
         """The values as a NumPy array (not to be written)."""
-        return np.asarray(array_of(read(self)))
+        return np.asarray(dispatch.look(self))
 
     def item(self):
         """The only element as a Python number."""

@@ -1,0 +1,271 @@
+"""torch.autograd.Function: an operator whose forward and backward are the user's Python code."""
+from __future__ import annotations
+
+import functools
+
+from ..engine import context
+from ..tensor.dispatch import bump, edge, read, rebase, wrap
+from ..tensor.graph import Node, node_class, sequence
+from ..tensor.tensor import Tensor
+from .modes import grad_mode
+
+
+class FunctionNode(Node):
+    """The node of a custom Function; it is also the `ctx` that forward and backward get."""
+    __slots__ = ("__dict__",)
+
+    def __init__(self):
+        pass
+
+    @property
+    def n_outputs(self):
+        return len(self._out_metas)
+
+    def out_meta(self, nr):
+        return self._out_metas[nr]
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors for backward, with a check that they were not written since."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Keep tensors for jvp."""
+        self._for_forward = tensors
+
+    def mark_dirty(self, *args):
+        """These inputs were written in place by forward."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args):
+        """These outputs have no gradient."""
+        self._non_diff = args
+
+    def set_materialize_grads(self, value):
+        """Whether missing gradients come as zeros (default) or None."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self):
+        if self.saved is None:
+            from .backward import _RELEASED
+            raise RuntimeError(_RELEASED)
+        out = []
+        for t, value, version, e in self.saved:
+            if t is None and value is None:
+                out.append(None)
+                continue
+            if e is _OUTPUT:
+                nr = version[1]
+                st, v = version[0]
+                _check_version(st, v)
+                out.append(wrap(value, (self, nr) if len(self._out_metas) > 1 else self))
+                continue
+            _check_version(t._st, version)
+            out.append(t)
+        return tuple(out)
+
+    saved_variables = saved_tensors
+
+    def custom_backward(self, box, mode):
+        """The user's backward, on tensors."""
+        grads = []
+        for nr, m in enumerate(self._out_metas):
+            if nr in box:
+                grads.append(mode.tensor(box[nr]))
+            elif self._materialize:
+                g = mode.zeros(m)
+                grads.append(g if isinstance(g, Tensor) else wrap(g))
+            else:
+                grads.append(None)
+        cls = self._forward_cls
+        user = cls.vjp if cls.vjp is not Function.vjp else cls.backward
+        out = user(self, *grads)
+        out = out if isinstance(out, tuple) else (out,)
+        expected = len(self._needs)
+        if len(out) > expected and any(x is not None for x in out[expected:]) or len(out) < expected:
+            raise RuntimeError(f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got {len(out)})")
+        result = []
+        for k, is_tensor in enumerate(self._is_tensor):
+            if not is_tensor:
+                continue
+            g = out[k]
+            if g is not None and not isinstance(g, Tensor):
+                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
+            m = self._in_metas[k]
+            if g is not None and g._meta.shape != m.shape:
+                if g.ndim >= len(m.shape) and _sums_to(g._meta.shape, m.shape):
+                    g = _sum_to(g, m.shape)
+                else:
+                    raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {k} - got "
+                                       f"{list(g._meta.shape)} but expected shape compatible with {list(m.shape)}")
+            result.append(None if g is None else mode.back(g))
+        return result
+
+
+_OUTPUT = object()
+
+
+def _check_version(st, version):
+    if st.version != version:
+        raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                           f"[{list(st.value.meta.shape)}] is at version {st.version}; expected version {version} instead. Hint: enable "
+                           "anomaly detection to find the operation that failed to compute its gradient, with "
+                           "torch.autograd.set_detect_anomaly(True).")
+
+
+def _sums_to(shape, target):
+    return all(t == s or t == 1 for s, t in zip(reversed(shape), reversed(target)))
+
+
+def _sum_to(g, shape):
+    lead = g.ndim - len(shape)
+    dims = list(range(lead)) + [d + lead for d, n in enumerate(shape) if n == 1 and g.shape[d + lead] != 1]
+    return g.sum(dims, keepdim=True).reshape(shape)
+
+
+class Function:
+    """Subclass with static methods `forward(ctx, *args)` (or `forward(*args)` and `setup_context(ctx, inputs, output)`) and
+    `backward(ctx, *grad_outputs)`; call `apply`."""
+    generate_vmap_rule = False
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+                           "function with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it "
+                                  "with backward mode AD.")
+
+    @staticmethod
+    def vjp(ctx, *grad_outputs):
+        raise NotImplementedError
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward outside the graph and put one node in it."""
+        ctx = object.__new__(node_class(cls.__name__ + "Backward", FunctionNode))
+        ctx._forward_cls, ctx._materialize = cls, True
+        ctx._dirty = ctx._non_diff = ctx._to_save = ()
+        ctx.inst = ctx.plan = ctx.extra = None
+        ctx.guard = ctx.nums = ()
+        ctx.saved = []
+        ctx._is_tensor = [isinstance(a, Tensor) for a in args]
+        edges = [edge(a) if isinstance(a, Tensor) else None for a in args]
+        wants = context.grad and any(e is not None for e in edges)
+        ctx.needs_input_grad = ctx._needs = tuple(wants and e is not None for e in edges)
+        ctx._in_metas = [a._meta if isinstance(a, Tensor) else None for a in args]
+        with grad_mode(False):
+            if cls.setup_context is not Function.setup_context:
+                out = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, out)
+            else:
+                out = cls.forward(ctx, *args, **kwargs)
+        single = not isinstance(out, tuple)
+        outs = (out,) if single else out
+        ctx._out_metas = [o._meta if isinstance(o, Tensor) else None for o in outs]
+        ctx.next = tuple(e if wants else None for e, t in zip(edges, ctx._is_tensor) if t)
+        ctx.seq = next(sequence)
+        done = [ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o for k, o in enumerate(outs)]
+        ctx._save(args, outs, done, wants)
+        return done[0] if single else tuple(done)
+
+
+def _finish(ctx, o, nr, args, wants):
+    """An output as the graph sees it."""
+    if any(o is d for d in ctx._dirty):
+        if wants and o._edge is True:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if wants:
+            _set_history(ctx, o, nr)
+        return o
+    if any(o is a for a in args):
+        o = o.view_as(o) if not wants else o.detach()
+    elif o._edge is not None:
+        o = o.detach()
+    if wants and not any(o is x for x in ctx._non_diff) and (o.is_floating_point() or o.is_complex()):
+        o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+    return o
+
+
+def _set_history(ctx, o, nr):
+    if o._view is not None and o._view.base is not None:
+        raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view")
+    o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+
+
+def _save(ctx, args, outs, done, wants):
+    if not wants:
+        ctx.saved = [(t, None, t._st.version, None) if t is not None else (None, None, 0, None) for t in ctx._to_save]
+        return
+    saved = []
+    for t in ctx._to_save:
+        if t is None:
+            saved.append((None, None, 0, None))
+            continue
+        nr = next((k for k, o in enumerate(outs) if o is t), None)
+        if nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args):
+            st = done[nr]._st              # not the output itself: a cycle would keep it alive
+            saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
+        else:
+            saved.append((t, None, t._st.version, None))
+    ctx.saved = saved
+
+
+FunctionNode._finish, FunctionNode._save = _finish, _save
+
+
+class InplaceFunction(Function):
+    """The old base of functions with an `inplace` flag."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
+def once_differentiable(fn):
+    """A backward that can't itself be differentiated."""
+    @functools.wraps(fn)
+    def wrapper(ctx, *args):
+        with grad_mode(False):
+            out = fn(ctx, *args)
+        if not context.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return out
+        outs = out if isinstance(out, tuple) else (out,)
+        err = [None if o is None else _fail(o) for o in outs]
+        return tuple(err) if isinstance(out, tuple) else err[0]
+    return wrapper
+
+
+class _Fail(FunctionNode):
+    """Raises when backward comes here."""
+
+    def custom_backward(self, box, mode):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _fail(o):
+    o = o.detach()
+    node = object.__new__(node_class("ErrorBackward", _Fail))
+    node.inst = node.plan = node.extra = None
+    node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (), next(sequence)
+    node._out_metas = [o._meta]
+    o._edge = node
+    return o
+
+
+FunctionCtx = BackwardCFunction = FunctionNode

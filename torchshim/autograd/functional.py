@@ -1,0 +1,305 @@
+"""torch.autograd.functional: Jacobians and products with them, by JAX's transformations of the user's function.
+
+The function runs on tensors that hold tracers. Where it needs concrete numbers (a branch on a value), or the result must
+itself be differentiable, the same quantities are computed row by row with `torch.autograd.grad`.
+"""
+from __future__ import annotations
+
+import jax
+
+from ..engine import context
+from ..tensor.dispatch import edge, read, wrap
+from ..tensor.tensor import Tensor
+from . import grad as _grad
+from .modes import grad_mode
+
+_NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
+                  jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, NotImplementedError)
+
+
+def _tuple(x, name, fn):
+    single = not isinstance(x, tuple)
+    xs = (x,) if single else x
+    if single and not isinstance(x, Tensor):
+        raise TypeError(f"The {name} given to {fn} must be either a Tensor or a tuple of Tensors but the given {name} has type {type(x)}.")
+    for i, t in enumerate(xs):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"The {name} given to {fn} must be either a Tensor or a tuple of Tensors but the value at index {i} has type "
+                            f"{type(t)}.")
+    return xs, single
+
+
+def _fresh(xs, create_graph):
+    """Inputs of which the function's result can be differentiated."""
+    out = []
+    for x in xs:
+        if create_graph and x.requires_grad:
+            out.append(x.view_as(x))
+        else:
+            out.append(x.detach().requires_grad_())
+    return tuple(out)
+
+
+def _outputs(func, xs, name):
+    out = func(*xs)
+    return _tuple(out, "outputs of the user-provided function", name)
+
+
+def _shape_fits(xs, vs, what):
+    if len(xs) != len(vs):
+        raise RuntimeError(f"{what} should have the same length: got {len(vs)} and {len(xs)}")
+    for x, v in zip(xs, vs):
+        if x.shape != v.shape:
+            raise RuntimeError(f"v has invalid size: should be {x.shape} but got {v.shape}.")
+
+
+def _pack(rows, single_out, single_in):
+    """rows[i][j] -> torch's nesting."""
+    out = tuple(r[0] if single_in else tuple(r) for r in rows)
+    return out[0] if single_out else out
+
+
+def _on_arrays(func, name, info):
+    """The user's function as one from arrays to a tuple of arrays."""
+    from ..interop import from_jax, to_jax
+
+    def f(*arrays):
+        # the function may build and differentiate graphs of its own inside
+        ts = tuple(from_jax(a) for a in arrays)
+        for t in ts:
+            t._edge = None
+        outs, info["single"] = _outputs(func, ts, name)
+        return tuple(to_jax(o) for o in outs)
+    return f
+
+
+def _check_strategy(strategy, vectorize):
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+                             f'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". but got: {strategy}')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("torch.autograd.functional.jacobian: `vectorize=True` is required when `strategy=\"forward-mode\"`.")
+
+
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """J[i][j] of shape output_i.shape + input_j.shape; not nested where func has one output or one input.
+
+    strict: raise where an output does not depend on an input. create_graph: the result can be differentiated.
+    """
+    _check_strategy(strategy, vectorize)
+    if strategy == "forward-mode" and create_graph:
+        raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not "
+                                  "supported together (yet).")
+    if strict and vectorize:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
+    xs, single_in = _tuple(inputs, "inputs", "jacobian")
+    if not create_graph and not strict:
+        try:
+            return _jax_jacobian(func, xs, single_in, strategy)
+        except _NEEDS_NUMBERS:
+            pass
+    return _rows(func, xs, single_in, create_graph, strict)
+
+
+def _jax_jacobian(func, xs, single_in, strategy):
+    from ..interop import from_jax, to_jax
+    info = {}
+    f = _on_arrays(func, "jacobian", info)
+    transform = jax.jacrev if strategy == "reverse-mode" else jax.jacfwd
+    arrays = [to_jax(x.detach()) for x in xs]
+    holomorphic = any(x.is_complex() for x in xs)
+    if holomorphic:
+        raise NotImplementedError              # torch's convention for complex Jacobians: row by row
+    with jax.enable_x64(True):
+        rows = transform(f, argnums=tuple(range(len(xs))))(*arrays)
+    return _pack([[from_jax(j) for j in row] for row in rows], info["single"], single_in)
+
+
+def _rows(func, xs, single_in, create_graph, strict):
+    """The Jacobian by one backward pass per output element."""
+    import torchshim as torch
+    with grad_mode(True):
+        xs = _fresh(xs, create_graph)
+        outs, single_out = _outputs(func, xs, "jacobian")
+        if strict:
+            _strict_outputs(outs)
+        result = []
+        for i, o in enumerate(outs):
+            per_input = [[] for _ in xs]
+            flat = o.reshape(-1)
+            for k in range(flat.numel()):
+                gs = _grad(flat[k], xs, retain_graph=True, create_graph=create_graph, allow_unused=True) if flat.requires_grad else [None] * len(xs)
+                for j, (g, x) in enumerate(zip(gs, xs)):
+                    if g is None:
+                        if strict:
+                            raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed "
+                                               "in strict mode.")
+                        g = torch.zeros_like(x)
+                    per_input[j].append(g)
+            result.append([(torch.stack(rows) if rows else torch.zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
+                           for rows, x in zip(per_input, xs)])
+    out = [[g if create_graph else g.detach() for g in row] for row in result]
+    return _pack(out, single_out, single_in)
+
+
+def _strict_outputs(outs):
+    for i, o in enumerate(outs):
+        if not o.requires_grad:
+            raise RuntimeError(f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                               "differentiable manner from the input when running in strict mode.")
+
+
+def _scalar_output(outs, single, name):
+    if not single:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+
+
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+    """H[i][j] of shape input_i.shape + input_j.shape of a scalar function."""
+    _check_strategy(outer_jacobian_strategy, vectorize or outer_jacobian_strategy == "reverse-mode")
+    xs, single_in = _tuple(inputs, "inputs", "hessian")
+    if not create_graph and not strict:
+        try:
+            return _jax_hessian(func, xs, single_in, outer_jacobian_strategy)
+        except _NEEDS_NUMBERS:
+            pass
+
+    def first(*ts):
+        ts = tuple(t if t.requires_grad else t.detach().requires_grad_() for t in ts)
+        outs, single = _outputs(func, ts, "hessian")
+        _scalar_output(outs, single, "hessian")
+        if strict:
+            _strict_outputs(outs)
+        gs = _grad(outs[0].reshape(()), ts, create_graph=True, allow_unused=True)
+        return tuple(g if g is not None else t * 0 for g, t in zip(gs, ts))
+    rows = jacobian(first, xs, create_graph=create_graph, strict=strict)
+    return rows[0][0] if single_in else rows
+
+
+def _jax_hessian(func, xs, single_in, outer):
+    from ..interop import from_jax, to_jax
+    info = {}
+    f = _on_arrays(func, "hessian", info)
+
+    def scalar(*arrays):
+        outs = f(*arrays)
+        if not info["single"] or outs[0].size != 1:
+            _scalar_output([from_jax(o) for o in outs], info["single"], "hessian")
+        return outs[0].reshape(())
+    if any(x.is_complex() for x in xs):
+        raise NotImplementedError
+    argnums = tuple(range(len(xs)))
+    transform = jax.jacrev if outer == "reverse-mode" else jax.jacfwd
+    with jax.enable_x64(True):
+        rows = transform(jax.jacrev(scalar, argnums), argnums)(*[to_jax(x.detach()) for x in xs])
+    out = tuple(tuple(from_jax(h) for h in row) for row in rows)
+    return out[0][0] if single_in else out
+
+
+def vjp(func, inputs, v=None, create_graph=False, strict=False):
+    """(outputs, v^T J): the gradient of `outputs` with cotangent v."""
+    with grad_mode(True):
+        xs, single_in = _tuple(inputs, "inputs", "vjp")
+        xs = _fresh(xs, create_graph)
+        outs, single_out = _outputs(func, xs, "vjp")
+        if strict:
+            _strict_outputs(outs)
+        if v is not None:
+            vs, _ = _tuple(v, "v", "vjp")
+            _shape_fits(outs, vs, "v")
+        else:
+            if len(outs) != 1 or outs[0].numel() != 1:
+                raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                                   "element.")
+            vs = (outs[0].detach() * 0 + 1,)
+        live = [(o, w) for o, w in zip(outs, vs) if o.requires_grad]
+        gs = _grad([o for o, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live else [None] * len(xs)
+        gs = _filled(gs, xs, strict)
+    finish = (lambda t: t) if create_graph else (lambda t: t.detach())
+    outs = tuple(finish(o) for o in outs)
+    gs = tuple(finish(g) for g in gs)
+    return outs[0] if single_out else outs, gs[0] if single_in else gs
+
+
+def _filled(gs, xs, strict):
+    import torchshim as torch
+    out = []
+    for j, (g, x) in enumerate(zip(gs, xs)):
+        if g is None:
+            if strict:
+                raise RuntimeError(f"The output of the user-provided function is independent of input {j}. This is not allowed in strict "
+                                   "mode.")
+            g = torch.zeros_like(x)
+        out.append(g)
+    return tuple(out)
+
+
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(outputs, J v): the directional derivative, by the double-backward trick as in torch."""
+    import torchshim as torch
+    with grad_mode(True):
+        xs, single_in = _tuple(inputs, "inputs", "jvp")
+        xs = _fresh(xs, create_graph)
+        if v is not None:
+            vs, _ = _tuple(v, "v", "jvp")
+            _shape_fits(xs, vs, "v")
+        else:
+            if len(xs) != 1 or xs[0].numel() != 1:
+                raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+                                   "single element.")
+            vs = (torch.ones_like(xs[0]),)
+        outs, single_out = _outputs(func, xs, "jvp")
+        if strict:
+            _strict_outputs(outs)
+        us = tuple(torch.zeros_like(o, requires_grad=True) for o in outs)
+        live = [(o, u) for o, u in zip(outs, us) if o.requires_grad]
+        pulled = _grad([o for o, _ in live], xs, [u for _, u in live], create_graph=True, allow_unused=True) if live else [None] * len(xs)
+        pairs = [(g, w) for g, w in zip(pulled, vs) if g is not None and g.requires_grad]
+        pushed = _grad([g for g, _ in pairs], us, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(us)
+        pushed = tuple(torch.zeros_like(o) if g is None else g for g, o in zip(pushed, outs))
+    finish = (lambda t: t) if create_graph else (lambda t: t.detach())
+    outs, pushed = tuple(map(finish, outs)), tuple(map(finish, pushed))
+    return outs[0] if single_out else outs, pushed[0] if single_out else pushed
+
+
+def _gradient(func, xs, name, strict):
+    outs, single = _outputs(func, xs, name)
+    _scalar_output(outs, single, name)
+    if strict:
+        _strict_outputs(outs)
+    return outs[0], _filled(_grad(outs[0].reshape(()), xs, create_graph=True, allow_unused=True), xs, strict)
+
+
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
+    """(output, v^T H) of a scalar function."""
+    import torchshim as torch
+    with grad_mode(True):
+        xs, single_in = _tuple(inputs, "inputs", "vhp")
+        xs = _fresh(xs, create_graph)
+        vs = _direction(v, xs, "vhp")
+        out, gs = _gradient(func, xs, "vhp", strict)
+        pairs = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
+        hs = _grad([g for g, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(xs)
+        hs = _filled(hs, xs, strict)
+    finish = (lambda t: t) if create_graph else (lambda t: t.detach())
+    hs = tuple(map(finish, hs))
+    return finish(out), hs[0] if single_in else hs
+
+
+def _direction(v, xs, name):
+    import torchshim as torch
+    if v is not None:
+        vs, _ = _tuple(v, "v", name)
+        _shape_fits(xs, vs, "v")
+        return vs
+    if len(xs) != 1 or xs[0].numel() != 1:
+        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
+                           "element.")
+    return (torch.ones_like(xs[0]),)
+
+
+def hvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(output, H v) of a scalar function; H is symmetric, so this is vhp's product."""
+    return vhp(func, inputs, v, create_graph, strict)

@@ -1,0 +1,107 @@
+"""Parameters and buffers: tensors that a Module recognises when they are assigned to it."""
+from __future__ import annotations
+
+from ..tensor.dispatch import detached, read, wrap
+from ..tensor.tensor import Tensor, _TensorMeta
+
+
+class _Kind(_TensorMeta):
+    """isinstance() also accepts tensors of other classes that carry the kind's mark."""
+
+    def __instancecheck__(cls, x):
+        if type.__instancecheck__(cls, x):
+            return True
+        mark = cls.__dict__.get("_mark")
+        return mark is not None and isinstance(x, Tensor) and x.__dict__.get(mark, False)
+
+
+def _marked(cls, data, requires_grad):
+    """`data`'s memory as a leaf of class `cls`; a tensor subclass keeps its class and gets the mark."""
+    if data is None:
+        from ..tensor.creation import empty
+        data = empty(0)
+    kept = type(data)
+    t = detached(data)
+    t._edge = None
+    if kept is Tensor or kept is cls:
+        t.__class__ = cls
+    else:
+        t.__class__ = kept
+        t.__dict__.update(data.__dict__)
+        t.__dict__[cls._mark] = True
+    if requires_grad:
+        t.requires_grad_(True)
+    return t
+
+
+class Parameter(Tensor, metaclass=_Kind):
+    """A tensor to be trained: assigned to a Module it appears in its `parameters()`.
+
+    data: the values (its memory is shared); requires_grad: whether gradients are wanted.
+    """
+    __slots__ = ()
+    __module__ = "torch.nn.parameter"
+    _mark = "_is_param"
+    _repr_prefix = "Parameter containing:\n"
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is not None and not isinstance(data, Tensor):
+            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+        if requires_grad and data is not None and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        return _marked(cls, data, requires_grad)
+
+    def __init__(self, data=None, requires_grad=True):
+        pass
+
+    def __deepcopy__(self, memo):
+        return _deepcopy(self, memo)
+
+
+class Buffer(Tensor, metaclass=_Kind):
+    """A tensor that belongs to a Module's state without being trained. persistent: whether it is in the state_dict."""
+    __slots__ = ()
+    __module__ = "torch.nn.parameter"
+    _mark = "_is_buffer"
+
+    def __new__(cls, data=None, *, persistent=True):
+        t = _marked(cls, data, data is not None and data.requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+    def __init__(self, data=None, *, persistent=True):
+        pass
+
+    def __deepcopy__(self, memo):
+        return _deepcopy(self, memo)
+
+
+def _deepcopy(t, memo):
+    """A copy with its own memory and no gradient. Values are immutable, so that sharing one is a copy."""
+    if id(t) in memo:
+        return memo[id(t)]
+    y = wrap(read(t), True if t.requires_grad else None)
+    y.__class__ = type(t)
+    y.__dict__.update(t.__dict__)
+    memo[id(t)] = y
+    return y
+
+
+def _uninitialized(name):
+    class Uninitialized:
+        def __new__(cls, *args, **kwargs):
+            raise NotImplementedError(f"torchshim: {name} (lazy modules)")
+    Uninitialized.__name__ = Uninitialized.__qualname__ = name
+    Uninitialized.__module__ = "torch.nn.parameter"
+    Uninitialized.__doc__ = "Not in torchshim yet."
+    return Uninitialized
+
+
+UninitializedParameter = _uninitialized("UninitializedParameter")
+UninitializedBuffer = _uninitialized("UninitializedBuffer")
+
+
+def is_lazy(param):
+    """Whether the parameter still waits for its shape."""
+    return False

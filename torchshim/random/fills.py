@@ -1,0 +1,290 @@
+"""Random tensors: new ones, and in-place fills. The numbers are drawn on the host at the call and enter the trace as inputs."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import context, literal, meta_of, value_of
+from ..ops import promotion as P
+from ..tensor import creation
+from ..tensor.bind import FUNCTIONS, function, into
+from ..tensor.creation import check_size, done, like_strides, np_dtype
+from ..tensor.device import to_jax
+from ..tensor.dispatch import TensorBase, check_inplace, edge, read, rebase, refuse_overlap, wrap, write
+from ..tensor.tensor import Tensor
+from .generator import stream
+from .streams import in_memory_order
+
+
+
+def _count(shape):
+    n = 1
+    for k in shape:
+        n *= k
+    return n
+
+
+def placed(flat, meta):
+    """A Value of `meta` from numbers in fill order."""
+    if meta.contiguous:
+        a = flat.reshape(meta.shape)
+    else:
+        a = np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
+    v = literal(a)
+    if v.meta is not meta:
+        if meta.device != v.meta.device:
+            import jax
+            with jax.enable_x64(True):
+                a = jax.device_put(a, meta.device)
+        v = value_of(a, meta)
+    return v
+
+
+def made(draw, shape, dtype, device, requires_grad, strides=None, layout=None):
+    """A new tensor; `draw(n, contiguous)` gives the numbers."""
+    meta = meta_of(check_size(shape), dtype, device, strides)
+    if device == "meta":
+        return done(wrap(value_of(None, meta)), requires_grad, layout=layout)
+    return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad, layout=layout)
+
+
+def refill(t, draw):
+    """Write random numbers into `t` in place."""
+    check_inplace(t, False)
+    refuse_overlap(t)
+    meta = t._meta
+    had = edge(t) is not None
+    if meta.device != "meta":
+        row_major = meta_of(meta.shape, meta.dtype, meta.device)
+        flat = draw(meta.numel, meta.contiguous)
+        a = flat.reshape(meta.shape) if meta.contiguous else np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
+        v = placed(a.ravel(), row_major) if meta.contiguous else _as_meta(a, meta)
+        write(t, v if t._view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta))
+    if had and context.grad:
+        rebase(t, None)
+    return t
+
+
+def _as_meta(a, meta):
+    if meta.device != literal(a).meta.device:
+        import jax
+        with jax.enable_x64(True):
+            a = jax.device_put(a, meta.device)
+    return value_of(a, meta)
+
+
+def _new(name, draw, floating=True):
+    def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None, **kw):
+        if "size" in kw:
+            size = (kw.pop("size"),)
+        if kw:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
+        d = np_dtype(dtype, P.default_float if out is None else out.dtype.np)
+        s = stream(generator)
+        t = made(lambda n, c: draw(s, n, d, c), creation._sizes(name, size), d, to_jax(device), requires_grad, layout=layout)
+        return t if out is None else into(out, t, name)
+
+    def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
+        m = input._meta
+        d = np_dtype(dtype, m.dtype)
+        s = stream(generator)
+        return made(lambda n, c: draw(s, n, d, c), m.shape, d, m.device if device is None else to_jax(device), requires_grad,
+                    like_strides(m, memory_format))
+    for f, full in ((make, name), (like, name + "_like")):
+        f.__name__ = f.__qualname__ = full
+        f.__module__ = "torchshim"
+        FUNCTIONS[full] = f
+    make.__doc__ = f"Random numbers of the given size, drawn as torch.{name} draws them."
+    like.__doc__ = f"As torch.{name}, with the size, dtype and layout of `input`."
+    return make
+
+
+def _rand(s, n, d, contiguous):
+    _floating(d, "rand")
+    return s.uniform(n, 0.0, 1.0, d)
+
+
+def _randn(s, n, d, contiguous):
+    _floating(d, "randn")
+    return s.normal(n, 0.0, 1.0, d, contiguous)
+
+
+def _floating(d, name):
+    if P.kind_of(d) < 2:
+        kernel = "check_uniform_bounds" if name == "rand" else "normal_kernel_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(d)}'")
+
+
+rand = _new("rand", _rand)
+randn = _new("randn", _randn)
+
+
+@function(method=False)
+def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+            pin_memory=False):
+    """Integers in [low, high); randint(high, size) begins at 0."""
+    if size is None:
+        low, high, size = 0, low, high
+    d = np_dtype(dtype, np.dtype(np.int64))
+    s = stream(generator)
+    t = made(lambda n, c: s.random_from_to(n, int(low), int(high), d), tuple(size), d, to_jax(device), requires_grad)
+    return t if out is None else into(out, t, "randint")
+
+
+@function(method=False)
+def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    """Integers in [low, high) with the size, dtype and layout of `input`."""
+    if high is None:
+        low, high = 0, low
+    m = input._meta
+    d = np_dtype(dtype, m.dtype)
+    s = stream()
+    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, m.device if device is None else to_jax(device),
+                requires_grad, like_strides(m, memory_format))
+
+
+@function(method=False)
+def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A random permutation of 0 … n-1."""
+    d = np_dtype(dtype, np.dtype(np.int64))
+    s = stream(generator)
+    t = made(lambda k, c: s.randperm(n, d), (n,), d, to_jax(device), requires_grad)
+    return t if out is None else into(out, t, "randperm")
+
+
+@function(method=False)
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Normal numbers with the given means and standard deviations (tensors or numbers)."""
+    s = stream(generator)
+    if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        first = mean if isinstance(mean, TensorBase) else std
+        if isinstance(std, TensorBase):
+            if isinstance(mean, TensorBase) and mean.shape != std.shape:
+                import torchshim as torch
+                mean, std = torch.broadcast_tensors(mean, std)
+                first = mean
+            d = first._meta.dtype
+            t = made(lambda n, c: s.normal(n, 0.0, 1.0, d, c), first._meta.shape, d, first._meta.device, False)
+            t = t * std.detach() + (mean.detach() if isinstance(mean, TensorBase) else mean)
+        else:
+            d = first._meta.dtype
+            t = made(lambda n, c: s.normal(n, 0.0, float(std), d, c), first._meta.shape, d, first._meta.device, False) + mean.detach()
+    else:
+        d = np_dtype(dtype, P.default_float)
+        t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), tuple(size), d, to_jax(device), requires_grad)
+    return t if out is None else into(out, t, "normal")
+
+
+@function(method=True, out=True)
+def bernoulli(input, p=None, *, generator=None):
+    """0 or 1: with probability input, or with probability p in the shape of input."""
+    m = input._meta
+    s = stream(generator)
+    if p is not None:
+        return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
+    probs = input.detach()._host()
+    return made(lambda n, c: s.bernoulli_tensor(probs.ravel(), m.dtype), m.shape, m.dtype, m.device, False)
+
+
+@function(method=True, out=True)
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Indices drawn with probabilities proportional to the rows of input."""
+    m = input._meta
+    if m.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    w = input.detach()._host()
+    out = stream(generator).multinomial(w, num_samples, replacement, None if m.contiguous else m.strides)
+    return wrap(literal(np.ascontiguousarray(out)))
+
+
+@function(method=False)
+def poisson(input, generator=None):
+    """Poisson counts with the rates of input."""
+    m = input._meta
+    a = input.detach()._host()
+    return wrap(literal(np.ascontiguousarray(stream(generator).poisson(a.ravel()).reshape(m.shape))))
+
+
+@function("_standard_gamma", method=False)
+def standard_gamma(input, generator=None):
+    """Gamma numbers with the shapes of input."""
+    m = input._meta
+    a = input.detach()._host()
+    return wrap(literal(np.ascontiguousarray(stream(generator).standard_gamma(a.ravel()).reshape(m.shape))))
+
+
+# -- in place -----------------------------------------------------------------------------------------------------------------
+def _inplace(name):
+    def register(f):
+        setattr(Tensor, name, f)
+        f.__name__ = f.__qualname__ = name
+        return f
+    return register
+
+
+@_inplace("uniform_")
+def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
+    """Fill with numbers uniform in [from, to)."""
+    low = kw.pop("from", from_)
+    s, d = stream(generator), self._meta.dtype
+    _floating(d, "rand")
+    return refill(self, lambda n, c: s.uniform(n, low, to, d))
+
+
+@_inplace("normal_")
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    """Fill with normal numbers."""
+    s, d = stream(generator), self._meta.dtype
+    _floating(d, "randn")
+    return refill(self, lambda n, c: s.normal(n, mean, std, d, c))
+
+
+@_inplace("exponential_")
+def exponential_(self, lambd=1.0, *, generator=None):
+    """Fill with exponential numbers of rate lambd."""
+    s, d = stream(generator), self._meta.dtype
+    return refill(self, lambda n, c: s.exponential(n, lambd, d))
+
+
+@_inplace("log_normal_")
+def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
+    """Fill with numbers whose logarithm is normal."""
+    s, d = stream(generator), self._meta.dtype
+    return refill(self, lambda n, c: s.log_normal(n, mean, std, d))
+
+
+@_inplace("cauchy_")
+def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
+    """Fill with Cauchy numbers."""
+    s, d = stream(generator), self._meta.dtype
+    return refill(self, lambda n, c: s.cauchy(n, median, sigma, d))
+
+
+@_inplace("geometric_")
+def geometric_(self, p, *, generator=None):
+    """Fill with counts of trials up to the first success."""
+    s, d = stream(generator), self._meta.dtype
+    return refill(self, lambda n, c: s.geometric(n, p, d))
+
+
+@_inplace("random_")
+def random_(self, *args, generator=None, **kw):
+    """Fill with integers: all that the dtype counts to, below `to`, or in [from, to)."""
+    s, d = stream(generator), self._meta.dtype
+    if "from" in kw or "to" in kw:
+        args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))
+    if not args:
+        return refill(self, lambda n, c: s.random_full(n, d))
+    low, high = (0, args[0]) if len(args) == 1 else args
+    if high is None:
+        return refill(self, lambda n, c: s.random_from(n, low, d))
+    return refill(self, lambda n, c: s.random_from_to(n, low, high, d))
+
+
+@_inplace("bernoulli_")
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fill with 0 or 1, which has probability p (a number or a tensor)."""
+    s, d = stream(generator), self._meta.dtype
+    if isinstance(p, TensorBase):
+        probs = np.broadcast_to(p.detach()._host(), self._meta.shape)
+        return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d))
+    return refill(self, lambda n, c: s.bernoulli(n, p, d))

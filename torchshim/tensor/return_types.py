@@ -1,0 +1,50 @@
+"""torch.return_types: the named tuples that operators with several results return."""
+from __future__ import annotations
+
+from operator import itemgetter
+
+
+class structseq(tuple):
+    """A tuple whose entries have names too; made from one sequence, as Python's struct sequences are."""
+    __slots__ = ()
+    _fields: tuple = ()
+    n_fields = n_sequence_fields = n_unnamed_fields = 0
+
+    def __new__(cls, sequence=(), dict=None):
+        self = tuple.__new__(cls, sequence)
+        if len(self) != len(cls._fields):
+            raise TypeError(f"torch.return_types.{cls.__name__}() takes a {len(cls._fields)}-sequence "
+                            f"({len(self)}-sequence given)")
+        return self
+
+    def __repr__(self):
+        inside = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+        return f"torch.return_types.{type(self).__name__}(\n{inside})"
+
+    def __reduce__(self):
+        return type(self), (tuple(self),)
+
+
+ALL: dict = {}
+
+
+def declare(name, *fields):
+    """The class torch.return_types.<name>."""
+    space = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, "n_fields": len(fields),
+             "n_sequence_fields": len(fields), "__match_args__": fields}
+    space.update({f: property(itemgetter(i)) for i, f in enumerate(fields)})
+    ALL[name] = cls = type(name, (structseq,), space)
+    return cls
+
+
+for _name in ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"):
+    globals()[_name] = declare(_name, "values", "indices")
+for _name, _fields in (("aminmax", "min max"), ("frexp", "mantissa exponent"), ("geqrf", "a tau"), ("histogram", "hist bin_edges"),
+                       ("histogramdd", "hist bin_edges"), ("linalg_cholesky_ex", "L info"), ("linalg_eig", "eigenvalues eigenvectors"),
+                       ("linalg_eigh", "eigenvalues eigenvectors"), ("linalg_inv_ex", "inverse info"), ("linalg_ldl_factor", "LD pivots"),
+                       ("linalg_ldl_factor_ex", "LD pivots info"), ("linalg_lstsq", "solution residuals rank singular_values"),
+                       ("linalg_lu", "P L U"), ("linalg_lu_factor", "LU pivots"), ("linalg_lu_factor_ex", "LU pivots info"),
+                       ("linalg_qr", "Q R"), ("linalg_slogdet", "sign logabsdet"), ("linalg_solve_ex", "result info"),
+                       ("linalg_svd", "U S Vh"), ("lu_unpack", "P L U"), ("qr", "Q R"), ("slogdet", "sign logabsdet"),
+                       ("svd", "U S V"), ("triangular_solve", "solution cloned_coefficient")):
+    globals()[_name] = declare(_name, *_fields.split())
