@@ -282,6 +282,9 @@ class Tensor:
     def values(self):
         return self.storage.buf[self.index()]
 
+    def tolist(self):
+        return self.values().tolist()
+
     def rows(self):
         """Derivatives of every element; None where no gradient flows."""
         return None if self.family.rows is None else self.family.rows[self.index()]
@@ -340,7 +343,8 @@ class Tensor:
         shape = self.sizes_for(shape)
         strides = view_strides(self.index(), self.strides, shape)
         if strides is None:
-            return self.contiguous().view(*shape)
+            rows = shape + (COLUMNS,)  # a copy, and nobody can reach what it is a view of
+            return self.world.result(self.values().reshape(shape), [(self, lambda r: r.reshape(rows))])
         return self.view_of(self.offset, shape, strides)
 
     def flatten(self, start=0, end=-1):
@@ -477,8 +481,15 @@ class Tensor:
         recorded = world.grad_enabled and (self.requires_grad or any(t.requires_grad for t, _ in taking))
         edges, rows = [], None
         if recorded:
-            self.check_write()
             others = [t for t, _ in inputs if t is not None]
+            wrong = []
+            for check in (self.check_write, *[t.edge for t in others]):
+                try:
+                    check()
+                except Predicted as e:
+                    wrong += e.args
+            if wrong:
+                raise Predicted(*wrong)
             edges = [t.edge() for t in others]
         if np.unique(where).size != where.size:
             if overlap not in ("fill", "put") and any(s == 0 and n > 1 for s, n in zip(self.strides, self.shape)):
@@ -657,7 +668,7 @@ class World:
         targets = [self.family_of(t) for t in inputs]
         ends = {id(f.node) for f in targets}
         executed = self.executed(nodes, ends, False)
-        evaluated = executed + [node] * root.is_base + [n for n in nodes if id(n) in ends]
+        evaluated = executed + [node] * outputs.is_base + [n for n in nodes if id(n) in ends]
         check_untracked(executed)
         self.check_columns(evaluated)
         run_nodes(executed, retain_graph)

@@ -179,10 +179,11 @@ def binary(name):
     def parts(t, other, alpha):
         other = as_operand(t.world, other)
         a, b = t.values(), other.values() * alpha
+        y = f(a, b)
         shape = np.broadcast_shapes(t.shape, other.shape)
         da = np.asarray(np.broadcast_to(d_self(a, b), shape), dtype=float)[..., None]
         db = np.asarray(np.broadcast_to(d_other(a, b), shape), dtype=float)[..., None] * alpha
-        return other, f(a, b), shape, da, db
+        return other, y, shape, da, db
 
     def broadcastable(t, other):
         try:
@@ -390,7 +391,8 @@ def getitem(t, key):
     if key[dims[0]].kind == "l":  # laid out like the source with the indexed dimension left open
         d = dims[0]
         source = t.strides[:d] + (0,) + t.strides[d + 1 :]
-        index = (0,) * d + (1,) + (0,) * (t.ndim - d - 1)
+        spread = (1,) * d + (y.shape[d],) + (1,) * (t.ndim - d - 1)
+        index = tuple(c if n == m else 0 for c, n, m in zip(contiguous_strides(spread), spread, y.shape))
         layout = result_strides(y.shape, [], [source, index])
     elif key[dims[0]].ndim != t.ndim:
         raise Refused("layout of an indexing result")
@@ -598,6 +600,7 @@ for _f in (
     setattr(Tensor, _f.__name__, _f)
 for _f in (cat, stack, where):
     setattr(World, _f.__name__, _f)
+World.maximum = staticmethod(Tensor.maximum)
 Tensor.sum, Tensor.pow = sum_, power
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 Tensor.__rsub__, Tensor.__rmul__, Tensor.__matmul__ = rsub, rmul, matmul

@@ -3,7 +3,7 @@
 Thousands of random programs (views of views, writes through any of them with and without gradient
 mode, detached and ``.data`` aliases, several backward passes) run on the library and on the
 reference model of ``strided_model``; every value, stride, version, flag, gradient and error must
-agree.  The model itself agrees with PyTorch 2.13 on 80,000 such programs.
+agree.  The model itself agrees with PyTorch 2.13 on more than 80,000 such programs.
 
 A failure prints a shortest program.  ``TORCHSHIM_CHAINS=20000`` runs more of them, and
 ``TORCHSHIM_CHAINS_FROM=3000`` others.

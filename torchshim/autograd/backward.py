@@ -5,9 +5,9 @@ Without `create_graph` cotangents are bare engine Values; with it they are tenso
 from __future__ import annotations
 
 import heapq
-import warnings
+import re
 
-from ..engine import context, meta_of, record
+from ..engine import context, record
 from ..ops import promotion as P
 from ..tensor import dispatch
 from ..tensor.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
@@ -118,28 +118,37 @@ class _LeafAlias:
         return wrap(value, accumulator(leaf))
 
 
+_TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor",
+               "bfloat16": "torch.BFloat16Tensor", "complex64": "torch.ComplexFloatTensor", "complex128": "torch.ComplexDoubleTensor",
+               "int64": "torch.LongTensor", "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor",
+               "uint8": "torch.ByteTensor", "bool": "torch.BoolTensor"}
+
+
+def modified_error(meta, now, expected, producer=None, nr=0):
+    """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
+    made = f", which is output {nr} of {re.sub('Backward[0-9]*$', '', producer)}," if producer else ""
+    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                        f"[{_TYPE_NAMES.get(meta.dtype.name, meta.dtype.name)} {list(meta.shape)}]{made} is at version {now}; expected "
+                        f"version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
+                        "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+
+
 def _check_guard(node):
-    guard = node.guard
+    guard, args = node.guard, node.plan.args
     for k in range(0, len(guard), 2):
         st, version = guard[k], guard[k + 1]
-        if st.version != version:
-            m = st.value.meta
-            kind = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor",
-                    "bfloat16": "torch.BFloat16Tensor", "complex64": "torch.ComplexFloatTensor",
-                    "complex128": "torch.ComplexDoubleTensor", "int64": "torch.LongTensor"}.get(m.dtype.name, m.dtype.name)
-            metas = node.inst.in_metas
-            shape, where = m.shape, ""
-            for j, i in enumerate(node.plan.args):
-                if k // 2 == j:
-                    shape = metas[i].shape
-            if k // 2 >= len(node.plan.args):
-                nr = node.plan.outs[k // 2 - len(node.plan.args)]
-                shape = node.inst.out_metas[nr].shape
-                where = f", which is output {nr} of {node.name()},"
-            raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                               f"[{kind} {list(shape)}]{where} is at version {st.version}; expected version {version} instead. "
-                               "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                               "torch.autograd.set_detect_anomaly(True).")
+        if st.version == version:
+            continue
+        j = k // 2
+        if j >= len(args):
+            nr = node.plan.outs[j - len(args)]
+            raise modified_error(node.inst.out_metas[nr], st.version, version, node.name(), nr)
+        e = node.next[args[j]]
+        target, nr = _targets(e)
+        producer = None
+        if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
+            producer = getattr(st, "writer", None) or target.name()
+        raise modified_error(node.inst.in_metas[args[j]], st.version, version, producer, nr)
 
 
 def _targets(e):

@@ -110,10 +110,8 @@ _OUTPUT = object()
 
 def _check_version(st, version):
     if st.version != version:
-        raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                           f"[{list(st.value.meta.shape)}] is at version {st.version}; expected version {version} instead. Hint: enable "
-                           "anomaly detection to find the operation that failed to compute its gradient, with "
-                           "torch.autograd.set_detect_anomaly(True).")
+        from .backward import modified_error
+        raise modified_error(st.value.meta, st.version, version)
 
 
 def _sums_to(shape, target):

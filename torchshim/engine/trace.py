@@ -19,7 +19,7 @@ from .meta import Meta, meta_of
 
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
 LONGEST = 4096             # and where a trace is cut in any case
-LONGEST_GRAPH = 32768      # the same while an autograd graph is being built
+GRAPH_CHECK = 2048         # the first such place while a graph is being built: a cut makes outputs of its residuals
 TRIE_CAP = 200_000         # states kept before the trie is dropped and grown anew
 getrefcount = sys.getrefcount
 
@@ -104,7 +104,7 @@ class Trace:
         self.values, self.inputs, self.nums = [], [], []
         self.checks = None
         self.backwards = 0
-        self.graph = False         # an autograd graph is being built: a cut would turn its residuals into outputs
+        self.graph = False         # whether an autograd graph is being built
         self.limit = 1 if context.eager else PERIOD_CHECK
 
     def enter(self, v):
@@ -165,10 +165,10 @@ class Trace:
             self.flush()
             return
         n = len(self.values)
-        if n >= (LONGEST_GRAPH if self.graph else LONGEST):
+        if n >= LONGEST:
             self.flush()
-        elif self.graph:
-            self.limit = LONGEST_GRAPH
+        elif self.graph and n < GRAPH_CHECK:
+            self.limit = GRAPH_CHECK
         else:
             p = _period(self.state)
             if p is None:

@@ -1,62 +1,589 @@
-"""Arithmetic on elements: sums, products, quotients, powers, rounding, clamping."""
+"""Arithmetic on elements: sums, products, quotients, powers, rounding, bounds."""
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from .registry import op
+from . import promotion as P
+from .common import is_complex, is_float
+from .registry import SB, SC, SF, SI, T, common_of, op
+
+NUMBERS = (SB, SI, SF, SC)
+TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+             "instead.")
+ONE_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead.")
 
 
+def named(pattern, position=1):
+    """grad_fn names that say whether the operand at `position` is a tensor or a number: (tensor, number) numbers."""
+    name, tensor, number = pattern
+
+    def grad(inst):
+        return f"{name}Backward{tensor if inst.layout[position] is T else number}"
+    return grad
+
+
+def only_integers_refused(name):
+    """A check that raises for bool tensors in the words of operators on masks."""
+    def check(self):
+        if self.dtype == np.bool_:
+            raise RuntimeError(name)
+    return check
+
+
+# -- sums, products, quotients -----------------------------------------------------------------------------------------
 def scaled(x, alpha):
     """alpha * x, where the default 1 comes as the static Python number."""
     return x if alpha.__class__ is int else x * alpha
 
 
-@op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="AddBackward0", inplace=True, scalar_left=True)
+def check_alpha(self, other, alpha):
+    if alpha.__class__ is int:
+        return
+    kind = P.kind_of(common_of([x for x in (self, other) if x not in NUMBERS], [x for x in (self, other) if x in NUMBERS]))
+    if alpha is SB and kind:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if alpha is SF and kind < 2:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if alpha is SC and kind < 3:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def check_sub(self, other, alpha):
+    bools = [x is SB or (x not in NUMBERS and x.dtype == np.bool_) for x in (self, other)]
+    if all(bools):
+        raise RuntimeError(TWO_BOOLS)
+    if any(bools):
+        raise RuntimeError(ONE_BOOL)
+    check_alpha(self, other, alpha)
+
+
+@op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="AddBackward0", inplace="method",
+    scalar_left=True, check=check_alpha)
 def add(self, other, alpha):
     """self + alpha * other."""
     if self.dtype == jnp.bool_:
-        return self | other
+        return self | scaled(other, alpha)
     return self + scaled(other, alpha)
 
 
-@op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="SubBackward0", inplace=True, scalar_left=True,
-    aliases=("subtract",))
+@op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="SubBackward0", inplace="method",
+    scalar_left=True, aliases=("subtract",), check=check_sub)
 def sub(self, other, alpha):
     """self - alpha * other."""
-    if self.dtype == jnp.bool_:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-                           "operator instead.")
     return self - scaled(other, alpha)
 
 
-@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="RsubBackward1")
+@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_sub,
+    method=False)
 def rsub(self, other, alpha):
     """other - alpha * self."""
-    if self.dtype == jnp.bool_:
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-                           "use the `~` or `logical_not()` operator instead.")
     return other - scaled(self, alpha)
 
 
-@op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace=True, scalar_left=True,
+@op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left=True,
     aliases=("multiply",))
 def mul(self, other):
     """self * other."""
     return self & other if self.dtype == jnp.bool_ else self * other
 
 
-@op("exp(Tensor self) -> Tensor", promote="float", grad="ExpBackward0", inplace=True)
-def exp(self):
-    """e to the power of each element."""
-    return jnp.exp(self)
+def check_mode(self, other, rounding_mode):
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                           f"'{rounding_mode}'")
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad="MmBackward0")
-def matmul(self, other):
-    return jnp.matmul(self, other)
+def floor_quotient(a, b):
+    """Floor division that is exact where the quotient is (Python's algorithm); x / 0 stays what IEEE says."""
+    if not is_float(a):
+        return jnp.floor_divide(a, b)
+    mod = jax.lax.rem(a, b)
+    q = (a - mod) / b
+    q = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), q - 1, q)
+    floor = jnp.floor(q)
+    floor = jnp.where(q - floor > 0.5, floor + 1, floor)
+    return jnp.where(b == 0, a / b, jnp.where(q == 0, jnp.copysign(jnp.zeros_like(a), a / b), floor))
 
 
-@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="SumBackward0")
-def sum(self, dim, keepdim, dtype):
-    return jnp.sum(self, axis=dim, keepdims=keepdim)
+def quotient(self, other, rounding_mode):
+    if rounding_mode is None:
+        return self / other
+    if rounding_mode == "floor":
+        return floor_quotient(self, other)
+    return jnp.trunc(self / other) if is_float(self) else jax.lax.div(self, other)
+
+
+def _div_name(inst):
+    return "DivBackward0" if inst.layout[2] is None else "DivBackward2" if inst.layout[1] is T else "DivBackward3"
+
+
+def _flat(mode, value):
+    """A derivative that rounding makes zero."""
+    return jnp.zeros_like(value) if mode else value
+
+
+@op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
+    promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left=True, aliases=("divide",),
+    elementwise=True,
+    partials=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+def div(self, other, rounding_mode):
+    """self / other, rounded towards zero ("trunc") or down ("floor")."""
+    return quotient(self, other, rounding_mode)
+
+
+@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True)
+def true_divide(self, other):
+    """self / other."""
+    return self / other
+
+
+@op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left=True,
+    refuses=("div_floor_cpu", "bc"))
+def floor_divide(self, other):
+    """self // other, rounded down."""
+    return floor_quotient(self, other)
+
+
+def _remainder_name(inst):
+    if inst.layout[0] is not T:
+        return "NotImplemented"
+    return "RemainderBackward1" if inst.layout[1] is T else "RemainderBackward0"
+
+
+@op("remainder(Tensor self, Tensor other) -> Tensor", grad=_remainder_name, promote="arith", inplace="method", scalar_left=True,
+    refuses=("remainder_cpu", "bc"),
+    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -floor_quotient(self, other)))
+def remainder(self, other):
+    """Python's self % other: the sign of `other`."""
+    return jnp.remainder(self, other)
+
+
+@op("fmod(Tensor self, Tensor other) -> Tensor", grad=named(("Fmod", 1, 0)), promote="arith", inplace="method",
+    refuses=("fmod_cpu", "bc"),
+    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jnp.trunc(self / other)))
+def fmod(self, other):
+    """C's fmod: the sign of `self`."""
+    return jax.lax.rem(self, other)
+
+
+@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcmulBackward0",
+    inplace="method", numbers=())
+def addcmul(self, tensor1, tensor2, value):
+    """self + value * tensor1 * tensor2."""
+    return self + scaled(tensor1, value) * tensor2
+
+
+def check_addcdiv(self, tensor1, tensor2, value):
+    if P.kind_of(tensor1.dtype) < 2 and P.kind_of(tensor2.dtype) < 2:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+
+
+@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcdivBackward0",
+    inplace="method", numbers=(), check=check_addcdiv)
+def addcdiv(self, tensor1, tensor2, value):
+    """self + value * tensor1 / tensor2."""
+    return self + scaled(tensor1, value) / tensor2
+
+
+_SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+          "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool", "uint8": "unsigned char",
+          "int8": "signed char", "int16": "short int"}
+
+
+def check_lerp(self, end, weight):
+    for name, x in (("end", end), ("weight", weight)):
+        if x not in NUMBERS and x.dtype != self.dtype:
+            raise RuntimeError(f"expected dtype {_SHORT[self.dtype.name]} for `{name}` but got dtype {_SHORT[x.dtype.name]}")
+    if P.kind_of(self.dtype) < 2:
+        kernel = "lerp_kernel_scalar" if weight in NUMBERS else "lerp_kernel_tensor"
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(self.dtype)}\'')
+
+
+@op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
+    numbers=("weight",), check=check_lerp,
+    partials=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
+              lambda out, self, end, weight: end - self))
+def lerp(self, end, weight):
+    """self + weight * (end - self), computed from the nearer end."""
+    near = jnp.abs(weight) < 0.5
+    return jnp.where(near, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+# -- powers ------------------------------------------------------------------------------------------------------------
+def _pow_name(inst):
+    a, b = inst.layout[:2]
+    return "PowBackward2" if a is not T else "PowBackward1" if b is T else "PowBackward0"
+
+
+def check_pow(self, exponent):
+    if exponent not in NUMBERS and getattr(exponent, "dtype", None) == np.bool_ and (self is SB or getattr(self, "dtype", None) == np.bool_):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+
+
+def _power(x, e):
+    """x ** e, with e an array or a static number: any int, or one of the floats 0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0."""
+    if e.__class__ is int:
+        return jax.lax.integer_pow(x, e) if e >= 0 or not jnp.issubdtype(x.dtype, jnp.integer) else _negative_power(x, e)
+    if e.__class__ is float:
+        return jnp.sqrt(x) if e == 0.5 else jax.lax.rsqrt(x) if e == -0.5 else jax.lax.integer_pow(x, int(e))
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        return _negative_power(x, e)
+    return jnp.power(x, e)
+
+
+def _negative_power(x, e):
+    """Integer powers; a negative exponent leaves 1, -1 or 0."""
+    e = jnp.asarray(e, x.dtype)
+    even = (e & 1) == 0
+    small = jnp.where(x == 1, 1, jnp.where(x == -1, jnp.where(even, 1, -1), 0)).astype(x.dtype)
+    return jnp.where(e < 0, small, jnp.power(x, jnp.maximum(e, 0)))
+
+
+def _pow_self(out, x, e):
+    if e.__class__ in (int, float):
+        if e in (0, 1):
+            return jnp.full_like(out, e)
+        return e * (_power(x, e - 1) if e == int(e) else jnp.power(x, np.asarray(e - 1, x.dtype)))
+    return jnp.where(e == 0, 0, e * jnp.power(x, e - 1))
+
+
+def _pow_exponent(out, x, e):
+    zero = (x == 0) & ((e.real if is_complex(e) else e) >= 0)
+    return jnp.where(zero, 0, out * jnp.log(jnp.where(zero, 1, x)))
+
+
+@op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
+    partials=(_pow_self, _pow_exponent), function=False, method=False, check=check_pow)
+def pow(self, exponent):
+    """self ** exponent. An exponent given as a static Python number is part of the program."""
+    return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)
+
+
+@op("reciprocal(Tensor self) -> Tensor", promote="float", grad="ReciprocalBackward0", inplace=True, partials=(lambda out, self: -out * out,))
+def reciprocal(self):
+    """1 / self."""
+    return 1 / self
+
+
+@op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True)
+def sqrt(self):
+    """The square root."""
+    return jnp.sqrt(self)
+
+
+@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True, partials=(lambda out, self: -0.5 * (out * out * out),))
+def rsqrt(self):
+    """1 / sqrt(self)."""
+    return jax.lax.rsqrt(self)
+
+
+@op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
+    partials=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)))
+def ldexp(self, other):
+    """self * 2 ** other."""
+    return self * two_to(other)
+
+
+def two_to(x):
+    return jnp.power(jnp.asarray(2, x.dtype), x)
+
+
+@op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", inplace="method", numbers=(),
+    refuses=("hypot_cpu", "bic"), partials=(lambda out, self, other: self / out, lambda out, self, other: other / out))
+def hypot(self, other):
+    """sqrt(self ** 2 + other ** 2) without overflow."""
+    return jnp.hypot(self, other)
+
+
+@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"),
+    grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
+    partials=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other))
+def xlogy(self, other):
+    """self * log(other), 0 where self is 0."""
+    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log(other)))
+
+
+@op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", numbers=(),
+    refuses=("logaddexp_cpu", "bi"),
+    partials=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
+def logaddexp(self, other):
+    """log(exp(self) + exp(other))."""
+    return jnp.logaddexp(self, other)
+
+
+@op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", numbers=(),
+    refuses=("logaddexp2_cpu", "bic"),
+    partials=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
+def logaddexp2(self, other):
+    """log2(2 ** self + 2 ** other)."""
+    return jnp.logaddexp2(self, other)
+
+
+# -- signs -------------------------------------------------------------------------------------------------------------
+@op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"))
+def abs(self):
+    """The absolute value."""
+    return jnp.abs(self)
+
+
+@op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"))
+def absolute(self):
+    """The absolute value."""
+    return jnp.abs(self)
+
+
+@op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", inplace=True, aliases=("negative",),
+    check=only_integers_refused("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+                                "the `~` or `logical_not()` operator instead."))
+def neg(self):
+    """-self."""
+    return -self
+
+
+def check_sign(self):
+    if P.kind_of(self.dtype) == 3:
+        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+
+
+@op("sign(Tensor self) -> Tensor", elementwise=True, grad="SignBackward0", inplace="method", check=check_sign)
+def sign(self):
+    """-1, 0 or 1; 0 for nan."""
+    if self.dtype == jnp.bool_:
+        return self
+    return jnp.where(self != self, 0, jnp.sign(self)).astype(self.dtype) if is_float(self) else jnp.sign(self)
+
+
+@op("sgn(Tensor self) -> Tensor", elementwise=True, grad="SgnBackward0", inplace="method")
+def sgn(self):
+    """self / |self|, 0 at 0."""
+    if not is_complex(self):
+        return sign.body(self)
+    size = jnp.abs(self)
+    return jnp.where(size == 0, 0, self / jnp.where(size == 0, 1, size))
+
+
+def _copysign_ratio(out, self, other):
+    return jnp.where(self == 0, 0, out / jnp.where(self == 0, 1, self))
+
+
+@op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
+    refuses=("copysign_cpu", "c"), partials=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)))
+def copysign(self, other):
+    """The size of self with the sign of other."""
+    return jnp.copysign(self, other)
+
+
+def check_heaviside(self, values):
+    if P.kind_of(self.dtype) == 3 or P.kind_of(values.dtype) == 3:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@op("heaviside(Tensor self, Tensor values) -> Tensor", promote="arith", grad="NotImplemented", inplace="method", numbers=(),
+    check=check_heaviside)
+def heaviside(self, values):
+    """0 below 0, 1 above, `values` at 0."""
+    return jnp.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+# -- rounding ----------------------------------------------------------------------------------------------------------
+def check_real(name):
+    def check(self):
+        if P.kind_of(self.dtype) == 3:
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+    return check
+
+
+def _rounded(f):
+    return lambda x: f(x) if is_float(x) else x
+
+
+@op("floor(Tensor self) -> Tensor", elementwise=True, grad="FloorBackward0", inplace=True, check=check_real("floor"),
+    refuses=("floor_vml_cpu", "b"))
+def floor(self):
+    """Rounded down."""
+    return _rounded(jnp.floor)(self)
+
+
+@op("ceil(Tensor self) -> Tensor", elementwise=True, grad="CeilBackward0", inplace=True, check=check_real("ceil"),
+    refuses=("ceil_vml_cpu", "b"))
+def ceil(self):
+    """Rounded up."""
+    return _rounded(jnp.ceil)(self)
+
+
+@op("trunc(Tensor self) -> Tensor", elementwise=True, grad="TruncBackward0", inplace=True, check=check_real("trunc"),
+    refuses=("trunc_vml_cpu", "b"), aliases=("fix",))
+def trunc(self):
+    """Rounded towards zero."""
+    return _rounded(jnp.trunc)(self)
+
+
+def check_round(self, decimals):
+    if decimals and P.kind_of(self.dtype) != 2:
+        raise NotImplementedError(f'"round_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
+
+
+@op("round(Tensor self, *, int decimals=0) -> Tensor", promote="arith", inplace=True, refuses=("round_vml_cpu", "bc"), check=check_round,
+    grad=lambda inst: "RoundBackward1" if inst.layout[1] else "RoundBackward0")
+def round(self, decimals):
+    """Rounded half to even, at `decimals` digits after the point."""
+    if not is_float(self):
+        return self
+    if not decimals:
+        return jnp.round(self)
+    scale = np.asarray(10.0 ** (decimals if decimals > 0 else -decimals), self.dtype)
+    return jnp.round(self * scale) / scale if decimals > 0 else jnp.round(self / scale) * scale
+
+
+@op("frac(Tensor self) -> Tensor", promote="arith", grad="FracBackward0", inplace=True, refuses=("frac_cpu", "bic"))
+def frac(self):
+    """The part after the point."""
+    return self - jnp.trunc(self)
+
+
+@op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,
+    grad="NanToNumBackward0")
+def nan_to_num(self, nan, posinf, neginf):
+    """nan by 0, infinities by the largest finite numbers, or by what is given."""
+    if is_complex(self):
+        return jax.lax.complex(*[nan_to_num.body(x, nan, posinf, neginf) for x in (self.real, self.imag)])
+    if not is_float(self):
+        return self
+    limits = jnp.finfo(self.dtype)
+    given = lambda x, default: jnp.asarray(default if x is None else x).astype(self.dtype)
+    x = jnp.where(self == jnp.inf, given(posinf, limits.max), jnp.where(self == -jnp.inf, given(neginf, limits.min), self))
+    return jnp.where(self != self, given(nan, 0), x)
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+def check_clamp(self, min, max):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if P.kind_of(self.dtype) == 3:
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+def _inside(out, x, lo, hi):
+    keep = x >= lo if hi is None else x <= hi if lo is None else (x >= lo) & (x <= hi)
+    return keep.astype(out.dtype)
+
+
+def _at_lo(out, x, lo, hi):
+    return (x < lo if hi is None else (x < lo) & (lo < hi)).astype(out.dtype)
+
+
+def _at_hi(out, x, lo, hi):
+    return (x > hi if lo is None else (x > hi) | (hi < lo)).astype(out.dtype)
+
+
+@op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
+    grad=lambda inst: "ClampBackward0" if T in inst.layout[1:] else "ClampBackward1", check=check_clamp,
+    partials=(_inside, _at_lo, _at_hi))
+def clamp(self, min, max):
+    """Elements below min become min, above max max."""
+    x = self if min is None else jnp.maximum(self, min)
+    return x if max is None else jnp.minimum(x, max)
+
+
+def check_bound(kernel):
+    def check(self, bound):
+        tensors = [x for x in (self, bound) if x not in NUMBERS]
+        if P.kind_of(common_of(tensors)) == 3:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of(tensors))}\'' if len(tensors) == 2 else
+                                      "clamp is not supported for complex types")
+    return check
+
+
+@op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
+    check=check_bound("maximum_cpu"),
+    partials=(lambda out, x, lo: (x >= lo).astype(out.dtype), lambda out, x, lo: (x < lo).astype(out.dtype)))
+def clamp_min(self, min):
+    """Elements below min become min."""
+    return jnp.maximum(self, min)
+
+
+@op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
+    check=check_bound("minimum_cpu"),
+    partials=(lambda out, x, hi: (x <= hi).astype(out.dtype), lambda out, x, hi: (x > hi).astype(out.dtype)))
+def clamp_max(self, max):
+    """Elements above max become max."""
+    return jnp.minimum(self, max)
+
+
+def check_order(name):
+    def check(self, other):
+        if P.kind_of(self.dtype) == 3 or P.kind_of(other.dtype) == 3:
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+    return check
+
+
+def _wins(first, ties, less):
+    """The derivative of maximum (less) or minimum for one operand: a half each where they are equal."""
+    def partial(out, self, other):
+        loses = (self < other) if less == first else (self > other)
+        return jnp.where(loses, 0, jnp.where(self == other, ties, 1)).astype(out.dtype)
+    return partial
+
+
+@op("maximum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=check_order("maximum"),
+    partials=(_wins(True, 0.5, True), _wins(False, 0.5, True)))
+def maximum(self, other):
+    """The larger of each pair; nan if either is."""
+    return jnp.maximum(self, other)
+
+
+@op("minimum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=check_order("minimum"),
+    partials=(_wins(True, 0.5, False), _wins(False, 0.5, False)))
+def minimum(self, other):
+    """The smaller of each pair; nan if either is."""
+    return jnp.minimum(self, other)
+
+
+def _first_of(compare):
+    """Derivatives of fmax and fmin: all to the first operand where it wins or ties, or the second is nan."""
+    first = lambda self, other: compare(self, other) | (other != other)
+    return (lambda out, self, other: first(self, other).astype(out.dtype), lambda out, self, other: (~first(self, other)).astype(out.dtype))
+
+
+@op("fmax(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FmaxBackward0", numbers=(), check=check_order("fmax"),
+    partials=_first_of(lambda a, b: a >= b))
+def fmax(self, other):
+    """The larger of each pair; the other one where one is nan."""
+    return jnp.fmax(self, other)
+
+
+@op("fmin(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FminBackward0", numbers=(), check=check_order("fmin"),
+    partials=_first_of(lambda a, b: a <= b))
+def fmin(self, other):
+    """The smaller of each pair; the other one where one is nan."""
+    return jnp.fmin(self, other)
+
+
+# -- integers and neighbours -----------------------------------------------------------------------------------------------
+@op("gcd(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("gcd_cpu", "bfc"))
+def gcd(self, other):
+    """The greatest common divisor."""
+    return jnp.gcd(self, other)
+
+
+@op("lcm(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("lcm_cpu", "bfc"))
+def lcm(self, other):
+    """The least common multiple."""
+    return jnp.lcm(self, other)
+
+
+@op("nextafter(Tensor self, Tensor other) -> Tensor", elementwise=True, grad="NextafterBackward0", inplace="method", numbers=(),
+    refuses=("nextafter_cpu", "bic"), partials=(lambda out, self, other: (self != other).astype(out.dtype), lambda out, self, other: jnp.zeros_like(out)))
+def nextafter(self, other):
+    """The next number from self in the direction of other."""
+    d = jnp.promote_types(self.dtype, other.dtype)
+    return jax.lax.nextafter(self.astype(d), other.astype(d))

@@ -179,6 +179,13 @@ class Op:
             return g(*[args[i] for i in at])
         return core
 
+    def number_layouts(self, position):
+        """{type: (layout, kind)} for a Python number at `position`, all other parameters as in `layout`."""
+        if position >= len(self.params) or self.params[position].kind != "tensor":
+            return {}
+        lay = self.layout
+        return {c: (lay[:position] + (t,) + lay[position + 1:], PACKED[t]) for c, t in ((float, SF), (int, SI), (bool, SB))}
+
     # -- resolution ---------------------------------------------------------------------------------------------------
     def resolve(self, layout, metas, kinds):
         """The Inst for this call; raises torch's errors for arguments that do not fit."""

@@ -137,7 +137,7 @@ def _fma_rational(a, b, c):
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 # ------------------------------------------------------------------ C library

@@ -4,41 +4,43 @@ import array
 
 import numpy as np
 
+WIDE = (2**32 - 1) // 20  # from this length on 64-bit draws and another shuffle
 _SEQUENTIAL = 400  # up to here a plain loop is the quicker way
 _CHUNK = 16384
-WIDE = (2**32 - 1) // 20  # from this length on 64-bit draws and another shuffle
 
 
 def shuffled(n, words):
     """What swapping elements ``i`` and ``i + words[i] % (n - i)`` of 0..n-1 gives,
     for i = 0, 1, ... n-2 in turn."""
-    target = _remainders(words, n)
-    if n <= _SEQUENTIAL:
-        order = list(range(n))
-        for i, offset in enumerate(target.tolist()):
-            k = i + offset
-            order[i], order[k] = order[k], order[i]
-        return np.array(order, np.int64)
-    target += np.arange(n - 1)
-    return _follow(np.append(target, n - 1))
+    if n > _SEQUENTIAL:
+        return _all_at_once(_targets(n, words))
+    order = list(range(n))
+    for i, word in enumerate(words.tolist()):
+        k = i + word % (n - i)
+        order[i], order[k] = order[k], order[i]
+    return np.array(order, np.int64)
 
 
-def _remainders(words, n):
-    """``words[i] % (n - i)`` by float division, which is several times faster;
-    the floor of the quotient is exact as a word has 32 bits."""
-    out = np.empty(words.size, np.int64)
-    for at in range(0, words.size, _CHUNK):
+def _targets(n, words):
+    """Each step's second place, the last step's being its own."""
+    out = np.empty(n, np.int64)
+    out[-1] = n - 1
+    for at in range(0, n - 1, _CHUNK):
         part = words[at:at + _CHUNK].astype(np.float64)
-        spans = np.arange(n - at, n - at - part.size, -1, dtype=np.float64)
+        places = np.arange(at, at + part.size, dtype=np.float64)
+        spans = n - places
+        # remainders by float division, several times faster than by integers; the
+        # floor of the quotient is exact as a word has 32 bits
         quotient = part / spans
         np.floor(quotient, quotient)
         quotient *= spans
         part -= quotient
-        np.copyto(out[at:at + _CHUNK], part, "unsafe")
+        part += places
+        out[at:at + part.size] = part
     return out
 
 
-def _follow(target):
+def _all_at_once(target):
     """Result of the swaps (i, target[i]), target[i] >= i, without doing them.
 
     Step i moves to place i, for good, what then lies at target[i].  That was
@@ -55,18 +57,21 @@ def _follow(target):
     value = by_step >> 32
     by_step &= 0xFFFFFFFF
     again = value[1:] == value[:-1]
-    # source[j]: the last step before j aimed at j (or j itself: undisturbed)
-    moved = np.flatnonzero(target != step)
-    source = step
-    source[target[moved]] = moved  # of repeated indices the last one stays
+    # source[j]: the last step before j aimed at j, or j itself when there is none.
+    # Of repeated indices the last one stays; a step that swaps nothing must not
+    # count, so it writes to place 0, whose source is known.
+    source = step.copy()
+    target[target == step] = 0
+    source[target] = step
+    source[0] = 0
     source, spare = _ends(source, target)
     # by arithmetic instead of a selection, whose branches could not be predicted
     change = np.take(source, by_step[:-1], out=spare[1:], mode="clip")
     change -= value[1:]
     change *= again
     value[1:] += change
-    spare[by_step] = value
-    return spare
+    step[by_step] = value
+    return step
 
 
 def _ends(link, spare):

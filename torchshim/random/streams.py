@@ -11,40 +11,16 @@ and imaginary parts in turn.
 import functools
 import math
 import threading
-import warnings
 
-import ml_dtypes
 import numpy as np
 
-from . import boxmuller, categorical, floats, permute, rejection
+from . import boxmuller, categorical, floats, integers, permute, rejection
+from .dtypes import (
+    C_NAMES, DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64,
+    not_implemented, require_continuous, require_floating)
 from .engine import DEFAULT_SEED, STATE_SIZE, Engine, entropy
 
 __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Stream", "fill_order", "in_memory_order"]
-
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
-float16, float32, float64 = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
-_PART = {np.dtype("c8"): float32, np.dtype("c16"): float64}
-
-# how PyTorch's messages spell a dtype, and its name in "not implemented" ones
-_C_NAMES = {
-    np.dtype("?"): ("bool", "Bool"),
-    np.dtype("u1"): ("unsigned char", "Byte"),
-    np.dtype("i1"): ("signed char", "Char"),
-    np.dtype("i2"): ("short int", "Short"),
-    np.dtype("i4"): ("int", "Int"),
-    np.dtype("i8"): ("long int", "Long"),
-    np.dtype("u2"): ("short unsigned int", "UInt16"),
-    np.dtype("u4"): ("unsigned int", "UInt32"),
-    np.dtype("u8"): ("long unsigned int", "UInt64"),
-    float16: ("c10::Half", "Half"),
-    bfloat16: ("c10::BFloat16", "BFloat16"),
-    float32: ("float", "Float"),
-    float64: ("double", "Double"),
-    np.dtype("c8"): ("c10::complex<float>", "ComplexFloat"),
-    np.dtype("c16"): ("c10::complex<double>", "ComplexDouble"),
-}
-_DIGITS = {float64: 53, float32: 24, float16: 11, bfloat16: 8}
-_LARGEST = {t: float(ml_dtypes.finfo(t).max) for t in _DIGITS}
 
 _U24 = np.float32(2.0**-24)
 _WORDS = 2 * boxmuller.PAIRS  # words made and used at a time in long fills
@@ -81,51 +57,6 @@ def _locked(method):
             return method(self, *args, **kwargs)
 
     return wrapper
-
-
-def _cast(x, dtype):
-    """float64 or float32 to a floating dtype, by way of float32 when short."""
-    if x.dtype == dtype:
-        return x
-    if dtype.itemsize == 2 and x.dtype == float64:
-        x = _quiet_cast(x, float32)
-    return _quiet_cast(x, dtype)
-
-
-def _quiet_cast(x, dtype):
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
-
-
-def _cast_integers(x, dtype):
-    """int64 to any dtype as C does it."""
-    if dtype in _DIGITS:
-        return x.astype(dtype) if dtype.itemsize > 2 else x.astype(float32).astype(dtype)
-    return x != 0 if dtype == bool else x.astype(dtype, copy=False)
-
-
-def _not_implemented(kernel, dtype):
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{_C_NAMES[dtype][1]}'")
-
-
-def _require_floating(dtype, kernel):
-    if dtype not in _DIGITS:
-        raise _not_implemented(kernel, dtype)
-
-
-def _require_continuous(dtype, what, name):
-    if dtype not in _DIGITS:
-        raise RuntimeError(
-            f"{what} distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {_C_NAMES[dtype][name]}")
-
-
-def _modulo(x, m):
-    """``x % m`` of unsigned integers, by their fast division by a scalar."""
-    m = x.dtype.type(m)
-    if m & (m - 1) == 0:
-        return x & (m - 1)
-    return x - x // m * m
 
 
 class Stream:
@@ -194,9 +125,9 @@ class Stream:
     def uniform(self, n, a=0.0, b=1.0, dtype=float32):
         """``uniform_(a, b)``: values in [a, b)."""
         dtype = np.dtype(dtype)
-        if dtype in _PART:
-            return self.uniform(2 * n, a, b, _PART[dtype]).view(dtype)
-        _require_floating(dtype, "check_uniform_bounds")
+        if dtype in PART:
+            return self.uniform(2 * n, a, b, PART[dtype]).view(dtype)
+        require_floating(dtype, "check_uniform_bounds")
         a, b = float(a), float(b)
         if a != 0.0 or b != 1.0:
             self._check_uniform(a, b, dtype)
@@ -209,7 +140,7 @@ class Stream:
 
     @staticmethod
     def _check_uniform(a, b, dtype):
-        largest, name = _LARGEST[dtype], _C_NAMES[dtype][0]
+        largest, name = LARGEST[dtype], C_NAMES[dtype][0]
         for bound, value in (("from", a), ("to", b)):
             if not -largest <= value <= largest:
                 raise RuntimeError(f"{bound} is out of bounds for {name}")
@@ -235,7 +166,7 @@ class Stream:
                 out = floats.fma32(out, np.float32(b) - low, low)
             elif dtype == float32:
                 return out
-            out = _cast(out, dtype)
+            out = cast(out, dtype)
         top, bottom = np.array((b, a)).astype(dtype)
         reached = out == top
         if reached.any():
@@ -251,11 +182,11 @@ class Stream:
         mean, std = float(mean), float(std)
         if not std >= 0.0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-        if dtype in _PART:
-            return self.normal(2 * n, mean, std / math.sqrt(2.0), _PART[dtype], contiguous).view(dtype)
-        _require_floating(dtype, "normal_kernel_cpu")
+        if dtype in PART:
+            return self.normal(2 * n, mean, std / math.sqrt(2.0), PART[dtype], contiguous).view(dtype)
+        require_floating(dtype, "normal_kernel_cpu")
         if n < 16 or not contiguous:
-            return _cast(self._scalar_normals(n, mean, std), dtype)
+            return cast(self._scalar_normals(n, mean, std), dtype)
         if dtype == float64:
             return self._normal_blocks_f64(n, mean, std)
         out = np.empty(n, dtype)
@@ -276,7 +207,7 @@ class Stream:
         else:
             single = words.view(np.float32)
             boxmuller.box_muller_f32(words, single, mean, std)
-            out[:] = _cast(single, out.dtype)
+            out[:] = cast(single, out.dtype)
 
     def _normal_blocks_f64(self, n, mean, std):
         out = np.empty(n)
@@ -338,7 +269,7 @@ class Stream:
         dtype = np.dtype(dtype)
         if not std > 0.0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-        _require_floating(dtype, "log_normal_cpu")
+        require_floating(dtype, "log_normal_cpu")
         return self._transform(np.exp, self._scalar_normals(n, float(mean), float(std)), dtype)
 
     # ---------------------------------------------------------- other continuous
@@ -346,14 +277,14 @@ class Stream:
     def _transform(ufunc, x, dtype, finish=lambda y: y):
         """``finish(ufunc(x))`` in dtype, with the C library's bits."""
         if dtype == float64 or x.size <= _SHORT:
-            return _cast(finish(floats.libm(ufunc, x)), dtype)
-        return _cast(floats.nearly_f32(ufunc, x, finish), dtype)
+            return cast(finish(floats.libm(ufunc, x)), dtype)
+        return cast(floats.nearly_f32(ufunc, x, finish), dtype)
 
     @_locked
     def exponential(self, n, lambd=1.0, dtype=float32):
         """``exponential_(lambd)``."""
         dtype = np.dtype(dtype)
-        _require_continuous(dtype, "Exponential", 1)
+        require_continuous(dtype, "Exponential", 1)
         if not lambd > 0.0:
             raise RuntimeError(
                 f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -366,14 +297,14 @@ class Stream:
     def cauchy(self, n, median=0.0, sigma=1.0, dtype=float32):
         """``cauchy_(median, sigma)``."""
         dtype = np.dtype(dtype)
-        _require_continuous(dtype, "Cauchy", 0)
+        require_continuous(dtype, "Cauchy", 0)
         if not sigma > 0.0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         x = math.pi * (self._engine.doubles(n) - 0.5)
         if median == 0:
             return self._transform(np.tan, x, dtype, lambda y: y * sigma + 0.0)
         # a sum may cancel and so magnify an error of the tangent's
-        return _cast(floats.fma64(floats.libm(np.tan, x), sigma, median), dtype)
+        return cast(floats.fma64(floats.libm(np.tan, x), sigma, median), dtype)
 
     @_locked
     def geometric(self, n, p, dtype=float32):
@@ -381,8 +312,8 @@ class Stream:
         dtype = np.dtype(dtype)
         if not 0.0 < p < 1.0:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-        if dtype not in _DIGITS and dtype.kind != "i" and dtype != np.uint8:
-            _require_floating(dtype, "geometric_cpu")
+        if dtype not in DIGITS and dtype.kind != "i" and dtype != np.uint8:
+            require_floating(dtype, "geometric_cpu")
         u = self._engine.doubles(n)
         scale = math.log1p(-p)
         with np.errstate(all="ignore"):
@@ -391,7 +322,7 @@ class Stream:
             redo = np.flatnonzero(close)
             trials[redo] = floats.libm(np.log, u[redo]) / scale
             np.ceil(trials, trials)
-            return _cast(trials, dtype) if dtype in _DIGITS else trials.astype(np.int64).astype(dtype)
+            return cast(trials, dtype) if dtype in DIGITS else trials.astype(np.int64).astype(dtype)
 
     # ------------------------------------------------------------------ integers
     @_locked
@@ -403,9 +334,9 @@ class Stream:
             raise RuntimeError(
                 "random_ expects 'from' to be less than 'to', but got "
                 f"from={low} >= to={high}")
-        self._check_integers(low, high - 1, dtype)
-        if dtype in _DIGITS:
-            low, high = _snap_low(low, dtype), _snap_high(high, dtype)
+        integers.check(low, high - 1, dtype)
+        if dtype in DIGITS:
+            low, high = integers.snap_low(low, dtype), integers.snap_high(high, dtype)
             if low >= high:
                 raise RuntimeError(
                     "random_ expects 'from' casted to dtype to be less than 'to' casted to "
@@ -422,63 +353,41 @@ class Stream:
             if n and (dtype.kind == "i" and dtype.itemsize < 8 or dtype == np.uint8):
                 raise RuntimeError(f"{name} handles only int64, double, float and bfloat16")
             if n and dtype not in (np.int64, bfloat16, float32, float64):
-                raise _not_implemented(name, dtype)
-            return _cast_integers(self._engine.words64(n).view(np.int64), dtype)
-        if dtype in _DIGITS:
-            top = 2**_DIGITS[dtype]
-            low = _snap_low(low, dtype)
+                raise not_implemented(name, dtype)
+            return cast_integers(self._engine.words64(n).view(np.int64), dtype)
+        if dtype in DIGITS:
+            top = 2**DIGITS[dtype]
+            low = integers.snap_low(low, dtype)
             if low > top:
                 raise RuntimeError(
                     "random_ expects 'from' casted to dtype to be less than or equal to "
                     f"'to_inc' casted to dtype, but got from={low} > to_inc={top}")
         else:
             top = 1 if dtype == bool else min(int(np.iinfo(dtype).max), 2**63 - 1)
-        self._check_integers(low, top, dtype)
+        integers.check(low, top, dtype)
         return self._integers(n, low, top - low + 1, dtype)
 
     @_locked
     def random_full(self, n, dtype=np.int64):
         """``random_()``: over all the non-negative numbers a dtype counts to."""
         dtype = np.dtype(dtype)
-        if dtype.kind == "u" and dtype.itemsize > 1 or dtype in _PART:
-            raise _not_implemented("random_kernel_cpu", dtype)
+        if dtype.kind == "u" and dtype.itemsize > 1 or dtype in PART:
+            raise not_implemented("random_kernel_cpu", dtype)
         if dtype == np.int64:
             return (self._engine.words64(n) & np.uint64(2**63 - 1)).view(np.int64)
         if dtype == float64:
-            return _modulo(self._engine.words64(n), 2**53 + 1).astype(float64)
-        top = 2**_DIGITS[dtype] if dtype in _DIGITS else 1 if dtype == bool else int(np.iinfo(dtype).max)
-        return _cast_integers(_modulo(self._engine.words(n), top + 1).astype(np.int64), dtype)
+            return integers.modulo(self._engine.words64(n), 2**53 + 1).astype(float64)
+        top = 2**DIGITS[dtype] if dtype in DIGITS else 1 if dtype == bool else int(np.iinfo(dtype).max)
+        return cast_integers(integers.modulo(self._engine.words(n), top + 1).astype(np.int64), dtype)
 
     def _integers(self, n, low, span, dtype):
         if span >= 2**28:
-            draws = _modulo(self._engine.words64(n), span).view(np.int64)
+            draws = integers.modulo(self._engine.words64(n), span).view(np.int64)
         else:
-            draws = _modulo(self._engine.words(n), span).astype(np.int64)
+            draws = integers.modulo(self._engine.words(n), span).astype(np.int64)
         if low:
             draws += np.uint64(low % 2**64).view(np.int64)
-        return _cast_integers(draws, dtype)
-
-    @staticmethod
-    def _check_integers(low, last, dtype):
-        if dtype in _PART:
-            raise RuntimeError(
-                "check_random_bounds handles only integral, floating-point and boolean types")
-        if dtype in _DIGITS:
-            bottom, top = -_LARGEST[dtype], _LARGEST[dtype]
-        elif dtype == bool:
-            bottom, top = 0, 1
-        else:
-            bottom, top = np.iinfo(dtype).min, np.iinfo(dtype).max
-        for bound, value in (("from", low), ("to - 1", last)):
-            if not bottom <= value <= top:
-                raise RuntimeError(f"{bound} is out of bounds for {_C_NAMES[dtype][0]}")
-            if dtype in _DIGITS and abs(value) > 2**_DIGITS[dtype]:
-                digits = _DIGITS[dtype]
-                warnings.warn(
-                    f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
-                    f"limitations {_C_NAMES[dtype][0]} can support discrete uniform distribution "
-                    "only within this range. This warning will become an error in version 1.7 "
-                    "release, please fix the code in advance", stacklevel=5)
+        return cast_integers(draws, dtype)
 
     @_locked
     def randperm(self, n, dtype=np.int64):
@@ -489,7 +398,7 @@ class Stream:
             order = permute.shuffled(n, self._engine.words(n - 1))
         else:
             order = np.arange(n)
-        return _cast_integers(order, np.dtype(dtype))
+        return cast_integers(order, np.dtype(dtype))
 
     # ----------------------------------------------------------- Bernoulli family
     @_locked
@@ -512,7 +421,7 @@ class Stream:
     def bernoulli_tensor(self, p, dtype=None):
         """``torch.bernoulli(p)``: an array of probabilities in fill order."""
         p = np.ravel(p)
-        _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
+        require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
@@ -533,18 +442,16 @@ class Stream:
         dtype = np.dtype(dtype)
         if p == 0 or p == 1:
             return np.full(n, 1 - int(p), dtype)
-        kept = _cast(np.array([1.0]), dtype)
-        wide = kept.astype(np.float32) if dtype.itemsize == 2 else kept
-        kept = _cast(wide / _cast(np.array([1.0 - p]), dtype).astype(wide.dtype), dtype)
-        return self.dropout_mask(n, p) * kept if dtype.itemsize > 2 else np.where(
-            self.dropout_mask(n, p), kept, np.zeros(1, dtype))
+        wide = float64 if dtype == float64 else float32
+        kept = cast(1 / np.array([1.0 - p], wide), dtype)
+        return np.where(self.dropout_mask(n, p), kept, np.zeros(1, dtype))
 
     @_locked
     def rrelu_noise(self, x, lower, upper):
         """Training-mode rrelu's slopes for x (in fill order): 1 where x > 0."""
         x = np.ravel(x)
         if x.dtype not in (float32, float64, bfloat16):
-            raise _not_implemented("rrelu_with_noise_out_cpu", x.dtype)
+            raise not_implemented("rrelu_with_noise_out_cpu", x.dtype)
         if not lower <= upper:
             raise RuntimeError("Lower bound should be less than or equal to the upper bound")
         if x.dtype != float64:
@@ -552,7 +459,7 @@ class Stream:
         slopes = np.ones(x.size, x.dtype)
         negative = np.flatnonzero(x <= 0)
         u = self._engine.doubles(negative.size)
-        slopes[negative] = _cast(u * (upper - lower) + lower, x.dtype)
+        slopes[negative] = cast(u * (upper - lower) + lower, x.dtype)
         return slopes
 
     # ------------------------------------------------------ discrete, by sampling
@@ -573,50 +480,29 @@ class Stream:
     def poisson(self, rate):
         """``torch.poisson`` of an array of rates in fill order."""
         rate = np.ravel(rate)
-        _require_floating(rate.dtype, "poisson_cpu")
+        require_floating(rate.dtype, "poisson_cpu")
         if not (rate >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         with rejection.Uniforms(self._engine) as uniforms:
             draw = uniforms.draw
             rates = rate.astype(float64).tolist()
             out = np.array([rejection.poisson(value, draw) for value in rates], float64)
-        return _cast(out, rate.dtype)
+        return cast(out, rate.dtype)
 
     @_locked
     def standard_gamma(self, alpha):
         """``torch._standard_gamma`` of an array of shapes in fill order."""
         alpha = np.ravel(alpha)
         if alpha.dtype not in (float32, float64):
-            raise _not_implemented("gamma_cpu", alpha.dtype)
+            raise not_implemented("gamma_cpu", alpha.dtype)
         if not (alpha >= 0).all():
             raise NotImplementedError("standard_gamma of a negative or NaN shape")
         with rejection.Uniforms(self._engine) as uniforms:
             out = np.array(rejection.standard_gammas(alpha, uniforms), float64)
-        return np.maximum(_cast(out, alpha.dtype), np.finfo(alpha.dtype).tiny)
+        return np.maximum(cast(out, alpha.dtype), np.finfo(alpha.dtype).tiny)
 
 
 def _from_state(state):
     stream = Stream()
     stream.set_state(state)
     return stream
-
-
-# ------------------------------------------- bounds of integers in float dtypes
-def _through(value, dtype):
-    """An integer rounded to a floating dtype and back; 2**63 wraps around."""
-    rounded = int(_cast_integers(np.array([value], np.int64), dtype)[0])
-    return rounded if rounded < 2**63 else -(2**63)
-
-
-def _snap_low(low, dtype):
-    up = _through(low + 1, dtype)
-    if up >= low:
-        return low
-    return up + 2 ** (abs(low + 1).bit_length() - _DIGITS[dtype])
-
-
-def _snap_high(high, dtype):
-    down = _through(high - 1, dtype)
-    if down < high:
-        return high
-    return down - 2 ** (abs(high - 1).bit_length() - _DIGITS[dtype])

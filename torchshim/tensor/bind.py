@@ -13,7 +13,7 @@ import numpy as np
 from ..engine import context
 from ..ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from . import dispatch
-from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, read
+from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read, wrapped
 from .dtype import dtype as torch_dtype
 from .device import device as torch_device, to_jax
 
@@ -46,9 +46,7 @@ def pack(x, nums):
     if token is SC:
         nums += [x.real, x.imag]
     elif token is SI and not -2 ** 63 <= x < 2 ** 63:
-        if x >= 2 ** 64 or x < 0:
-            raise RuntimeError("Overflow when unpacking long")
-        nums.append(x - 2 ** 64)
+        nums.append(wrapped(x))
     else:
         nums.append(int(x) if token is SB else x)
     return token
@@ -104,7 +102,7 @@ def prepare(op, args):
                 layout.append(None)
                 continue
             n = number(x)
-            if n is None or not op.elementwise or (p.name == "self" and not op.scalar_left):
+            if n is None or p.name not in op.numbers:
                 raise TypeError(f"{op.name}(): argument '{shown_name(p)}' (position {i + 1}) must be Tensor, not {type_name(x)}")
             token = pack(n, nums)
             layout.append(token)
@@ -174,8 +172,8 @@ def can_store(result, out):
     return P.can_cast(result.dtype.np, out.dtype.np)
 
 
-def _source(name, op, first, inplace, with_out):
-    """A Python function with the operator's own signature."""
+def _source(name, op, first, inplace, with_out, flag):
+    """A Python function with the operator's own signature; `flag` adds an `inplace` parameter."""
     sig, names, star = [], [], False
     for p in op.params:
         pname = first if p.name == "self" else p.name
@@ -194,6 +192,8 @@ def _source(name, op, first, inplace, with_out):
         if "keepdim" in names:
             sig.append("keepdims=_unset")
             aliases += "    if keepdims is not _unset: keepdim = keepdims\n"
+    if flag:
+        sig.append("inplace=False")
     if with_out:
         if not star:
             sig.append("*")
@@ -203,17 +203,22 @@ def _source(name, op, first, inplace, with_out):
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
     plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
-    if plain and not inplace and len(tensors) in (1, 2) and not any(p.optional for p in tensors):
-        rest = [n for n, p in zip(names, op.params) if p.kind != "tensor"]
-        conds = [f"isinstance({n}, TensorBase)" for n, p in zip(names, op.params) if p.kind == "tensor"]
-        conds += [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
-        if with_out:
-            conds.append("out is None")
-        ts = ", ".join(n for n, p in zip(names, op.params) if p.kind == "tensor")
-        if not any(p.default.__class__ is float for p in op.params if p.kind == "number"):
-            fast = f"    if {' and '.join(conds)}:\n        return apply{len(tensors)}(_op, {ts}, _layout)\n"
+    if plain and len(tensors) in (1, 2) and not op.result and op.params[0].kind == "tensor":
+        ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
+        conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
+        conds += ["out is None"] * with_out + ["not inplace"] * flag
+        given = " and ".join([f"isinstance({n}, TensorBase)" for n in ts] + conds)
+        done = f"apply_inplace(_op.inplace_op, ({', '.join(ts)},), _layout)" if inplace else f"apply{len(ts)}(_op, {', '.join(ts)}, _layout)"
+        fast = f"    if {given}:\n        return {done}\n"
+        if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
+            x = names[1]
+            done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
+            given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
+            fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
     body = aliases + fast
     target = "call_inplace" if inplace else "call"
+    if flag:
+        body += f"    if inplace:\n        return call_inplace(_op, ({args},))\n"
     if with_out:
         body += f"    if out is not None:\n        return into(out, {target}(_op, ({args},)), {name!r})\n"
     body += f"    return finish({target}(_op, ({args},)))\n" if op.result else f"    return {target}(_op, ({args},))\n"
@@ -253,12 +258,14 @@ class _Unset:
 _unset = _Unset()
 
 
-def make(name, op, first, inplace=False, with_out=False):
+def make(name, op, first, inplace=False, with_out=False, flag=False):
     space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
-             "apply2": apply2, "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
+             "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
+             "_numbers": op.number_layouts(1),
+             "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
     for p in op.params:
         space["_d_" + p.name] = p.default
-    exec(compile(_source(name, op, first, inplace, with_out), f"<{op.full_name}>", "exec"), space)
+    exec(compile(_source(name, op, first, inplace, with_out, flag), f"<{op.full_name}>", "exec"), space)
     f = space[name]
     f.__doc__ = f"{op.schema}\n\n{op.doc}"
     f.__module__ = "torch"
@@ -269,17 +276,26 @@ def make(name, op, first, inplace=False, with_out=False):
 def bind_op(op, tensor_class):
     """Everything that one declaration yields, in `torch` and on the Tensor class."""
     space = NAMESPACES.setdefault(op.namespace, {}) if op.namespace else FUNCTIONS
+    functional = NAMESPACES.setdefault("nn.functional", {})
+    flag = op.functional == "inplace"
     for name in (op.name, *op.aliases):
         if op.function:
-            space[name] = make(name, op, "input", with_out=op.namespace is None)
+            space[name] = make(name, op, "input", with_out=op.namespace is None, flag=flag and space is functional)
+        if op.functional and space is not functional:
+            functional[name] = make(name, op, "input", flag=flag)
         if op.method and not op.namespace:
             setattr(tensor_class, name, make(name, op, "self"))
         if op.inplace:
             f = make(name + "_", op, "self", inplace=True)
             if op.method and not op.namespace:
                 setattr(tensor_class, name + "_", f)
+            if op.inplace == "method":
+                continue
+            g = make(name + "_", op, "input", inplace=True)
             if op.function:
-                space[name + "_"] = make(name + "_", op, "input", inplace=True)
+                space[name + "_"] = g
+            if op.functional:
+                functional[name + "_"] = g
 
 
 def bind_all(tensor_class):

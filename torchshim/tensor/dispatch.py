@@ -205,8 +205,19 @@ def apply2(op, a, b, layout):
     return t
 
 
+def wrapped(x):
+    """An int as int64 holds it: torch takes up to 2**64 - 1 and wraps."""
+    if -2 ** 63 <= x < 2 ** 63:
+        return x
+    if 0 < x < 2 ** 64:
+        return x - 2 ** 64
+    raise OverflowError("int too big to convert")
+
+
 def apply_number(op, a, x, layout, kind):
     """`op` on one tensor and one Python number, in the order that `layout` says."""
+    if kind == "i":
+        x = wrapped(x)
     if a._view is None:
         va, ea = a._st.value, a._edge
         if ea is True:
@@ -465,15 +476,17 @@ def _creation_error(t, vw, indirect=False):
             "outside (if you want the inplace to be tracked).")
 
 
-def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
-    """An in-place operator: the result is written into `tensors[target]`, which is returned."""
+def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=False):
+    """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: the operator does
+    not mind that elements of the target coincide."""
     t = tensors[target]
     edges = tuple([edge(x) for x in tensors])
     wants = any([e is not None for e in edges])
     if wants:
         check_inplace(t, wants)
     vals = [read(x) for x in tensors]
-    refuse_overlap(t, tensors)
+    if not overlap:
+        refuse_overlap(t, tensors)
     result, inst = record(context, op, layout, vals, nums, kinds)
     node = None
     if context.grad and wants:
@@ -481,7 +494,8 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
         for i, e in enumerate(edges):
             if e is not None:
                 needs |= 1 << i
-        node = make_node(inst, needs, edges, vals, tensors, (result,), nums)
+        # what it saves of its target is the value before the write, which the write does not spoil
+        node = make_node(inst, needs, edges, vals, [None if x is t else x for x in tensors], (result,), nums)
     write(t, result)
     if node is not None:
         if 0 in node.plan.outs:
@@ -492,11 +506,17 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0):
     return t
 
 
+def inplace_number(op, t, x, layout, kind):
+    """apply_inplace with one Python number."""
+    return apply_inplace(op, (t,), layout, (wrapped(x) if kind == "i" else x,), kind)
+
+
 def rebase(t, node):
     """After an in-place write: `t`'s history is `node`; a view writes it into its base's (torch's CopySlices)."""
     vw = t._view
     if vw is None or vw.base is None:
         t._edge = node
+        t._st.writer = None if node is None else type(node).__name__
         return
     base, steps = vw.base, vw.steps[vw.skip:]
     cs = object.__new__(CopySlices)
@@ -505,6 +525,7 @@ def rebase(t, node):
     cs.next = (edge(base),) + (tuple(node.next[1:]) if node is not None else ())
     cs.saved, cs.guard, cs.nums, cs.seq = (), (), (), next(sequence)
     base._edge = cs
+    t._st.writer = "torch::autograd::CopySlices"
 
 
 class CopySlices(Node):

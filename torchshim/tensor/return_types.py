@@ -7,18 +7,18 @@ from operator import itemgetter
 class structseq(tuple):
     """A tuple whose entries have names too; made from one sequence, as Python's struct sequences are."""
     __slots__ = ()
-    _fields: tuple = ()
+    _names: tuple = ()
     n_fields = n_sequence_fields = n_unnamed_fields = 0
 
     def __new__(cls, sequence=(), dict=None):
         self = tuple.__new__(cls, sequence)
-        if len(self) != len(cls._fields):
-            raise TypeError(f"torch.return_types.{cls.__name__}() takes a {len(cls._fields)}-sequence "
+        if len(self) != len(cls._names):
+            raise TypeError(f"torch.return_types.{cls.__name__}() takes a {len(cls._names)}-sequence "
                             f"({len(self)}-sequence given)")
         return self
 
     def __repr__(self):
-        inside = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+        inside = ",\n".join(f"{name}={value!r}" for name, value in zip(self._names, self))
         return f"torch.return_types.{type(self).__name__}(\n{inside})"
 
     def __reduce__(self):
@@ -30,7 +30,7 @@ ALL: dict = {}
 
 def declare(name, *fields):
     """The class torch.return_types.<name>."""
-    space = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, "n_fields": len(fields),
+    space = {"__slots__": (), "__module__": "torch.return_types", "_names": fields, "n_fields": len(fields),
              "n_sequence_fields": len(fields), "__match_args__": fields}
     space.update({f: property(itemgetter(i)) for i, f in enumerate(fields)})
     ALL[name] = cls = type(name, (structseq,), space)

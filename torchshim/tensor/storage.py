@@ -15,7 +15,7 @@ _addresses = itertools.count(0x7F0000000000, 1 << 12)
 
 class Storage:
     """One block of memory as torch sees it. `value` is the root tensor's current Value."""
-    __slots__ = ("value", "gen", "version", "address", "__weakref__")
+    __slots__ = ("value", "gen", "version", "address", "writer", "__weakref__")   # writer: set by the first in-place node
 
 
 def new_storage(value, new=Storage.__new__):

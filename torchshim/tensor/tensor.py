@@ -52,6 +52,11 @@ class Size(tuple):
         return Size, (tuple(self),)
 
 
+_CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long", "int32": "int",
+        "int16": "short", "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
+
+
 class Extra:
     """What few tensors have: a gradient, hooks, a version of their own, a name."""
     __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag", "inference")
@@ -235,13 +240,14 @@ class Tensor(TensorBase):
         if g is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if g.dtype != self.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.dtype}' to a tensor with grad_dtype "
-                               f"'{self.dtype}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{_CPP[g.dtype.name]}' to a tensor with grad_dtype "
+                               f"'{P.c_name(self._meta.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
                                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
                                "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
-                               "break downstream systems that assume that they match.")
+                               "break downstream systems that assume they match.")
         if g.shape != self.shape:
-            raise RuntimeError(f"assigned grad has data of a different size")
+            raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
+                               "Please ensure that the gradient and the tensor are the same size")
         self._more().grad = g
 
     @grad.deleter
@@ -388,14 +394,12 @@ class Tensor(TensorBase):
 
     def item(self):
         """The only element as a Python number."""
-        v = read(self)
-        m = v.meta
+        m = self._meta
         if m.numel != 1:
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
         if m.device == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        a = array_of(v)
-        x = np.asarray(a)
+        x = np.asarray(dispatch.look(self))
         if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
             return float(x.reshape(()))
         return x.item()
@@ -443,14 +447,19 @@ class Tensor(TensorBase):
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         return bool(self.item())
 
+    def _only(self):
+        if self._meta.numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self):
-        return float(self.item())
+        return float(self._only())
 
     def __int__(self):
-        return int(self.item())
+        return int(self._only())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._only())
 
     def __index__(self):
         m = self._meta

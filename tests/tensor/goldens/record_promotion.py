@@ -4,7 +4,8 @@ Run where PyTorch is installed:  python tests/tensor/goldens/record_promotion.py
 
 OPERANDS are tensors of every dtype (``float16``), 0-d tensors (``float16 0-d``) and Python numbers.
 ``tables[operation]`` holds one string for each left operand, one letter for each right operand:
-a letter of CODES, or ``!`` where PyTorch raises.
+a letter of CODES, ``!`` where PyTorch raises, ``?`` where it merely lacks a kernel for
+uint16, uint32 or uint64 or answers with complex32, ``.`` for two Python numbers.
 """
 
 import json
@@ -55,14 +56,15 @@ OPERATIONS = {
 
 
 def outcome(torch, operation, left, right):
-    """The dtype's name, or "!" for an error; None if neither operand is a tensor."""
+    """The dtype's name, "!" for an error, "?" for a missing kernel, "." for two numbers."""
     if left in NUMBERS and right in NUMBERS:
-        return None
+        return "."
     try:
         result = OPERATIONS[operation](torch, operand(left, torch), operand(right, torch))
-    except (RuntimeError, TypeError):
-        return "!"
-    return str(getattr(result, "dtype", result)).removeprefix("torch.")
+    except (RuntimeError, TypeError) as e:
+        return "?" if "not implemented for 'UInt" in str(e) else "!"
+    name = str(getattr(result, "dtype", result)).removeprefix("torch.")
+    return "?" if name == "complex32" else name
 
 
 def record():
@@ -71,7 +73,7 @@ def record():
         rows = []
         for left in OPERANDS:
             found = [outcome(torch, operation, left, right) for right in OPERANDS]
-            rows.append("".join("." if f is None else CODES.get(f, f) for f in found))
+            rows.append("".join(CODES.get(f, f) for f in found))
         tables[operation] = rows
     return {"operands": OPERANDS, "codes": CODES, "tables": tables}
 

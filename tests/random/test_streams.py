@@ -1,0 +1,210 @@
+"""Protects the promise that CPU random numbers are PyTorch's own: every value and
+the generator's whole state, against goldens.json (see record_goldens.py), and the
+texts of the errors."""
+
+import copy
+import hashlib
+import json
+import pathlib
+import pickle
+import struct
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from torchshim.random.streams import DEFAULT_SEED, Stream, fill_order, in_memory_order
+
+GOLDENS = json.loads(pathlib.Path(__file__).with_name("goldens.json").read_text())
+
+
+def dtype(name):
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def draw(stream, name, a):
+    a = dict(a)
+    n = a["n"]
+    if "dtype" in a:
+        a["dtype"] = dtype(a["dtype"])
+    k = np.arange(n)
+    if name == "bernoulli_tensor":
+        return stream.bernoulli_tensor((k % 65 / 64).astype(a["dtype"]))
+    if name == "poisson":
+        return stream.poisson((k % 30 / 2).astype(a["dtype"]))
+    if name == "standard_gamma":
+        return stream.standard_gamma(((1 + k % 160) / 32).astype(a["dtype"]))
+    if name == "rrelu_noise":
+        return stream.rrelu_noise((k % 5 - 2.0).astype(a["dtype"]), a["lower"], a["upper"])
+    if name == "multinomial":
+        weights = (np.arange(n * a["rows"]) % 13 % 7).astype(a["dtype"]).reshape(a["rows"], n)
+        return stream.multinomial(weights, a["n_sample"], a["replacement"])
+    return getattr(stream, name)(**a)
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("case", GOLDENS["cases"], ids=lambda c: f"{c['seed']}-{c['draws'][0][0]}")
+@pytest.mark.filterwarnings("ignore:.*out of bounds")
+def test_equals_recorded_draws(case):
+    stream = Stream(case["seed"])
+    values = b"".join(draw(stream, name, a).tobytes() for name, a in case["draws"])
+    assert digest(values) == case["values"]
+    assert digest(stream.get_state()) == case["state"]
+
+
+def test_well_known_digits():
+    assert Stream(0).normal(3).tolist() == pytest.approx([1.5410, -0.2934, -2.1788], abs=1e-4)
+    assert Stream(0).randperm(10).tolist() == [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]
+
+
+@pytest.mark.parametrize("sizes", [[1] * 700, [623, 1, 1], [5, 3000, 2], [7, 2041, 100000, 3]])
+def test_words_do_not_depend_on_how_they_are_asked_for(sizes):
+    together, apart = Stream(5), Stream(5)
+    parts = [apart.uniform(n) for n in sizes]
+    assert (together.uniform(sum(sizes)) == np.concatenate(parts)).all()
+    assert together.get_state() == apart.get_state()
+
+
+def test_an_odd_normal_waits_for_the_next_scalar_draw():
+    stream = Stream(1)
+    pair = Stream(1).normal(2)
+    assert stream.normal(1) == pair[0]
+    stream.normal(20)  # a block leaves it alone
+    assert stream.normal(1) == pair[1]
+    stream.normal(1)
+    stream.manual_seed(1)
+    assert stream.normal(1) == pair[0]
+
+
+def test_complex_draws_real_and_imaginary_parts_in_turn():
+    assert (Stream(1).uniform(9, dtype="c8").view("f4") == Stream(1).uniform(18)).all()
+    expected = Stream(1).normal(18, std=2**-0.5)
+    assert (Stream(1).normal(9, dtype="c8").view("f4") == expected).all()
+
+
+def test_strided_targets_are_filled_in_memory_order():
+    shape, strides = (2, 3, 1, 4), (1, 2, 99, 6)
+    values = np.arange(24)
+    array = in_memory_order(values, shape, strides)
+    assert array.shape == shape
+    assert (array.ravel()[fill_order(shape, strides)] == values).all()
+    assert array[1, 0, 0, 0] == 1 and array[0, 1, 0, 0] == 2 and array[0, 0, 0, 1] == 6
+
+
+def test_state_round_trips_through_every_copy():
+    stream = Stream(7)
+    stream.normal(3)
+    stream.uniform(1000)
+    copies = [stream.clone(), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream)), Stream()]
+    copies[-1].set_state(np.frombuffer(stream.get_state(), np.uint8))
+    expected = stream.normal(5).tolist()
+    for other in copies:
+        assert other.initial_seed() == 7
+        assert other.normal(5).tolist() == expected
+        assert other.get_state() == stream.get_state()
+
+
+def test_the_layout_of_the_state():
+    stream = Stream()
+    assert len(stream.get_state()) == 5056
+    assert struct.unpack_from("<QiiQ", stream.get_state()) == (DEFAULT_SEED, 1, 1, 0)
+    stream.uniform(3)
+    assert struct.unpack_from("<QiiQ", stream.get_state()) == (DEFAULT_SEED, 622, 1, 3)
+    stream.uniform(621)
+    assert struct.unpack_from("<QiiQ", stream.get_state()) == (DEFAULT_SEED, 1, 1, 624)
+
+
+@pytest.mark.parametrize("place, form, value", [
+    (12, "<i", 0), (8, "<i", 0), (8, "<i", 625), (16, "<Q", 625), (8, "<i", 100)])
+def test_impossible_states_are_refused(place, form, value):
+    state = bytearray(Stream().get_state())
+    struct.pack_into(form, state, place, value)
+    with pytest.raises(RuntimeError, match="^Invalid mt19937 state$"):
+        Stream().set_state(state)
+
+
+def test_a_state_of_another_size_is_refused():
+    with pytest.raises(RuntimeError, match="Expected a CPUGeneratorImplState of size 5056 but "
+                       "found the input RNG state size to be 10$"):
+        Stream().set_state(b"0123456789")
+
+
+def test_seeds():
+    for given, kept in ((-1, 2**64 - 1), (-2**63, 2**63), (np.int32(3), 3)):
+        assert Stream(given).initial_seed() == kept
+    assert Stream(2**32 + 5).uniform(9).tolist() == Stream(5).uniform(9).tolist()
+    for refused in (2**64, -2**63 - 1):
+        with pytest.raises(ValueError, match="^Overflow when unpacking long long$"):
+            Stream(refused)
+    for refused in (1.5, True, "3", None):
+        with pytest.raises(RuntimeError, match="^manual_seed expected a long, but got "):
+            Stream().manual_seed(refused)
+    stream = Stream(0)
+    seeds = {stream.seed() for _ in range(4)}
+    assert len(seeds) == 4 and stream.initial_seed() in seeds
+
+
+@pytest.mark.parametrize("name, args, error, text", [
+    ("uniform", (2, 1), RuntimeError,
+     "uniform_ expects to return a [from, to) range, but found from=2 > to=1"),
+    ("uniform", (0, float("inf")), RuntimeError, "to is out of bounds for float"),
+    ("uniform", (0, 7e4, np.float16), RuntimeError, "to is out of bounds for c10::Half"),
+    ("uniform", (0, 1, np.int32), NotImplementedError,
+     "\"check_uniform_bounds\" not implemented for 'Int'"),
+    ("normal", (0, -1), RuntimeError, "normal expects std >= 0.0, but found std -1"),
+    ("normal", (0, 1, np.int32), NotImplementedError,
+     "\"normal_kernel_cpu\" not implemented for 'Int'"),
+    ("exponential", (0,), RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=0"),
+    ("cauchy", (0, -1), RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=-1"),
+    ("cauchy", (0, 1, np.uint8), RuntimeError, "Cauchy distribution is a continuous probability "
+     "distribution. dtype must be a floating point but you specified unsigned char"),
+    ("log_normal", (1, 0), RuntimeError, "log_normal_ expects std > 0.0, but found std=0"),
+    ("geometric", (-0.1,), RuntimeError, "geometric_ expects p to be in (0, 1), but got p=-0.1"),
+    ("bernoulli", (1.5,), RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=1.5"),
+    ("random_from_to", (5, 5), RuntimeError,
+     "random_ expects 'from' to be less than 'to', but got from=5 >= to=5"),
+    ("random_from_to", (0, 300, np.uint8), RuntimeError, "to - 1 is out of bounds for unsigned char"),
+    ("random_from_to", (-5, 3, bool), RuntimeError, "from is out of bounds for bool"),
+    ("random_full", (np.uint16,), NotImplementedError,
+     "\"random_kernel_cpu\" not implemented for 'UInt16'"),
+])
+def test_bad_arguments_fail_as_in_torch_and_draw_nothing(name, args, error, text):
+    stream = Stream(0)
+    before = stream.get_state()
+    with pytest.raises(error) as caught:
+        getattr(stream, name)(4, *args)
+    assert str(caught.value) == text
+    assert stream.get_state() == before
+
+
+@pytest.mark.parametrize("weights, n_sample, replacement, text", [
+    ([1.0, 2.0], 3, False, "cannot sample n_sample > prob_dist.size(-1) samples without replacement"),
+    ([1.0], 0, False, "cannot sample n_sample <= 0 samples"),
+    ([0.0, 0.0], 2, True, "invalid multinomial distribution (sum of probabilities <= 0)"),
+    ([1.0, -1.0], 1, False, "probability tensor contains either `inf`, `nan` or element < 0"),
+    ([1.0, -1.0], 3, True, "invalid multinomial distribution (encountering probability entry < 0)"),
+    ([1, 2], 2, True, "multinomial only supports floating-point dtypes for input, got: Long"),
+    ([[[1.0]]], 1, True, "prob_dist must be 1 or 2 dim"),
+])
+def test_bad_weights(weights, n_sample, replacement, text):
+    with pytest.raises(RuntimeError) as caught:
+        Stream().multinomial(weights, n_sample, replacement)
+    assert str(caught.value) == text
+
+
+def test_floats_warn_beyond_their_precision():
+    with pytest.warns(UserWarning, match=r"to - 1 is out of bounds \[-\(2\^24\), 2\^24\]"):
+        Stream().random_from_to(3, 0, 2**30, np.float32)
+
+
+def test_dropout_factors():
+    stream = Stream(2)
+    noise = stream.dropout_noise(1000, 0.25, np.float32)
+    assert set(noise.tolist()) == {0.0, float(np.float32(1) / np.float32(0.75))}
+    assert ((noise != 0) == Stream(2).dropout_mask(1000, 0.25)).all()
+    before = stream.get_state()
+    assert (stream.dropout_noise(5, 0) == 1).all() and (stream.dropout_noise(5, 1) == 0).all()
+    assert stream.get_state() == before

@@ -1,0 +1,234 @@
+"""Activation functions of torch.nn.functional (and those that torch has too)."""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import is_complex, wrap_dim
+from .registry import NUMBER_KIND, SB, SF, op
+
+NUMBERS = frozenset(NUMBER_KIND)
+FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
+
+
+def _mask(keep, out):
+    return keep.astype(out.dtype)
+
+
+def no_bool(message):
+    def check(self, *rest):
+        if self.dtype == np.bool_:
+            raise RuntimeError(message)
+        if P.kind_of(self.dtype) == 3:
+            raise NotImplementedError("clamp is not supported for complex types")
+    return check
+
+
+# -- pieces of lines ---------------------------------------------------------------------------------------------------
+@op("relu(Tensor self) -> Tensor", promote="arith", grad="ReluBackward0", inplace=True, functional="inplace",
+    check=no_bool("Boolean inputs not supported for relu"), partials=(lambda out, x: _mask(~(out <= 0), out),))
+def relu(self):
+    """max(x, 0)."""
+    return jnp.maximum(self, 0)
+
+
+@op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
+    check=no_bool("Bool inputs not supported for hardtanh"), partials=(lambda out, x: _mask(~((x <= 0) | (x >= 6)), out),))
+def relu6(self):
+    """x between 0 and 6."""
+    return jnp.minimum(jnp.maximum(self, 0), 6)
+
+
+def check_hardtanh(self, low, high):
+    no_bool("Bool inputs not supported for hardtanh")(self)
+    if self.dtype == np.uint8 and (low is SF or low is SB or low not in NUMBERS and low < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+
+
+@op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", inplace=True,
+    functional="inplace", **FUNCTIONAL, check=check_hardtanh,
+    partials=(lambda out, x, low, high: _mask(~((x <= low) | (x >= high)), out),))
+def hardtanh(self, min_val, max_val):
+    """x between min_val and max_val."""
+    low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
+    return jnp.minimum(jnp.maximum(self, low), high)
+
+
+@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", grad="LeakyReluBackward0", inplace=True,
+    inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL)
+def leaky_relu(self, negative_slope):
+    """x, times negative_slope below 0."""
+    return jnp.where(self > 0, self, self * negative_slope)
+
+
+@op("rrelu.mean(Tensor self, Scalar slope) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
+    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"))
+def rrelu(self, slope):
+    """x, times the slope below 0."""
+    return jnp.where(self > 0, self, self * slope)
+
+
+@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0", inplace=True,
+    inplace_grad="ThresholdBackward1", functional="inplace", method=False, refuses=("threshold_cpu", "bc"))
+def threshold(self, threshold, value):
+    """x where above the threshold, `value` elsewhere."""
+    return jnp.where(self <= threshold, value, self)
+
+
+@op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
+    refuses=("hardsigmoid_cpu", "bic"), partials=(lambda out, x: jnp.where((x > -3) & (x < 3), 1 / 6, 0).astype(out.dtype),))
+def hardsigmoid(self):
+    """(x + 3) / 6 between 0 and 1."""
+    return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
+
+
+@op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
+    refuses=("hardswish_cpu", "bic"),
+    partials=(lambda out, x: jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1)).astype(out.dtype),))
+def hardswish(self):
+    """x * hardsigmoid(x)."""
+    return self * jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
+
+
+@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", functional=True,
+    refuses=("hardshrink_cpu", "bic"))
+def hardshrink(self, lambd):
+    """0 between -lambd and lambd, x elsewhere."""
+    return jnp.where((self >= -lambd) & (self <= lambd), 0, self)
+
+
+def check_softshrink(self, lambd):
+    if P.kind_of(self.dtype) != 2:
+        raise NotImplementedError(f'"softshrink_check" not implemented for \'{P.c_name(self.dtype)}\'')
+
+
+@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", check=check_softshrink, **FUNCTIONAL)
+def softshrink(self, lambd):
+    """x moved by lambd towards 0, and 0 within lambd of it."""
+    moved = jnp.where(self > lambd, self - lambd, self + lambd)
+    return jnp.where((self >= -lambd) & (self <= lambd), 0 * self, moved)
+
+
+# -- exponential -------------------------------------------------------------------------------------------------------
+def _elu(x, alpha, scale=1.0, slope=1.0):
+    below = jnp.where(x <= 0, x, 0)            # an overflow on the other side would make the gradient nan
+    return jnp.where(x <= 0, scale * alpha * jnp.expm1(below * slope), x * scale)
+
+
+def _elu_slope(x, alpha, scale=1.0, slope=1.0):
+    return jnp.where(x <= 0, scale * alpha * slope * jnp.exp(jnp.where(x <= 0, x, 0) * slope), scale)
+
+
+@op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1",
+    functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, partials=(lambda out, x, alpha: _elu_slope(x, alpha),))
+def elu(self, alpha):
+    """x above 0, alpha * (exp(x) - 1) below."""
+    return _elu(self, alpha)
+
+
+_ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@op("selu(Tensor self) -> Tensor", promote="arith", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1", functional="inplace",
+    method=False, refuses=("elu_cpu", "bic"), partials=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
+def selu(self):
+    """The self-normalizing elu."""
+    return _elu(self, _ALPHA, _SCALE)
+
+
+@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", grad="CeluBackward0", inplace=True, inplace_grad="CeluBackward1",
+    functional="inplace", method=False, refuses=("elu_cpu", "bic"),
+    partials=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, 1 / alpha).astype(out.dtype),))
+def celu(self, alpha):
+    """x above 0, alpha * (exp(x / alpha) - 1) below."""
+    return _elu(self, alpha, 1.0, 1 / alpha)
+
+
+@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", refuses=("softplus_cpu", "bic"),
+    **FUNCTIONAL, partials=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),))
+def softplus(self, beta, threshold):
+    """log(1 + exp(beta x)) / beta, and x where that is the same."""
+    z = self * beta
+    return jnp.where(z > threshold, self, jnp.log1p(jnp.exp(z)) / beta)
+
+
+@op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", refuses=("log_sigmoid_cpu", "bic"), **FUNCTIONAL,
+    partials=(lambda out, x: jax.lax.logistic(-x),))
+def logsigmoid(self):
+    """log(sigmoid(x)) without overflow."""
+    return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))
+
+
+@op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"), **FUNCTIONAL)
+def silu(self):
+    """x * sigmoid(x)."""
+    return self / (1 + jnp.exp(-self)) if is_complex(self) else self * jax.lax.logistic(self)
+
+
+@op("mish(Tensor self) -> Tensor", grad="MishBackward0", inplace="method", functional="inplace", refuses=("mish_cpu", "bic"), **FUNCTIONAL)
+def mish(self):
+    """x * tanh(softplus(x))."""
+    return self * jnp.tanh(jnp.logaddexp(self, 0.0))
+
+
+def check_gelu(self, approximate):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+
+
+@op("gelu(Tensor self, *, str approximate='none') -> Tensor", grad="GeluBackward0", check=check_gelu, refuses=("GeluKernelImpl", "bic"),
+    **FUNCTIONAL)
+def gelu(self, approximate):
+    """x * P(X <= x) of a normal X, exact or by tanh."""
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)
+        return 0.5 * self * (1 + jnp.tanh(inner))
+    return 0.5 * self * (1 + jax.lax.erf(self * math.sqrt(0.5)))
+
+
+# -- with a second operand ---------------------------------------------------------------------------------------------
+def check_prelu(self, weight):
+    if self.dtype != weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {P.c_name(self.dtype)} and {P.c_name(weight.dtype)}")
+    if P.kind_of(self.dtype) != 2:
+        raise NotImplementedError(f'"prelu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
+    channels = self.shape[1] if self.ndim > 1 else 1
+    if weight.numel != 1:
+        if not self.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        if weight.numel != channels:
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel} and "
+                               f"channel size = {channels}.")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+
+
+@op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
+    strides=lambda inst, self, weight: None if self.contiguous else self.strides)
+def prelu(self, weight):
+    """x above 0, weight * x below; the weight is one number, or one for each channel."""
+    shape = [1] * self.ndim
+    if weight.size != 1:
+        shape[1 if self.ndim > 1 else 0] = weight.size
+    return jnp.where(self > 0, self, weight.reshape(shape) * self)
+
+
+def check_glu(self, dim):
+    if not self.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    d = wrap_dim(dim, self.ndim)
+    if self.shape[d] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {self.shape[d]}")
+    if P.kind_of(self.dtype) != 2:
+        raise NotImplementedError(f'"glu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
+
+
+@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", check=check_glu, namespace="nn.functional", method=False)
+def glu(self, dim):
+    """The first half times the sigmoid of the second."""
+    a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)
+    return (a * jax.lax.logistic(b)).astype(self.dtype)

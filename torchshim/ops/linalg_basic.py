@@ -1,0 +1,481 @@
+"""Products of vectors and matrices: matmul and its relatives, linear layers, einsum.
+
+float32 products keep full precision on every device (torch's default, `set_float32_matmul_precision("highest")`).
+"""
+from __future__ import annotations
+
+import math
+import string
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import wide, wrap_dim
+from .layout import broadcast_shapes
+from .registry import cast, op, shown
+
+HIGHEST = jax.lax.Precision.HIGHEST
+_CPP = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long", P.int32: "int",
+        P.int16: "short", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool", P.complex64: "c10::complex<float>",
+        P.complex128: "c10::complex<double>"}
+
+
+# -- what does not fit ------------------------------------------------------------------------------------------------------
+def same_dtype(a, b):
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_CPP.get(a.dtype, a.dtype)} != "
+                           f"{_CPP.get(b.dtype, b.dtype)}")
+
+
+def refuse_bool(a, kernel):
+    if a.dtype == np.bool_:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
+def fits_mm(a, b, rows=None):
+    """Two matrices; `rows`: the left one's rows after folding its leading dimensions."""
+    rows = a.shape[0] if rows is None else rows
+    if a.shape[-1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {b.shape[0]}x{b.shape[1]})")
+    same_dtype(a, b)
+    refuse_bool(a, "addmm_impl_cpu_")
+
+
+def fits_mv(mat_shape, mat, vec, size=None):
+    rows, columns = mat_shape
+    if columns != vec.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({rows if size is None else size}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
+    if mat.dtype != vec.dtype:
+        name = P.c_name(vec.dtype)
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {name}, {P.c_name(mat.dtype)}, and {name}")
+    refuse_bool(mat, "addmv_impl_cpu")
+
+
+def fits_dot(a, b):
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
+    if a.shape != b.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the same number of "
+                           f"elements, but got {a.shape[0]} and {b.shape[0]} elements respectively")
+    refuse_bool(a, "dot")
+
+
+def fits_bmm(batch, a, b):
+    if a.shape[-1] != b.shape[-2] or b.shape[:-2] != a.shape[:-2] and len(b.shape) == 3 == len(a.shape):
+        want = [batch, a.shape[-1]]
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: "
+                           f"{[batch if len(b.shape) != 3 else b.shape[0], b.shape[-2]]}.")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(a.dtype)} but found {P.c_name(b.dtype)}")
+    refuse_bool(a, "bmm")
+
+
+def expandable(shape, target, dtype=None):
+    """torch's errors where a tensor does not expand to a shape."""
+    if len(shape) > len(target):
+        raise RuntimeError(f"expand(torch.{P.c_name(dtype)}Tensor{{{shown(shape)}}}, size={shown(target)}): the number of sizes provided "
+                           f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+    for i, (n, t) in enumerate(zip(reversed(shape), reversed(target))):
+        if n != t and n != 1:
+            raise RuntimeError(f"The expanded size of the tensor ({t}) must match the existing size ({n}) at non-singleton dimension "
+                               f"{len(target) - 1 - i}.  Target sizes: {shown(target)}.  Tensor sizes: {shown(shape)}")
+
+
+def product(a, b):
+    return jnp.matmul(a, b, precision=HIGHEST)
+
+
+# -- matmul -------------------------------------------------------------------------------------------------------------------
+def _matmul_name(inst):
+    """What torch's decomposition ends with."""
+    a, b = (m.ndim for m in inst.in_metas[:2])
+    if a == 1 and b == 1:
+        return "DotBackward0"
+    if a == 2 and b <= 2:
+        return "MmBackward0" if b == 2 else "MvBackward0"
+    if a == 1 and b == 2:
+        return "SqueezeBackward4"
+    return "CloneBackward0" if a == 2 else "UnsafeViewBackward0"
+
+
+def fits_matmul(a, b):
+    if not a.ndim or not b.ndim:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+    if a.ndim == 1 and b.ndim == 1:
+        return fits_dot(a, b)
+    if a.ndim >= 2 and b.ndim == 1:
+        return fits_mv((math.prod(a.shape[:-1]), a.shape[-1]), a, b)
+    if b.ndim == 2:
+        return fits_mm(a, b, math.prod(a.shape[:-1]))
+    if a.ndim == 1:
+        return fits_mv((math.prod(b.shape[:-2]) * b.shape[-1], b.shape[-2]), b, a)
+    batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+    expand = lambda x: jax.ShapeDtypeStruct((math.prod(batch),) + x.shape[-2:], x.dtype)
+    fits_bmm(math.prod(batch), expand(a), expand(b))
+
+
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name)
+def matmul(self, other):
+    """Matrix product of the last two dimensions; the others broadcast."""
+    fits_matmul(self, other)
+    return product(self, other)
+
+
+@op("mm(Tensor self, Tensor mat2) -> Tensor", grad="MmBackward0")
+def mm(self, mat2):
+    """Product of two matrices."""
+    if self.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    fits_mm(self, mat2)
+    return product(self, mat2)
+
+
+@op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0")
+def bmm(self, mat2):
+    """Products of two stacks of matrices."""
+    for name, x in (("batch1", self), ("batch2", mat2)):
+        if x.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    fits_bmm(self.shape[0], self, mat2)
+    return product(self, mat2)
+
+
+@op("mv(Tensor self, Tensor vec) -> Tensor", grad="MvBackward0")
+def mv(self, vec):
+    """Product of a matrix and a vector."""
+    if self.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
+    fits_mv(self.shape, self, vec)
+    return product(self, vec)
+
+
+@op("dot(Tensor self, Tensor tensor) -> Tensor", grad="DotBackward0")
+def dot(self, tensor):
+    """Inner product of two vectors."""
+    fits_dot(self, tensor)
+    return product(self, tensor)
+
+
+@op("vdot(Tensor self, Tensor other) -> Tensor", grad="VdotBackward0")
+def vdot(self, other):
+    """Inner product of two vectors, the first one conjugated."""
+    fits_dot(self, other)
+    return product(jnp.conj(self), other)
+
+
+@op("inner(Tensor self, Tensor other) -> Tensor", grad=lambda inst: "ViewBackward0" if all(m.ndim for m in inst.in_metas) else "MulBackward0")
+def inner(self, other):
+    """Sum of products over the last dimension of both."""
+    if not self.ndim or not other.ndim:
+        d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())
+        return self.astype(d) * other.astype(d)
+    if self.shape[-1] != other.shape[-1]:
+        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
+                           f"{shown(self.shape)} and {shown(other.shape)}")
+    same_dtype(self, other)
+    return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=HIGHEST)
+
+
+def vector(name, x, of):
+    if x.ndim != 1:
+        raise RuntimeError(f"{of}: Expected 1-D argument {name}, but got {x.ndim}-D")
+
+
+@op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",))
+def outer(self, vec2):
+    """All products of two vectors' elements."""
+    vector("self", self, "outer")
+    vector("vec2", vec2, "outer")
+    a, b = self[:, None], vec2[None, :]
+    return a & b if a.dtype == np.bool_ else a * b
+
+
+# -- products added to something ----------------------------------------------------------------------------------------------
+def blended(self, made, beta, alpha):
+    """beta * self + alpha * made; a beta of 0 leaves self out, nan and all. The default 1 comes as the static number."""
+    d = made.dtype
+    made, self = wide(made), jnp.broadcast_to(wide(self), made.shape)
+    if alpha.__class__ is not int:
+        made = made * cast(alpha, made.dtype)
+    if beta.__class__ is not int:
+        b = cast(beta, self.dtype)
+        self = jnp.where(b == 0, jnp.zeros_like(self), self * b)
+    return (self + made).astype(d)
+
+
+def same_as_self(self, other, name="mat2"):
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"self and {name} must have the same dtype, but got {P.c_name(self.dtype)} and {P.c_name(other.dtype)}")
+
+
+@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmmBackward0", inplace=True)
+def addmm(self, mat1, mat2, beta, alpha):
+    """beta * self + alpha * mat1 @ mat2."""
+    for name, x in (("mat1", mat1), ("mat2", mat2)):
+        if x.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {x.ndim}-D tensor")
+    same_as_self(self, mat2)
+    fits_mm(mat1, mat2)
+    expandable(self.shape, (mat1.shape[0], mat2.shape[1]), self.dtype)
+    return blended(self, product(mat1, mat2), beta, alpha)
+
+
+@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True)
+def addmv(self, mat, vec, beta, alpha):
+    """beta * self + alpha * mat @ vec."""
+    if self.ndim > 1 or mat.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
+    if self.ndim and self.shape[0] not in (1, mat.shape[0]):
+        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+    fits_mv(mat.shape, mat, vec, self.shape[0] if self.ndim else 1)
+    return blended(self, product(mat, vec), beta, alpha)
+
+
+@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddrBackward0", promote="arith",
+    elementwise=False, inplace=True)
+def addr(self, vec1, vec2, beta, alpha):
+    """beta * self + alpha * outer(vec1, vec2)."""
+    vector("vec1", vec1, "addr")
+    vector("vec2", vec2, "addr")
+    expandable(self.shape, (vec1.shape[0], vec2.shape[0]), self.dtype)
+    if self.dtype == np.bool_:
+        made = vec1[:, None] & vec2[None, :]
+        made = made if alpha.__class__ is int else made & (alpha != 0)
+        return made | (jnp.broadcast_to(self, made.shape) if beta.__class__ is int else self & (beta != 0))
+    return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
+
+
+def fits_batches(batch1, batch2):
+    for name, x in (("batch1", batch1), ("batch2", batch2)):
+        if x.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    fits_bmm(batch1.shape[0], batch1, batch2)
+
+
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0", inplace=True)
+def addbmm(self, batch1, batch2, beta, alpha):
+    """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
+    fits_batches(batch1, batch2)
+    expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
+    same_as_self(self, batch1, "batch1")
+    return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=HIGHEST), beta, alpha)
+
+
+@op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
+def baddbmm(self, batch1, batch2, beta, alpha):
+    """beta * self + alpha * batch1 @ batch2."""
+    fits_batches(batch1, batch2)
+    expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
+    same_as_self(self, batch1, "batch1")
+    return blended(self, product(batch1, batch2), beta, alpha)
+
+
+# -- layers -------------------------------------------------------------------------------------------------------------------
+def _linear_name(inst):
+    x, w = inst.in_metas[:2]
+    bias = len(inst.in_metas) > 2
+    if w.ndim == 1:
+        return "AddBackward0" if bias else {1: "DotBackward0", 2: "MvBackward0"}.get(x.ndim, "UnsafeViewBackward0")
+    if x.ndim == 2:
+        return "AddmmBackward0" if bias else "MmBackward0"
+    if not bias:
+        return "SqueezeBackward4" if x.ndim == 1 else "UnsafeViewBackward0"
+    return "ViewBackward0" if x.contiguous else "AddBackward0"
+
+
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, function=False, method=False)
+def linear(input, weight, bias):
+    """input @ weight.T + bias: one operator, so that a layer is one record."""
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+    if weight.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    rows = math.prod(input.shape[:-1])
+    if weight.ndim == 1:
+        fits_matmul(input, weight)
+    else:
+        if bias is not None:
+            same_as_self(bias, weight)
+        fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
+    out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=HIGHEST)
+    if bias is None:
+        return out
+    if weight.ndim == 2:
+        expandable(bias.shape, (rows, weight.shape[0]), bias.dtype)
+    return (wide(out) + wide(bias)).astype(out.dtype)
+
+
+@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False,
+    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0")
+def bilinear(input1, input2, weight, bias):
+    """input1 @ weight[k] @ input2 for each k, + bias."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):
+        if a != b:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")
+    for k, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[k]:
+            raise RuntimeError(f"bilinear(): input{k} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[k]}")
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+    out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=HIGHEST)
+    return out if bias is None else out + bias
+
+
+# -- contractions -------------------------------------------------------------------------------------------------------------
+@op("tensordot.dims(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", grad="ViewBackward0")
+def tensordot(self, other, dims_self, dims_other):
+    """Sum of products over pairs of dimensions."""
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError("both dimension lists should have same length")
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    a, b = [wrap_dim(d, self.ndim) for d in dims_self], [wrap_dim(d, other.ndim) for d in dims_other]
+    for i, j, d, e in zip(a, b, dims_self, dims_other):
+        n, m = self.shape[i], other.shape[j]
+        if n != m and 1 not in (n, m):
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {d} and second has size {m} in dim {e}")
+        if m == 1 and n != 1:
+            self = jnp.sum(self, i, keepdims=True, dtype=self.dtype)
+        elif n == 1 and m != 1:
+            other = jnp.sum(other, j, keepdims=True, dtype=other.dtype)
+    return jnp.tensordot(self, other, (a, b), precision=HIGHEST)
+
+
+@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False)
+def kron(self, other):
+    """Kronecker product."""
+    n = max(self.ndim, other.ndim)
+    a = (1,) * (n - self.ndim) + self.shape
+    b = (1,) * (n - other.ndim) + other.shape
+    x = self.reshape([k for s in a for k in (s, 1)])
+    y = other.reshape([k for s in b for k in (1, s)])
+    return (x & y if x.dtype == np.bool_ else x * y).reshape([s * t for s, t in zip(a, b)])
+
+
+@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", grad="ViewBackward0", function=False, method=False)
+def multi_dot(tensors):
+    """Product of several matrices in the cheapest order; the first and last may be vectors."""
+    n = len(tensors)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    for which, x in (("first", tensors[0]), ("last", tensors[-1])):
+        if x.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {x.ndim}D")
+    for i, x in enumerate(tensors[1:-1], 1):
+        if x.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+    for i, x in enumerate(tensors):
+        if x.dtype != tensors[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {P.c_name(tensors[0].dtype)} and tensor "
+                               f"{i} {P.c_name(x.dtype)}")
+    for i in range(n - 1):
+        a, b = tensors[i], tensors[i + 1]
+        if a.shape[-1] != b.shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {shown(a.shape)} and {shown(b.shape)} cannot be multiplied")
+    if n == 2:
+        return product(*tensors)
+    return jnp.linalg.multi_dot(tensors, precision=HIGHEST)
+
+
+LABELS = string.ascii_uppercase + string.ascii_lowercase
+
+
+def parsed(equation, shapes):
+    """(labels of each operand, labels of the result) with '.' for the ellipsis; torch's errors."""
+    left, arrow, right = equation.partition("->")
+    if arrow and "->" in right:
+        raise RuntimeError("einsum(): arrow '->' found more than once")
+    position, inputs = 0, []
+    for k, part in enumerate(left.split(",")):
+        text = ""
+        i = 0
+        while i < len(part):
+            c = part[i]
+            if c == ".":
+                if part[i:i + 3] != "..." or "." in text:
+                    why = "more than once" if part[i:i + 3] == "..." else ""
+                    raise RuntimeError(f"einsum(): found '.' for operand {k} " + ("for which an ellipsis was already found" if why else
+                                                                                "that is not part of any ellipsis"))
+                text += "."
+                i += 3
+                continue
+            if c != " ":
+                if c not in LABELS:
+                    raise RuntimeError(f"einsum(): invalid subscript given at index {position + i} in the equation string, subscripts must "
+                                       "be in [a-zA-Z]")
+                text += c
+            i += 1
+        inputs.append(text)
+        position += len(part) + 1
+    if len(inputs) > len(shapes):
+        raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+    if len(inputs) < len(shapes):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    _check_sizes(inputs, shapes)
+    every = "".join(inputs)
+    if not arrow:
+        return inputs, ("." if "." in every else "") + "".join(sorted(c for c in set(every) if c != "." and every.count(c) == 1))
+    out = right.replace(" ", "").replace("...", ".")
+    for c in out:
+        if c == ".":
+            continue
+        if c not in LABELS:
+            raise RuntimeError(f"einsum(): invalid subscript given at index {len(left) + 2 + right.index(c)} in the equation string, "
+                               "subscripts must be in [a-zA-Z]")
+        if out.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+        if c not in every:
+            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+    return inputs, out
+
+
+def _check_sizes(inputs, shapes):
+    seen = {}
+    for k, (text, shape) in enumerate(zip(inputs, shapes)):
+        named = len(text.replace(".", ""))
+        if "." not in text and named != len(shape):
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                               f"({len(shape)}) for operand {k} and no ellipsis was given")
+        if named > len(shape):
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
+                               f"({len(shape)}) for operand {k}")
+        before = text.index(".") if "." in text else len(text)
+        labels = list(text[:before]) + [None] * (len(shape) - named) + list(text[before + 1:])
+        here = {}
+        for c, n in zip(labels, shape):
+            if c is None:
+                continue
+            if here.setdefault(c, n) != n:
+                raise RuntimeError(f"einsum(): subscript {c} is repeated for operand {k} but the sizes don't match, {n} != {here[c]}")
+            if seen.get(c, 1) == 1:
+                seen[c] = n
+            elif n not in (1, seen[c]):
+                raise RuntimeError(f"einsum(): subscript {c} has size {n} for operand {k} which does not broadcast with previously seen "
+                                   f"size {seen[c]}")
+
+
+def _einsum_name(inst):
+    inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
+    if len(inputs) == 1:
+        return "PermuteBackward0" if len(inputs[0]) == len(out) else "SumBackward1"
+    summed = set("".join(inputs)) - set(out) - {"."}
+    return "ViewBackward0" if summed else "MulBackward0"
+
+
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name)
+def einsum(equation, tensors):
+    """Einstein's summation."""
+    inputs, out = parsed(equation, [x.shape for x in tensors])
+    for x in tensors[1:]:
+        if x.dtype != tensors[0].dtype:
+            raise RuntimeError(f"expected scalar type {P.c_name(tensors[0].dtype)} but found {P.c_name(x.dtype)}")
+    text = ",".join(inputs) + "->" + out
+    return jnp.einsum(text.replace(".", "..."), *tensors, precision=HIGHEST, optimize="optimal" if len(tensors) < 5 else "auto")

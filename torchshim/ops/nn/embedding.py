@@ -1,0 +1,70 @@
+"""Rows of a table by number, and one-hot vectors."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .. import promotion as P
+from ..registry import op
+
+
+@jax.custom_jvp
+def _no_grad_where(x, stop):
+    return x
+
+
+@_no_grad_where.defjvp
+def _stopped(primals, tangents):
+    x, stop = primals
+    return x, jnp.where(stop, jnp.zeros((), x.dtype), tangents[0])
+
+
+@jax.custom_jvp
+def _grad_over(x, count):
+    return x
+
+
+@_grad_over.defjvp
+def _divided(primals, tangents):
+    x, count = primals
+    return x, tangents[0] / count
+
+
+def _check(weight, indices, padding_idx, scale_grad_by_freq):
+    if len(weight.shape) != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype.name not in ("int32", "int64"):
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                           f"torch.{P.c_name(indices.dtype)}Tensor instead (while checking arguments for embedding)")
+
+
+@op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    grad="EmbeddingBackward0", check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False, function=False)
+def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    """weight[indices]; the row padding_idx gets no gradient. scale_grad_by_freq: gradients over the number of uses."""
+    rows = weight.at[indices].get(mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)
+    if scale_grad_by_freq:
+        flat = indices.ravel()
+        count = jnp.zeros(weight.shape[0], weight.dtype).at[flat].add(1)[indices]
+        rows = _grad_over(rows, count[..., None])
+    if padding_idx >= 0:
+        rows = _no_grad_where(rows, (indices == padding_idx)[..., None])
+    return rows
+
+
+@op("one_hot_of(Tensor self, int num_classes) -> Tensor", method=False, function=False)
+def one_hot(self, num_classes):
+    """1 at each number's place in a new last dimension."""
+    return (self[..., None] == jnp.arange(num_classes, dtype=self.dtype)).astype(jnp.int64)
+
+
+@op("renormed_rows(Tensor weight, Tensor indices, float max_norm, float norm_type) -> Tensor", method=False, function=False)
+def renormed_rows(weight, indices, max_norm, norm_type):
+    """The rows that `indices` name scaled down to max_norm, where they are longer."""
+    w = weight.astype(jnp.promote_types(weight.dtype, jnp.float32))
+    a, p = jnp.abs(w), norm_type.astype(w.dtype)
+    norm = jnp.where(jnp.isinf(p), jnp.max(a, 1, initial=0), jnp.sum(a ** p, 1) ** (1 / p))
+    m = max_norm.astype(w.dtype)
+    used = jnp.zeros(weight.shape[0], bool).at[indices.ravel()].set(True)
+    scale = jnp.where(used & (norm > m), m / (norm + 1e-7), jnp.ones((), w.dtype))
+    return (w * scale[:, None]).astype(weight.dtype)

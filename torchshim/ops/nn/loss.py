@@ -1,0 +1,322 @@
+"""Losses: each with its reduction is one operator.
+
+`reduction` is "none", "mean" or "sum". Half types are computed in float32 and rounded once.
+"""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .. import promotion as P
+from ..common import wide
+from ..layout import broadcast_shapes, elementwise_strides
+from ..registry import op
+from .softmax import log_softmax_of
+
+
+def reduced(x, reduction):
+    """The mean, the sum, or x itself."""
+    return jnp.mean(x) if reduction == "mean" else jnp.sum(x) if reduction == "sum" else x
+
+
+def _named(none, **names):
+    """The grad_fn's name by reduction."""
+    def name(inst):
+        return names.get(next(x for x in inst.layout if x in ("none", "mean", "sum")), none)
+    return name
+
+
+def _loss_strides(inst, x, target, *rest):
+    """Without reduction the operands' layout."""
+    if inst.out_metas[0].ndim == 0:
+        return None
+    return elementwise_strides((x, target), broadcast_shapes([x.shape, target.shape]))
+
+
+def _shown(shape):
+    return "[" + ", ".join(map(str, shape)) + "]"
+
+
+# -- classes --------------------------------------------------------------------------------------------------------------
+def _class_dim(x):
+    return 0 if len(x.shape) == 1 else 1
+
+
+def check_classes(x, target, weight, spatial_name=""):
+    """Shapes and dtypes of class numbers as torch wants them."""
+    if not x.shape:
+        raise ValueError(f"Expected 1 or more dimensions (got {len(x.shape)})")
+    n, m = len(x.shape), len(target.shape)
+    c = x.shape[_class_dim(x)]
+    if n != 1 and m and x.shape[0] != target.shape[0]:
+        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if n <= 2:
+        if m > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if not (n == 1 and (m == 0 or target.shape[0] == 1)) and (m == 0 or x.shape[0] != target.shape[0]):
+            raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)}, target: {_shown(target.shape)})")
+    elif n == 4:
+        if m != 3:
+            raise RuntimeError("only batches of spatial targets supported (3D tensors) but got targets of dimension: " + str(m))
+        if x.shape[2:] != target.shape[1:]:
+            raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)} , target: {_shown(target.shape)}")
+    elif target.shape[1:] != x.shape[2:]:
+        raise RuntimeError(f"Expected target size {_shown((x.shape[0],) + x.shape[2:])}, got {_shown(target.shape)}")
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {P.c_name(target.dtype)}")
+    if weight is not None:
+        if weight.shape != (c,):
+            raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of "
+                               f"shape: {_shown(weight.shape)}")
+        if weight.dtype != x.dtype:
+            raise RuntimeError(f"expected scalar type {P.c_name(x.dtype)} but found {P.c_name(weight.dtype)}")
+
+
+def _nll(logp, target, weight, reduction, ignore_index, smoothing=None):
+    """Negative log-likelihood from log-probabilities; `smoothing` mixes in the mean over classes."""
+    dim = _class_dim(logp)
+    n = logp.shape[dim]
+    if logp.ndim == 1 and target.ndim == 1:
+        target = target[0]
+    target = target.astype(jnp.int64)
+    at = jnp.expand_dims(target, dim)
+    classes = jnp.arange(n).reshape([-1 if d == dim else 1 for d in range(logp.ndim)])
+    one = at == classes
+    kept = target != ignore_index
+    if weight is None:
+        w = kept.astype(logp.dtype)
+        shape_w = None
+    else:
+        shape_w = weight.astype(logp.dtype).reshape(classes.shape)
+        w = jnp.sum(jnp.where(one, shape_w, 0), dim) * kept
+    loss = -jnp.sum(jnp.where(one, logp, 0), dim) * jnp.where(kept, w, 0)
+    loss = jnp.where(kept, loss, 0)
+    total = jnp.sum(w)
+    if smoothing is None:
+        return loss if reduction == "none" else jnp.sum(loss) / total if reduction == "mean" else jnp.sum(loss)
+    s = smoothing.astype(logp.dtype)
+    smooth = -jnp.sum(logp if shape_w is None else logp * shape_w, dim)
+    smooth = jnp.where(kept, smooth, 0)
+    if reduction == "none":
+        return (1 - s) * loss + s / n * smooth
+    if reduction == "sum":
+        return (1 - s) * jnp.sum(loss) + s / n * jnp.sum(smooth)
+    # torch divides the smooth part by the weights of the targets, or by the number of targets that count
+    return (1 - s) * (jnp.sum(loss) / total) + s / n * (jnp.sum(smooth) / total)
+
+
+def _nll_name(inst):
+    return "NllLossBackward0" if inst.in_metas[0].ndim <= 2 else "NllLoss2DBackward0"
+
+
+@op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
+    grad=_nll_name, check=lambda x, t, w, *_: check_classes(x, t, w), function=False, method=False)
+def nll_loss(self, target, weight, reduction, ignore_index):
+    """Negative log-likelihood of class numbers."""
+    return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
+
+
+def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
+    if P.kind_of(x.dtype) != 2:
+        raise NotImplementedError(f"\"log_softmax_{'' if _class_dim(x) == len(x.shape) - 1 else 'lastdim_'}kernel_impl\" not implemented "
+                                  f"for '{P.c_name(x.dtype)}'".replace("log_softmax_kernel", "log_softmax_lastdim_kernel"))
+    check_classes(x, target, weight)
+
+
+@op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, "
+    "float? label_smoothing=None) -> Tensor",
+    grad=lambda inst: _nll_name(inst) if inst.layout[5] is None else "AddBackward0", check=_check_cross_entropy,
+    function=False, method=False)
+def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
+    """nll_loss of log_softmax, for class numbers."""
+    x = wide(self)
+    logp = log_softmax_of(x, _class_dim(x))
+    return _nll(logp, target, weight, reduction, ignore_index, label_smoothing).astype(self.dtype)
+
+
+@op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",
+    grad=_named("NegBackward0", mean="DivBackward1"), function=False, method=False)
+def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
+    """Cross entropy with class probabilities."""
+    x = wide(self)
+    dim = _class_dim(x)
+    logp = log_softmax_of(x, dim)
+    t = target.astype(logp.dtype)
+    if label_smoothing is not None:
+        s = label_smoothing.astype(logp.dtype)
+        t = t * (1 - s) + s / x.shape[dim]
+    y = logp * t
+    if weight is not None:
+        y = y * weight.astype(y.dtype).reshape([-1 if d == dim else 1 for d in range(y.ndim)])
+    if reduction == "none":
+        out = -jnp.sum(y, dim)
+    else:
+        out = -jnp.sum(y)
+        if reduction == "mean":
+            out = out / (max(x.size // x.shape[dim], 0) if x.shape[dim] else 1)
+    return out.astype(self.dtype)
+
+
+# -- elementwise losses -----------------------------------------------------------------------------------------------------
+def _no_integers(kernel):
+    def check(x, target, *rest):
+        d = P.promote(x.dtype, target.dtype)
+        if P.kind_of(d) < 2:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(d)}'")
+        broadcast_shapes([x.shape, target.shape])
+    return check
+
+
+_LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
+
+
+@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad="MseLossBackward0",
+    check=_no_integers("mse_cpu"), **_LOSS)
+def mse_loss(self, target, weight, reduction):
+    """The squared difference; with weights, torch divides by their sum."""
+    y = jnp.square(self - target)
+    if weight is None:
+        return reduced(y, reduction)
+    y = y * weight
+    return jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight, y.shape)) if reduction == "mean" else reduced(y, reduction)
+
+
+@jax.custom_jvp
+def _abs(x):
+    return jnp.abs(x)
+
+
+@_abs.defjvp
+def _abs_jvp(primals, tangents):
+    # torch's derivative at 0 is 0
+    return jnp.abs(primals[0]), tangents[0] * jnp.sign(primals[0])
+
+
+def _check_l1(x, target, weight, reduction):
+    d = P.promote(x.dtype, target.dtype)
+    if P.kind_of(d) < 2 and reduction == "mean":
+        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+                           + P.c_name(d))
+    broadcast_shapes([x.shape, target.shape])
+
+
+@op("l1_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
+    grad=_named("AbsBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_l1,
+    **{**_LOSS, "promote": None})
+def l1_loss(self, target, weight, reduction):
+    """The absolute difference."""
+    d = P.promote(self.dtype, target.dtype)
+    x = self.astype(P.compute_dtype(d)) - target.astype(P.compute_dtype(d))
+    y = jnp.abs(x) if P.kind_of(d) == 3 else _abs(x)
+    if P.kind_of(d) != 3:
+        y = y.astype(P.compute_dtype(d))
+    if weight is not None:
+        y = y * weight.astype(y.dtype)
+        out = jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight.astype(y.dtype), y.shape)) if reduction == "mean" else reduced(y, reduction)
+    else:
+        out = reduced(y, reduction)
+    return out.astype(d) if P.kind_of(d) != 3 else out
+
+
+@op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
+    check=_no_integers("smooth_l1_cpu"), **_LOSS)
+def smooth_l1_loss(self, target, reduction, beta):
+    """Quadratic below beta, linear above."""
+    a = _abs(self - target)
+    safe = jnp.where(beta > 0, beta, 1)
+    return reduced(jnp.where(a < beta, 0.5 * a * a / safe, a - 0.5 * beta), reduction)
+
+
+@op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
+    grad="HuberLossBackward0", check=_no_integers("huber_cpu"), **_LOSS)
+def huber_loss(self, target, weight, reduction, delta):
+    """Quadratic below delta, linear with slope delta above."""
+    a = _abs(self - target)
+    y = jnp.where(a <= delta, 0.5 * a * a, delta * (a - 0.5 * delta))
+    if weight is None:
+        return reduced(y, reduction)
+    y = y * weight
+    return jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight, y.shape)) if reduction == "mean" else reduced(y, reduction)
+
+
+@jax.custom_jvp
+def _entropy(p, t):
+    return (t - 1) * jnp.maximum(jnp.log1p(-p), -100) - t * jnp.maximum(jnp.log(p), -100)
+
+
+@_entropy.defjvp
+def _entropy_jvp(primals, tangents):
+    # torch's own slope, finite at 0 and 1
+    (p, t), (dp, dt) = primals, tangents
+    slope = (p - t) / jnp.maximum((1 - p) * p, 1e-12)
+    return _entropy(p, t), dp * slope + dt * (jnp.log1p(-p) - jnp.log(p))
+
+
+def _check_bce(x, target, weight, reduction):
+    if x.dtype != target.dtype:
+        raise RuntimeError(f"Found dtype {P.c_name(target.dtype)} but expected {P.c_name(x.dtype)}")
+    _no_integers("binary_cross_entropy")(x, target)
+
+
+@op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
+    grad="BinaryCrossEntropyBackward0", check=_check_bce, **_LOSS)
+def binary_cross_entropy(self, target, weight, reduction):
+    """Cross entropy of probabilities; logarithms are at least -100."""
+    y = _entropy(self, target)
+    return reduced(y if weight is None else y * weight, reduction)
+
+
+@op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", **_LOSS)
+def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
+    """Cross entropy of sigmoid(self), without overflow."""
+    less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))
+    if pos_weight is None:
+        y = (1 - target) * self + less
+    else:
+        y = (1 - target) * self + (1 + (pos_weight - 1) * target) * less
+    return reduced(y if weight is None else y * weight, reduction)
+
+
+def _xlogy(t, y):
+    safe = jnp.where(t == 0, 1, t)
+    return jnp.where(t == 0, 0, t * jnp.log(safe)) if y is None else jnp.where(t == 0, 0, t * jnp.log(y))
+
+
+def _kl_name(inst):
+    return {"none": "SubBackward0", "sum": "SumBackward0", "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
+
+
+@op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_LOSS)
+def kl_div(self, target, reduction, log_target):
+    """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
+    y = jnp.exp(target) * (target - self) if log_target else _xlogy(target, None) - target * self
+    return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
+
+
+@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0", **_LOSS)
+def soft_margin_loss(self, target, reduction):
+    """log(1 + exp(-target * self))."""
+    return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)
+
+
+@op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
+    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), **_LOSS)
+def poisson_nll_loss(self, target, log_input, full, eps, reduction):
+    """Negative log-likelihood of counts; full: with Stirling's term."""
+    y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)
+    if full:
+        s = target * jnp.log(target) - target + 0.5 * jnp.log(2 * jnp.pi * target)
+        y = y + jnp.where(target <= 1, 0, s)
+    return reduced(y, reduction)
+
+
+@op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
+    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), **_LOSS)
+def gaussian_nll_loss(self, target, var, full, eps, reduction):
+    """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""
+    v = jax.lax.stop_gradient(jnp.maximum(var, eps) - var) + var
+    y = 0.5 * (jnp.log(v) + jnp.square(self - target) / v)
+    if full:
+        y = y + 0.5 * jnp.log(jnp.asarray(2 * jnp.pi, y.dtype))
+    return reduced(y, reduction)

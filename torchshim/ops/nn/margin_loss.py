@@ -1,0 +1,106 @@
+"""Losses with a margin between classes, pairs and triplets."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..layout import broadcast_shapes
+from ..registry import op
+from .loss import _LOSS, _named, reduced
+
+
+def _checked(x, target, *rest):
+    broadcast_shapes([x.shape, target.shape])
+
+
+@jax.custom_jvp
+def _clamp_min(x):
+    return jnp.maximum(x, 0)
+
+
+@_clamp_min.defjvp
+def _clamp_min_jvp(primals, tangents):
+    # torch's clamp_min passes the gradient at the bound itself
+    return _clamp_min(primals[0]), jnp.where(primals[0] >= 0, tangents[0], 0)
+
+
+@op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
+    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **_LOSS)
+def hinge_embedding_loss(self, target, margin, reduction):
+    """self where target is 1, max(0, margin - self) where it is -1."""
+    far = jnp.where(target != 1, _clamp_min(margin - self), 0)
+    near = jnp.where(target != -1, self, 0)
+    return reduced(far + near, reduction)
+
+
+@op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean') -> Tensor",
+    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None})
+def margin_ranking_loss(input1, input2, target, margin, reduction):
+    """max(0, -target * (input1 - input2) + margin)."""
+    return reduced(_clamp_min(-target * (input1 - input2) + margin), reduction)
+
+
+@op("multi_margin_loss(Tensor self, Tensor target, Tensor? weight=None, int p=1, float margin=1.0, str reduction='mean') -> Tensor",
+    grad="MultiMarginLossBackward0", nondiff=("target", "weight"), function=False, method=False)
+def multi_margin_loss(self, target, weight, p, margin, reduction):
+    """mean over other classes of max(0, margin - x[target] + x[i])^p."""
+    x = self if self.ndim == 2 else self.reshape(1, -1)
+    t = target.reshape(-1)
+    at = jnp.take_along_axis(x, t[:, None], 1, mode="clip")
+    z = _hinge(margin.astype(x.dtype) - at + x)
+    z = z if p == 1 else z * z
+    if weight is not None:
+        z = z * weight.astype(x.dtype)[t][:, None]
+    y = jnp.sum(jnp.where(jnp.arange(x.shape[1]) == t[:, None], 0, z), 1) / x.shape[1]
+    return reduced(y if self.ndim == 2 and target.ndim else y.reshape(target.shape), reduction)
+
+
+@jax.custom_jvp
+def _hinge(x):
+    return jnp.maximum(x, 0)
+
+
+@_hinge.defjvp
+def _hinge_jvp(primals, tangents):
+    return _hinge(primals[0]), jnp.where(primals[0] > 0, tangents[0], 0)
+
+
+@op("multilabel_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="MultilabelMarginLossBackward0",
+    nondiff=("target",), function=False, method=False)
+def multilabel_margin_loss(self, target, reduction):
+    """Hinge between every labelled class and every other; a row's labels end at the first -1."""
+    x, t = (self, target) if self.ndim == 2 else (self.reshape(1, -1), target.reshape(1, -1))
+    n = x.shape[1]
+    live = jnp.cumprod(t >= 0, 1).astype(bool)
+    at = jnp.where(live, t, 0)
+    labelled = jnp.any((at[:, :, None] == jnp.arange(n)) & live[:, :, None], 1)
+    z = _hinge(1 - jnp.take_along_axis(x, at, 1)[:, :, None] + x[:, None, :])
+    y = jnp.sum(jnp.where(live[:, :, None] & ~labelled[:, None, :], z, 0), (1, 2)) / max(n, 1)
+    return reduced(y if self.ndim == 2 else y.reshape(()), reduction)
+
+
+def _norm(d, p, eps):
+    """The p-norm over the last dimension of d + eps."""
+    d = jnp.abs(d + eps)
+    return jnp.sum(d ** p, -1) ** (1 / p)
+
+
+def cosine(a, b, dim, eps):
+    """a.b / (max(|a|, eps) max(|b|, eps))."""
+    def unit(x):
+        s = jnp.sum(jnp.square(jnp.abs(x)), dim, keepdims=True)
+        zero = s == 0
+        n = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, s)))
+        floor = jnp.asarray(eps, n.dtype)
+        # the bound takes no gradient away: torch clamps the norm's value only
+        return x / (n + jax.lax.stop_gradient(jnp.maximum(n, floor) - n))
+    return jnp.sum(unit(a) * unit(b), dim)
+
+
+@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", promote="float", elementwise=False,
+    grad="SumBackward1", method=False, function=False)
+def cosine_similarity(x1, x2, dim, eps):
+    """The cosine of the angle between x1 and x2 along dim."""
+    from ..common import wrap_dim
+    shape = broadcast_shapes([x1.shape, x2.shape])
+    return cosine(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape), wrap_dim(dim, len(shape)), eps)

@@ -1,0 +1,129 @@
+"""Normalisation: layer, RMS, group, batch."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..common import wide
+from ..registry import op
+
+
+def _trailing(x, shape):
+    return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def _shown(shape):
+    return "[" + ", ".join(map(str, shape)) + "]"
+
+
+def _check_trailing(x, normalized_shape, weight, bias=None, names=("weight", "bias")):
+    if not normalized_shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+                           f"normalized_shape = {_shown(normalized_shape)}")
+    for name, t in zip(names, (weight, bias)):
+        if t is not None and t.shape != tuple(normalized_shape):
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {_shown(t.shape)} "
+                               f"and normalized_shape = {_shown(normalized_shape)}")
+    n = len(normalized_shape)
+    if len(x.shape) < n or x.shape[len(x.shape) - n:] != tuple(normalized_shape):
+        stars = "[*, " + ", ".join(map(str, normalized_shape)) + "]"
+        raise RuntimeError(f"Given normalized_shape={_shown(normalized_shape)}, expected input with shape {stars}, but got input of "
+                           f"size{_shown(x.shape)}")
+
+
+def _check_layer_norm(x, normalized_shape, weight, bias, eps):
+    _check_trailing(x, normalized_shape, weight, bias)
+
+
+def normalized(x, axes, eps):
+    """(x - mean) / sqrt(variance + eps) over some axes."""
+    centred = x - jnp.mean(x, axes, keepdims=True)
+    var = jnp.mean(jnp.square(centred), axes, keepdims=True)
+    return centred * jax.lax.rsqrt(var + eps.astype(x.dtype))
+
+
+@op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+    grad="NativeLayerNormBackward0", check=_check_layer_norm, function=False, method=False)
+def layer_norm(self, normalized_shape, weight, bias, eps):
+    """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
+    y = normalized(wide(self), _trailing(self, normalized_shape), eps)
+    if weight is not None:
+        y = y * weight.astype(y.dtype)
+    if bias is not None:
+        y = y + bias.astype(y.dtype)
+    return y.astype(self.dtype)
+
+
+def _check_rms_norm(x, normalized_shape, weight, eps):
+    _check_trailing(x, normalized_shape, weight)
+
+
+@op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", grad="MulBackward0",
+    check=_check_rms_norm, function=False, method=False)
+def rms_norm(self, normalized_shape, weight, eps):
+    """Divide by the root mean square over the trailing dimensions, then scale."""
+    x = wide(self)
+    eps = jnp.asarray(jnp.finfo(x.dtype).eps if eps is None else eps, x.dtype)
+    y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), _trailing(x, normalized_shape), keepdims=True) + eps)
+    if weight is not None:
+        y = y * weight.astype(y.dtype)
+    return y.astype(self.dtype)
+
+
+def _check_group_norm(x, num_groups, weight, bias, eps):
+    if num_groups < 1:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if len(x.shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
+    c = x.shape[1]
+    if c % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{_shown(x.shape)} and num_groups={num_groups}")
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t.shape != (c,):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                               f"shape {_shown(t.shape)} and input of shape {_shown(x.shape)}")
+
+
+@op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+    grad="NativeGroupNormBackward0", check=_check_group_norm, function=False, method=False)
+def group_norm(self, num_groups, weight, bias, eps):
+    """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
+    x = wide(self)
+    n, c = x.shape[:2]
+    grouped = x.reshape(n, num_groups, -1) if x.size else x.reshape(n, num_groups, 0)
+    y = normalized(grouped, (2,), eps).reshape(x.shape)
+    return _per_channel(y, weight, bias).astype(self.dtype)
+
+
+def _per_channel(y, weight, bias):
+    across = (1, -1) + (1,) * (y.ndim - 2)
+    if weight is not None:
+        y = y * weight.astype(y.dtype).reshape(across)
+    if bias is not None:
+        y = y + bias.astype(y.dtype).reshape(across)
+    return y
+
+
+@op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    grad="NativeBatchNormBackward0", function=False, method=False)
+def batch_norm_train(self, weight, bias, eps):
+    """Each channel normalised over the batch: (result, mean, unbiased variance)."""
+    x = wide(self)
+    axes = (0, *range(2, x.ndim))
+    mean = jnp.mean(x, axes)
+    var = jnp.var(x, axes)
+    count = x.size // x.shape[1] if x.shape[1] else 0
+    y = _per_channel(normalized(x, axes, eps), weight, bias)
+    return y.astype(self.dtype), mean, var * (count / (count - 1) if count > 1 else jnp.nan)
+
+
+@op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
+    grad="NativeBatchNormBackward0", function=False, method=False)
+def batch_norm_eval(self, mean, var, weight, bias, eps):
+    """Each channel normalised with given statistics."""
+    x = wide(self)
+    across = (1, -1) + (1,) * (x.ndim - 2)
+    mean, var = mean.astype(x.dtype), var.astype(x.dtype)
+    y = (x - mean.reshape(across)) * jax.lax.rsqrt(var + eps.astype(x.dtype)).reshape(across)
+    return _per_channel(y, weight, bias).astype(self.dtype)

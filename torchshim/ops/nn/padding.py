@@ -1,0 +1,55 @@
+"""Padding with a constant, the edge, a reflection or the other end."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from ..registry import cast, op
+
+
+def _widths(ndim, pad):
+    """(before, after) for every dimension from torch's list, which begins at the last."""
+    w = [(0, 0)] * ndim
+    for i in range(len(pad) // 2):
+        w[ndim - 1 - i] = (pad[2 * i], pad[2 * i + 1])
+    return w
+
+
+def _cropped(x, widths):
+    """Negative widths cut; the rest are returned as widths to pad."""
+    cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths))
+    return x[cut], [(max(a, 0), max(b, 0)) for a, b in widths]
+
+
+def _check(x, pad, value):
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    n = len(x.shape)
+    if len(pad) > 2 * n:
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
+                           f"{len(pad)} and input of dimension {n}")
+    shape = "[" + ", ".join(map(str, x.shape)) + "]"
+    for d, (a, b) in enumerate(_widths(n, pad)):
+        if x.shape[d] + min(a, 0) + min(b, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+        if x.shape[d] + a + b < 0:
+            raise RuntimeError(f"The input size {x.shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
+                               f"which is invalid. Check dimension {d} of your input.")
+    del shape
+
+
+@op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, method=False)
+def constant_pad_nd(self, pad, value):
+    """`value` around the last dimensions; negative widths cut."""
+    x, widths = _cropped(self, _widths(self.ndim, pad))
+    return jnp.pad(x, widths, constant_values=cast(jnp.asarray(value), x.dtype))
+
+
+_NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
+
+
+@op("pad_edge(Tensor self, int[] pad, str mode) -> Tensor", grad=lambda inst: f"{_NAMES.get(inst.layout[2], '')}"
+    f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", function=False, method=False)
+def pad_edge(self, pad, mode):
+    """The values at the edge, mirrored values, or those of the other end."""
+    x, widths = _cropped(self, _widths(self.ndim, pad))
+    return jnp.pad(x, widths, mode={"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])

@@ -1,0 +1,67 @@
+"""softmax and log_softmax: their gradients need only the result."""
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from .. import promotion as P
+from ..common import wide, wrap_dim
+from ..registry import cast, op
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def softmax_of(x, dim):
+    """Along one dimension, in x's own precision; 1 for a 0-d array."""
+    if not x.ndim:
+        return jnp.where(jnp.isfinite(x), jnp.ones_like(x), x * jnp.nan)
+    e = jnp.exp(x - _peak(x, dim))
+    return e / jnp.sum(e, dim, keepdims=True)
+
+
+@softmax_of.defjvp
+def _softmax_jvp(dim, primals, tangents):
+    y, t = softmax_of(primals[0], dim), tangents[0]
+    return y, y * (t - (jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def log_softmax_of(x, dim):
+    """log of softmax, without overflow."""
+    if not x.ndim:
+        return jnp.where(jnp.isfinite(x), jnp.zeros_like(x), x * jnp.nan)
+    d = x - _peak(x, dim)
+    return d - jnp.log(jnp.sum(jnp.exp(d), dim, keepdims=True))
+
+
+@log_softmax_of.defjvp
+def _log_softmax_jvp(dim, primals, tangents):
+    y, t = log_softmax_of(primals[0], dim), tangents[0]
+    return y, t - jnp.exp(y) * (jnp.sum(t, dim, keepdims=True) if y.ndim else t)
+
+
+def _peak(x, dim):
+    return jnp.max(x, dim, keepdims=True, initial=-jnp.inf) if x.shape[dim] else jnp.zeros_like(jnp.sum(x, dim, keepdims=True))
+
+
+def _prepared(name, x, dim, dtype):
+    """(the array to compute on, its wrapped dim, the result's dtype)."""
+    d = x.dtype if dtype is None else jnp.dtype(dtype)
+    if P.kind_of(d) < 2:
+        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{P.c_name(d)}\'')
+    return wide(cast(x, d)), wrap_dim(dim, x.ndim), d
+
+
+@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0")
+def softmax(self, dim, dtype):
+    """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
+    x, dim, d = _prepared("softmax", self, dim, dtype)
+    return softmax_of(x, dim).astype(d)
+
+
+@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0")
+def log_softmax(self, dim, dtype):
+    """log(softmax(x)) along dim; dtype: cast before."""
+    x, dim, d = _prepared("log_softmax", self, dim, dtype)
+    return log_softmax_of(x, dim).astype(d)

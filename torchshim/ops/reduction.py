@@ -1,0 +1,523 @@
+"""Reductions: sums, means, variances, extremes, norms, counts.
+
+Half types accumulate in float32 and round once; integers sum to int64. Gradients at ties, at zero and at nan follow torch:
+they are written as tangent rules (`custom_jvp`), so that forward mode and higher derivatives come with them.
+"""
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
+from .registry import cast, op
+
+
+def numbered(name):
+    """The grad_fn name of a pair of overloads: 0 over everything, 1 with dimensions."""
+    return lambda inst: name + ("0" if inst.layout[1] is None else "1")
+
+
+def count(shape, axes):
+    """How many elements each result sees."""
+    return math.prod(shape[a] for a in axes)
+
+
+def summable(x, dtype):
+    """(array as a sum takes it, dtype of the result)."""
+    out = np.dtype(dtype) if dtype is not None else P.int64 if P.kind_of(x.dtype) < 2 else x.dtype
+    return cast(x, P.compute_dtype(out)), out
+
+
+def floating_result(name, x, dtype):
+    """The dtype of a mean, or torch's error for integers."""
+    out = np.dtype(dtype) if dtype is not None else x.dtype
+    if P.kind_of(out) < 2:
+        which = "Optional dtype" if dtype is not None else "Input dtype"
+        raise RuntimeError(f"{name}(): could not infer output dtype. {which} must be either a floating point or complex dtype. "
+                           f"Got: {P.c_name(out)}")
+    return out
+
+
+# -- sums -----------------------------------------------------------------------------------------------------------------
+@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"))
+def sum_(self, dim, keepdim, dtype):
+    """Sum of the elements, or along dimensions."""
+    x, out = summable(self, dtype)
+    return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
+
+
+@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0")
+def nansum(self, dim, keepdim, dtype):
+    """Sum that counts nan as zero."""
+    if is_complex(self):
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    x, out = summable(self, dtype)
+    if is_float(self):
+        x = jnp.where(jnp.isnan(self), jnp.zeros((), x.dtype), x)
+    return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
+
+
+@op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"))
+def mean(self, dim, keepdim, dtype):
+    """Mean of the elements, or along dimensions."""
+    out = floating_result("mean", self, dtype)
+    x = cast(self, P.compute_dtype(out))
+    axes = wrap_dims(dim, x.ndim)
+    n = np.asarray(count(x.shape, axes), x.dtype)
+    return cast(jnp.sum(x, axes, keepdims=keepdim) / n, out)
+
+
+@op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="DivBackward0")
+def nanmean(self, dim, keepdim, dtype):
+    """Mean that leaves nan out."""
+    if P.kind_of(self.dtype) < 2:
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got " + P.c_name(self.dtype))
+    out = floating_result("nanmean", self, dtype)
+    axes, bad = wrap_dims(dim, self.ndim), jnp.isnan(self)
+    x = cast(self, P.compute_dtype(out))
+    total = jnp.sum(jnp.where(bad, jnp.zeros((), x.dtype), x), axes, keepdims=keepdim)
+    return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
+
+
+@op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"))
+def prod(self, dim, keepdim, dtype):
+    """Product of the elements, or along a dimension."""
+    x, out = summable(self, dtype)
+    if x.dtype == np.bool_:
+        return jnp.all(x, wrap_dims(dim, x.ndim), keepdims=keepdim)
+    return cast(jnp.prod(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
+
+
+@op("trace(Tensor self) -> Tensor", grad="TraceBackward0")
+def trace(self):
+    """Sum of the diagonal of a matrix."""
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    if self.dtype == np.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    x, out = summable(self, None)
+    return cast(jnp.sum(jnp.diagonal(x)), out)
+
+
+@op("count_nonzero(Tensor self, int[]? dim=None) -> Tensor")
+def count_nonzero(self, dim):
+    """How many elements are not zero."""
+    return jnp.sum(self != 0, wrap_dims(dim, self.ndim), dtype=np.int64)
+
+
+# -- variance -------------------------------------------------------------------------------------------------------------
+def degrees(x, axes, correction):
+    return max(count(x.shape, axes) - correction, 0.0)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def variance(x, axes, correction, keepdim):
+    """Sum of squared deviations over (n - correction)."""
+    d = x - jnp.mean(x, axes, keepdims=True)
+    square = jnp.real(d * jnp.conj(d)) if is_complex(x) else d * d
+    dof = np.asarray(degrees(x, axes, correction), square.dtype)
+    return jnp.sum(square, axes, keepdims=keepdim) / dof
+
+
+@variance.defjvp
+def _variance_jvp(axes, correction, keepdim, primals, tangents):
+    (x,), (t,) = primals, tangents
+    d = x - jnp.mean(x, axes, keepdims=True)
+    dt = jnp.real(jnp.conj(d) * t) if is_complex(x) else d * t
+    dof = np.asarray(degrees(x, axes, correction), dt.dtype)
+    return variance(x, axes, correction, keepdim), jnp.sum(dt, axes, keepdims=keepdim) * (2 / dof)
+
+
+@jax.custom_jvp
+def root(x):
+    """Square root whose gradient at zero is zero."""
+    return jnp.sqrt(x)
+
+
+@root.defjvp
+def _root_jvp(primals, tangents):
+    y = root(primals[0])
+    return y, tangents[0] * jnp.where(y == 0, jnp.zeros_like(y), 0.5 / y)
+
+
+def spread_args(self, dim, correction):
+    """(accumulation array, axes, correction) of the variance family."""
+    if P.kind_of(self.dtype) < 2:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    axes = wrap_dims(dim, self.ndim)
+    return wide(self), axes, 1.0 if correction is None else float(correction)
+
+
+def real_dtype(d):
+    return {P.complex64: P.float32, P.complex128: P.float64}.get(np.dtype(d), np.dtype(d))
+
+
+@op("var.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> Tensor", grad="VarBackward0")
+def var(self, dim, correction, keepdim):
+    """Variance; `correction` is subtracted from the number of elements (1: Bessel's)."""
+    return variance(*spread_args(self, dim, correction), keepdim).astype(real_dtype(self.dtype))
+
+
+@op("std.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> Tensor", grad="StdBackward0")
+def std(self, dim, correction, keepdim):
+    """Standard deviation."""
+    return root(variance(*spread_args(self, dim, correction), keepdim)).astype(real_dtype(self.dtype))
+
+
+@op("var_mean.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    grad="VarMeanBackward0")
+def var_mean(self, dim, correction, keepdim):
+    """Variance and mean."""
+    x, axes, correction = spread_args(self, dim, correction)
+    return (variance(x, axes, correction, keepdim).astype(real_dtype(self.dtype)),
+            jnp.mean(x, axes, keepdims=keepdim).astype(self.dtype))
+
+
+@op("std_mean.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    grad="StdMeanBackward0")
+def std_mean(self, dim, correction, keepdim):
+    """Standard deviation and mean."""
+    x, axes, correction = spread_args(self, dim, correction)
+    return (root(variance(x, axes, correction, keepdim)).astype(real_dtype(self.dtype)),
+            jnp.mean(x, axes, keepdims=keepdim).astype(self.dtype))
+
+
+# -- extremes -------------------------------------------------------------------------------------------------------------
+@partial(jax.custom_jvp, nondiff_argnums=(3,))
+def chosen(x, index, values, axis):
+    """`values`, which are x at `index` along `axis`: the gradient goes to those places."""
+    return values
+
+
+@chosen.defjvp
+def _chosen_jvp(axis, primals, tangents):
+    (x, index, values), t = primals, tangents[0]
+    if index.shape[axis] == 1:
+        here = jax.lax.broadcasted_iota(index.dtype, x.shape, axis) == index
+        return values, jnp.sum(jnp.where(here, t, jnp.zeros((), t.dtype)), axis, keepdims=True)
+    return values, jnp.take_along_axis(t, index, axis, mode="clip")
+
+
+@jax.custom_jvp
+def evenly(x, value):
+    """`value`, one of x's elements: the gradient is shared by all that equal it."""
+    return value
+
+
+@evenly.defjvp
+def _evenly_jvp(primals, tangents):
+    (x, value), t = primals, tangents[0]
+    same = (x == value) | ((x != x) & (value != value))
+    n = jnp.sum(same).astype(t.dtype)
+    return value, jnp.sum(jnp.where(same, t, jnp.zeros((), t.dtype))) / n
+
+
+def nonempty(name, x, dim, axes, tail=" Specify the reduction dim with the 'dim' argument."):
+    """torch's errors for an extreme of nothing."""
+    if dim is None or dim == ():
+        if not x.size:
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{tail}")
+        return
+    for a in axes:
+        if x.ndim and x.shape[a] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {a} to have non-zero size.")
+
+
+def orderable(name, x):
+    if is_complex(x):
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
+def unsupported(kernel, x):
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
+
+
+def extreme(reduce, x, axes, keepdim=False):
+    """Largest or smallest along axes, of any real dtype."""
+    if x.dtype == np.bool_:
+        return reduce(x.astype(np.uint8), axes, keepdims=keepdim) != 0
+    return reduce(x, axes, keepdims=keepdim)
+
+
+def _all_extreme(name, self, reduce):
+    nonempty(name, self, None, ())
+    if is_complex(self):
+        raise unsupported(name + "_all", self)
+    value = extreme(reduce, jax.lax.stop_gradient(self), None)
+    return evenly(self, value) if is_float(self) else value
+
+
+@op("max.all(Tensor self) -> Tensor", grad="MaxBackward1")
+def max_all(self):
+    """The largest element."""
+    return _all_extreme("max", self, jnp.max)
+
+
+@op("min.all(Tensor self) -> Tensor", grad="MinBackward1")
+def min_all(self):
+    """The smallest element."""
+    return _all_extreme("min", self, jnp.min)
+
+
+def place(x, dim, largest, keepdim=True):
+    """Index of the first extreme along a dimension; a nan is the most extreme."""
+    find = jnp.argmax if largest else jnp.argmin
+    if x.dtype == np.bool_:
+        x = x.astype(np.uint8)
+    return find(x, axis=dim, keepdims=keepdim).astype(np.int64)
+
+
+def along(name, x, dim):
+    """A dimension to choose from, wrapped, and the array with at least that dimension."""
+    d = wrap_dim(dim, x.ndim)
+    nonempty(name, x, dim, (d,))
+    return d, (x if x.ndim else x.reshape(1))
+
+
+def shaped(x, d, ndim, keepdim):
+    """A result computed with the dimension kept, as the caller wants it."""
+    if not ndim:
+        return x.reshape(())
+    return x if keepdim else jnp.squeeze(x, d)
+
+
+def picked(x, index, d, ndim, keepdim):
+    """(values, indices) at one place along `d`."""
+    values = jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip")
+    if jnp.issubdtype(x.dtype, jnp.inexact):
+        values = chosen(x, index, values, d)
+    return shaped(values, d, ndim, keepdim), shaped(index, d, ndim, keepdim)
+
+
+@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0")
+def max_dim(self, dim, keepdim):
+    """Largest elements along a dimension and where they are."""
+    orderable("max", self)
+    d, x = along("max", self, dim)
+    return picked(x, place(x, d, True), d, self.ndim, keepdim)
+
+
+@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0")
+def min_dim(self, dim, keepdim):
+    """Smallest elements along a dimension and where they are."""
+    orderable("min", self)
+    d, x = along("min", self, dim)
+    return picked(x, place(x, d, False), d, self.ndim, keepdim)
+
+
+def _amaximum(name, kernel, self, dim, keepdim, reduce):
+    axes = wrap_dims(dim, self.ndim)
+    nonempty(name, self, dim, axes)
+    if is_complex(self):
+        raise unsupported(kernel, self)
+    return extreme(reduce, self, axes, keepdim)
+
+
+@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0")
+def amax(self, dim, keepdim):
+    """Largest elements along dimensions; equal ones share the gradient."""
+    return _amaximum("amax", "max_values_cpu", self, dim, keepdim, jnp.max)
+
+
+@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0")
+def amin(self, dim, keepdim):
+    """Smallest elements along dimensions; equal ones share the gradient."""
+    return _amaximum("amin", "min_values_cpu", self, dim, keepdim, jnp.min)
+
+
+@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0")
+def aminmax(self, dim, keepdim):
+    """Smallest and largest elements."""
+    axes = None
+    if dim is None:
+        if not self.size:
+            raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    else:
+        axes = wrap_dims(dim, self.ndim)
+        if self.ndim and self.shape[axes[0]] == 0:
+            raise IndexError(f"aminmax: Expected reduction dim {axes[0]} to have non-zero size.")
+    if is_complex(self):
+        raise unsupported("aminmax_cpu" if dim is not None else "aminmax_all_cpu", self)
+    return extreme(jnp.min, self, axes, keepdim), extreme(jnp.max, self, axes, keepdim)
+
+
+def _argument(name, self, dim, keepdim, largest):
+    d = None if dim is None else wrap_dim(dim, self.ndim)
+    nonempty(name, self, dim, () if d is None else (d,), "")
+    orderable(name, self)
+    if self.dtype == np.bool_:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if d is None:
+        at = place(self.reshape(-1), 0, largest, False)
+        return at.reshape((1,) * self.ndim) if keepdim else at
+    x = self if self.ndim else self.reshape(1)
+    return shaped(place(x, d, largest), d, self.ndim, keepdim)
+
+
+@op("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+def argmax(self, dim, keepdim):
+    """Where the largest element is."""
+    return _argument("argmax", self, dim, keepdim, True)
+
+
+@op("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor")
+def argmin(self, dim, keepdim):
+    """Where the smallest element is."""
+    return _argument("argmin", self, dim, keepdim, False)
+
+
+# -- truth ----------------------------------------------------------------------------------------------------------------
+def _truth(self, dim, keepdim, reduce):
+    # unlike everywhere else an empty list of dimensions reduces none
+    axes = () if dim == () else wrap_dims(dim, self.ndim)
+    out = reduce(self != 0, axes, keepdims=keepdim)
+    return out.astype(np.uint8) if self.dtype == np.uint8 else out
+
+
+@op("all(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor")
+def all_(self, dim, keepdim):
+    """Whether all elements are true."""
+    return _truth(self, dim, keepdim, jnp.all)
+
+
+@op("any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor")
+def any_(self, dim, keepdim):
+    """Whether any element is true."""
+    return _truth(self, dim, keepdim, jnp.any)
+
+
+# -- logarithms of sums, norms --------------------------------------------------------------------------------------------
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def log_sum_exp(x, axes, keepdim):
+    """log(sum(exp(x))) without overflow."""
+    if not count(x.shape, axes):
+        return jnp.log(jnp.sum(x, axes, keepdims=keepdim))
+    top = jnp.max(jnp.real(x), axes, keepdims=True)
+    top = jnp.where(jnp.isinf(top), jnp.zeros_like(top), top)
+    total = jnp.log(jnp.sum(jnp.exp(x - top), axes, keepdims=True)) + top
+    return total if keepdim else jnp.squeeze(total, axes)
+
+
+@log_sum_exp.defjvp
+def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
+    (x,), (t,) = primals, tangents
+    out = log_sum_exp(x, axes, keepdim)
+    wide_out = out if keepdim else jnp.expand_dims(out, axes)
+    weight = jnp.where(wide_out == -jnp.inf, jnp.zeros_like(x), jnp.exp(x - wide_out))
+    return out, jnp.sum(weight * t, axes, keepdims=keepdim)
+
+
+@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0")
+def logsumexp(self, dim, keepdim):
+    """log of the sum of the exponentials along dimensions."""
+    x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)
+    out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
+    return log_sum_exp(x, wrap_dims(dim, x.ndim), keepdim).astype(out)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def p_norm(x, p, axes, keepdim):
+    """(sum |x|^p)^(1/p) along axes, with the limits at 0 and infinity."""
+    if p == 2 and not is_complex(x):
+        return jnp.sqrt(jnp.sum(x * x, axes, keepdims=keepdim))
+    a = jnp.abs(x)
+    if p == math.inf:
+        return jnp.max(a, axes, keepdims=keepdim)
+    if p == -math.inf:
+        return jnp.min(a, axes, keepdims=keepdim)
+    if p == 0:
+        return jnp.sum((x != 0).astype(a.dtype), axes, keepdims=keepdim)
+    if p == 1:
+        return jnp.sum(a, axes, keepdims=keepdim)
+    if p == 2:
+        return jnp.sqrt(jnp.sum(jnp.real(x) ** 2 + jnp.imag(x) ** 2, axes, keepdims=keepdim))
+    return jnp.sum(a ** p, axes, keepdims=keepdim) ** (1 / p)
+
+
+@p_norm.defjvp
+def _p_norm_jvp(p, axes, keepdim, primals, tangents):
+    (x,), (t,) = primals, tangents
+    out = p_norm(x, p, axes, keepdim)
+    n = out if keepdim else jnp.expand_dims(out, axes)
+    slope = _norm_slope(x, n, p, axes)
+    dt = jnp.real(jnp.conj(slope) * t) if is_complex(x) else slope * t
+    return out, jnp.sum(dt, axes, keepdims=keepdim)
+
+
+def _norm_slope(x, n, p, axes):
+    """d norm / d x; zero where the norm is zero."""
+    if p == 0:
+        return jnp.zeros_like(x)
+    if p == 1:
+        return sgn(x)
+    if p == 2:
+        return jnp.where(n == 0, jnp.zeros_like(x), x / n)
+    a = jnp.abs(x)
+    if math.isinf(p):
+        same = (a == n) | jnp.isnan(a)
+        return sgn(x) * same.astype(a.dtype) / jnp.sum(same, axes, keepdims=True).astype(a.dtype)
+    if p < 1:
+        return sgn(x) * jnp.where(a == 0, jnp.zeros_like(a), a ** (p - 1)) * n ** (1 - p)
+    zero = n == 0
+    power = jnp.where(zero, jnp.zeros_like(n), 1 / jnp.where(zero, jnp.ones_like(n), n) ** (p - 1))
+    return (sgn(x) * a ** (p - 1) if p < 2 else x * a ** (p - 2)) * power
+
+
+def sgn(x):
+    """x / |x|, and 0 at 0."""
+    if not is_complex(x):
+        return jnp.sign(x)
+    a = jnp.abs(x)
+    return jnp.where(a == 0, jnp.zeros_like(x), x / jnp.where(a == 0, jnp.ones_like(a), a))
+
+
+def vector_norm(x, p, dim, keepdim, dtype):
+    """Norm with torch's dtype rules and its refusals of empty dimensions."""
+    if P.kind_of(x.dtype) < 2:
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {P.c_name(x.dtype)}")
+    if dtype is not None:
+        wanted = np.dtype(dtype)
+        if P.kind_of(wanted) < 2:
+            raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {P.c_name(wanted)}")
+        if is_complex(x) != (P.kind_of(wanted) == 3):
+            kind = "complex" if is_complex(x) else "floating point"
+            raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind if kind == 'complex' else 'real'} inputs, "
+                               f"but got {P.c_name(wanted)}")
+        if P.promote(x.dtype, wanted) != wanted:
+            raise RuntimeError("linalg.vector_norm: the dtype of the input "
+                               f"({P.c_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({P.c_name(wanted)})")
+        x = cast(x, wanted)
+    axes = wrap_dims(dim, x.ndim)
+    if (p < 0 or p == math.inf) and not count(x.shape, axes):
+        if dim is None or dim == ():
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on an empty tensor because the operation "
+                               "does not have an identity")
+        a = next(a for a in axes if not x.shape[a])
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on the dimension {a}because this dimension is "
+                           "empty and the operation does not have an identity")
+    return p_norm(wide(x), p, axes, keepdim).astype(real_dtype(x.dtype))
+
+
+def shown_order(p):
+    return f"{p:g}"
+
+
+@op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    grad="LinalgVectorNormBackward0", function=False, method=False)
+def linalg_vector_norm(self, ord, dim, keepdim, dtype):
+    """The vector norm of any order; its gradient at zero is zero."""
+    return vector_norm(self, float(ord), dim, keepdim, dtype)
+
+
+@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0")
+def dist(self, other, p):
+    """The p-norm of the difference."""
+    x = self.astype(P.promote(self.dtype, other.dtype)) - other.astype(P.promote(self.dtype, other.dtype))
+    if P.kind_of(x.dtype) < 2:
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(x.dtype)} instead.")
+    return vector_norm(x, float(p), None, False, None)

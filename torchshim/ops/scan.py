@@ -1,0 +1,148 @@
+"""Results that run along a dimension (cumulative sums, differences), histograms and cross products."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import is_complex, is_float, wide, wrap_dim
+from .reduction import chosen, degrees, summable, unsupported, variance      # noqa: F401
+from .registry import cast, op
+
+
+def _scanned(scan, self, dim, dtype):
+    x, out = summable(self, dtype)
+    d = wrap_dim(dim, x.ndim)
+    if x.dtype == np.bool_:
+        x = x.astype(np.uint8)
+    return cast(scan(x, axis=d) if x.ndim else x, out)
+
+
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumsumBackward0", inplace=True)
+def cumsum(self, dim, dtype):
+    """Sum of the elements so far."""
+    return _scanned(jax.lax.cumsum, self, dim, dtype)
+
+
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True)
+def cumprod(self, dim, dtype):
+    """Product of the elements so far."""
+    return _scanned(jax.lax.cumprod, self, dim, dtype)
+
+
+def _extreme_so_far(name, self, dim, scan, beats):
+    d = wrap_dim(dim, self.ndim)
+    if is_complex(self):
+        raise unsupported(name + "_cpu", self)
+    if not self.ndim:
+        return self, jnp.zeros((), np.int64)
+    x = jax.lax.stop_gradient(self)
+    x = x.astype(np.uint8) if x.dtype == np.bool_ else x
+    values = scan(x, axis=d)
+    # equal elements move the index on, and so does every nan
+    new = (x == values) | (x != x)
+    at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
+    index = jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=d)
+    values = cast(values, self.dtype)
+    return chosen(self, index, values, d) if jnp.issubdtype(self.dtype, jnp.inexact) and self.shape[d] != 1 else (
+        self if self.shape[d] == 1 else values), index
+
+
+@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0")
+def cummax(self, dim):
+    """Largest element so far and where it is."""
+    return _extreme_so_far("cummax", self, dim, jax.lax.cummax, jnp.greater_equal)
+
+
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0")
+def cummin(self, dim):
+    """Smallest element so far and where it is."""
+    return _extreme_so_far("cummin", self, dim, jax.lax.cummin, jnp.less_equal)
+
+
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0")
+def logcumsumexp(self, dim):
+    """log of the sum of the exponentials so far."""
+    d = wrap_dim(dim, self.ndim)
+    if P.kind_of(self.dtype) < 2:
+        raise unsupported("logcumsumexp_out_cpu", self)
+    if not self.ndim:
+        return self
+    x = wide(self)
+    if is_complex(x):
+        return jax.lax.associative_scan(jnp.logaddexp, x, axis=d)
+    return jax.lax.cumlogsumexp(x, axis=d).astype(self.dtype)
+
+
+@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0")
+def diff(self, n, dim, prepend, append):
+    """The n-th difference along a dimension."""
+    if not self.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = wrap_dim(dim, self.ndim)
+    parts = [a for a in (prepend, self, append) if a is not None]
+    common = parts[0].dtype
+    for a in parts[1:]:
+        common = P.promote(common, a.dtype)
+    for a in parts:
+        if a.ndim != self.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        if any(a.shape[i] != self.shape[i] for i in range(self.ndim) if i != d):
+            raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the "
+                               "differencing dimension")
+    x = jnp.concatenate([a.astype(common) for a in parts], d) if len(parts) > 1 else self
+    for _ in range(min(n, x.shape[d])):
+        later, earlier = jax.lax.slice_in_dim(x, 1, None, axis=d), jax.lax.slice_in_dim(x, 0, -1, axis=d)
+        x = later ^ earlier if x.dtype == np.bool_ else later - earlier
+    return x
+
+
+@op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", grad="LinalgCrossBackward0", function=False, method=False)
+def linalg_cross(self, other, dim):
+    """Cross product along a dimension of length 3."""
+    if self.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    d = wrap_dim(dim, self.ndim)
+    if self.shape[d] != 3 or other.shape[d] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[d]} and {other.shape[d]}")
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(self.dtype)} but found {P.c_name(other.dtype)}")
+    at = lambda x, i: jnp.roll(x, -i, d)
+    x, y = wide(self), wide(other)
+    return (at(x, 1) * at(y, 2) - at(x, 2) * at(y, 1)).astype(self.dtype)
+
+
+# -- histograms -----------------------------------------------------------------------------------------------------------
+@op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
+def histc(self, bins, min, max):
+    """How many elements lie in each of `bins` equal intervals; min == max means the range of the data."""
+    if not is_float(self):
+        raise unsupported("histogram_cpu", self)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    x = wide(self).reshape(-1)
+    low, high = min.astype(x.dtype), max.astype(x.dtype)
+    if x.size:
+        auto = low == high
+        low, high = jnp.where(auto, jnp.min(x), low), jnp.where(auto, jnp.max(x), high)
+    flat = low == high
+    low, high = jnp.where(flat, low - 1, low), jnp.where(flat, high + 1, high)
+    place = jnp.floor((x - low) / (high - low) * bins)
+    inside = (x >= low) & (x <= high)
+    place = jnp.clip(jnp.where(inside, place, 0).astype(np.int64), 0, bins - 1)
+    counts = jnp.zeros(bins, np.int64).at[place].add(inside.astype(np.int64), mode="promise_in_bounds")
+    return counts.astype(self.dtype)
+
+
+@op("bincount.sized(Tensor self, Tensor? weights, int length) -> Tensor")
+def bincount(self, weights, length):
+    """How often each of 0 … length-1 occurs, or the sum of its weights."""
+    if weights is None:
+        amount, dtype = jnp.ones(self.shape, np.int64), np.int64
+    else:
+        dtype = weights.dtype if weights.dtype == P.float32 else P.float64
+        amount = cast(weights, dtype)
+    return jnp.zeros(length, dtype).at[self.astype(np.int64)].add(amount, mode="drop")

@@ -1,0 +1,274 @@
+"""Operators that arrange elements: joining, repeating, mirroring, triangles, diagonals, copies."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import contiguous_strides, meta_of
+from . import promotion as P
+from .common import wrap_dim, wrap_dims
+from .layout import dense, elementwise_strides
+from .registry import InplaceOp, cast, op
+
+
+def kept_strides(m):
+    """Strides of a new tensor laid out as `m`: the same when dense, else dense in the same order of dimensions."""
+    if m.contiguous:
+        return None
+    return m.strides if dense(m) else elementwise_strides([m], m.shape)
+
+
+def with_inplace(op_):
+    """Give an overload its in-place form."""
+    op_.inplace_op = InplaceOp(op_)
+    return op_
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------------
+CLONE = op("clone.strides(Tensor self, int[]? strides=None) -> Tensor", grad="CloneBackward0",
+           strides=lambda inst, m, strides: strides)(lambda self, strides: self)
+# what torch's reshape makes when it cannot be a view; the memory is the clone's
+RESHAPE_COPY = op("unsafe_view.reshape(Tensor self, int[] shape) -> Tensor", grad="UnsafeViewBackward0")(
+    lambda self, shape: jnp.reshape(self, shape))
+
+
+def check_copy(target, src, *_):
+    n = max(target.ndim, src.ndim)
+    for k in range(n):
+        a = target.shape[-1 - k] if k < target.ndim else 1
+        b = src.shape[-1 - k] if k < src.ndim else 1
+        if a != b and a != 1 and b != 1:
+            raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {n - 1 - k}")
+    for k in range(n):
+        a = target.shape[-1 - k] if k < target.ndim else 1
+        b = src.shape[-1 - k] if k < src.ndim else 1
+        if (a == 1 and b != 1) or (k >= target.ndim):
+            wide = [max(target.shape[-1 - j] if j < target.ndim else 1, src.shape[-1 - j] if j < src.ndim else 1) for j in range(n)][::-1]
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {wide}")
+
+
+COPY = with_inplace(op("copy.broadcast(Tensor self, Tensor src) -> Tensor", grad="CopyBackwards", check=check_copy)(
+    lambda self, src: jnp.broadcast_to(cast(src, self.dtype), self.shape)))
+FILL = with_inplace(op("fill.Scalar(Tensor self, Scalar value) -> Tensor", grad="FillBackward0",
+                       strides=lambda inst, m, value: kept_strides(m))(
+    lambda self, value: jnp.broadcast_to(cast(jnp.asarray(value), self.dtype), self.shape)))
+FILL_TENSOR = with_inplace(op("fill.Tensor(Tensor self, Tensor value) -> Tensor", grad="FillBackward1",
+                              strides=lambda inst, m, value: kept_strides(m))(
+    lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape)))
+ZERO = with_inplace(op("zero.all(Tensor self) -> Tensor", grad="ZeroBackward0", strides=lambda inst, m: kept_strides(m))(
+    lambda self: jnp.zeros(self.shape, self.dtype)))
+
+
+# -- joining ---------------------------------------------------------------------------------------------------------------
+def _joined_dtype(metas):
+    return P.result_type([m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], ())
+
+
+def _skipped(m):
+    """An empty 1-d tensor joins with anything."""
+    return m.shape == (0,)
+
+
+def _check_cat(tensors, dim):
+    for k, m in enumerate(tensors):
+        if not m.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
+    first = next((m for m in tensors if not _skipped(m)), tensors[0])
+    d = wrap_dim(dim, first.ndim)
+    for k, m in enumerate(tensors):
+        if _skipped(m):
+            continue
+        if m.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {m.ndim}")
+        for j in range(m.ndim):
+            if j != d and m.shape[j] != first.shape[j]:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {d}. Expected size {first.shape[j]} but got size "
+                                   f"{m.shape[j]} for tensor number {k} in the list.")
+
+
+def _cat_strides(inst, tensors, dim):
+    """channels_last when all operands are so, else row-major."""
+    shape = inst.out_metas[0].shape
+    if len(shape) not in (4, 5):
+        return None
+    from ..tensor.memory import _channels_last, contiguous_format, suggested
+    fmts = {suggested(m) for m in tensors if not _skipped(m)}
+    return _channels_last(shape) if len(fmts) == 1 and contiguous_format not in fmts else None
+
+
+@op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="CatBackward0", check=_check_cat,
+    strides=_cat_strides)
+def cat(tensors, dim):
+    """Tensors one after the other along an existing dimension."""
+    dtype = _joined_dtype(tensors)
+    full = [t for t in tensors if not _skipped(t)] or tensors
+    return jnp.concatenate([cast(t, dtype) for t in full], wrap_dim(dim, full[0].ndim))
+
+
+def _check_stack(tensors, dim):
+    wrap_dim(dim, tensors[0].ndim + 1)
+    for k, m in enumerate(tensors):
+        if m.shape != tensors[0].shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                               f"{list(m.shape)} at entry {k}")
+
+
+@op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="StackBackward0", check=_check_stack)
+def stack(tensors, dim):
+    """Tensors of one shape along a new dimension."""
+    dtype = _joined_dtype(tensors)
+    return jnp.stack([cast(t, dtype) for t in tensors], wrap_dim(dim, tensors[0].ndim + 1))
+
+
+@op("block_diag.tensors(Tensor[] tensors) -> Tensor", grad="BlockDiagBackward0")
+def block_diag(tensors):
+    """Matrices along the diagonal of one."""
+    for k, t in enumerate(tensors):
+        if t.ndim > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {t.ndim} dimensions")
+    dtype = _joined_dtype(tensors)
+    mats = [cast(jnp.atleast_2d(t), dtype) for t in tensors]
+    rows, columns = [sum(m.shape[k] for m in mats) for k in (0, 1)]
+    out, r, c = jnp.zeros((rows, columns), dtype), 0, 0
+    for m in mats:
+        out = jax.lax.dynamic_update_slice(out, m, (r, c))
+        r, c = r + m.shape[0], c + m.shape[1]
+    return out
+
+
+# -- repeating and mirroring --------------------------------------------------------------------------------------------------
+def _check_repeat(m, repeats):
+    if len(repeats) < m.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    full = (1,) * (len(repeats) - m.ndim) + m.shape
+    for n, r in zip(full, repeats):
+        if r < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n * r}: {[n * r for n, r in zip(full, repeats)]}")
+
+
+@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat)
+def repeat(self, repeats):
+    """The tensor laid side by side."""
+    return jnp.tile(self, repeats)
+
+
+@op("flip.dims(Tensor self, int[] dims) -> Tensor", grad="FlipBackward0", strides=lambda inst, m, dims: kept_strides(m))
+def flip(self, dims):
+    """The elements of some dimensions in reverse order."""
+    return jnp.flip(self, wrap_dims(dims, self.ndim)) if dims and self.ndim else self
+
+
+def _check_roll(m, shifts, dims):
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if dims and len(shifts) != len(dims) or not dims and len(shifts) != 1:
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+
+
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0")
+def roll(self, shifts, dims):
+    """The elements moved on, those at the end back to the beginning."""
+    shifts = (shifts,) if isinstance(shifts, int) else shifts
+    dims = (dims,) if isinstance(dims, int) else dims
+    _check_roll(self, shifts, dims)
+    if not self.size:
+        return self
+    if not dims:
+        return jnp.roll(self.ravel(), shifts[0]).reshape(self.shape)
+    return jnp.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims])
+
+
+def _check_rot90(m, k, dims):
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if m.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {m.ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == m.ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for i, d in enumerate(dims):
+        if not -m.ndim <= d < m.ndim:
+            raise RuntimeError(f"Rotation dim{i} out of range, dim{i} = {d}")
+
+
+def _rot90_strides(inst, m, k, dims):
+    if k % 2 == 0:
+        return kept_strides(m) if k % 4 else (None if m.contiguous else kept_strides(m))
+    a, b = dims[0] % m.ndim, dims[1] % m.ndim
+    perm = list(range(m.ndim))
+    perm[a], perm[b] = b, a
+    return kept_strides(meta_of(tuple(m.shape[p] for p in perm), m.dtype, m.device, tuple(m.strides[p] for p in perm)))
+
+
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", grad="Rot90Backward0", check=_check_rot90, strides=_rot90_strides)
+def rot90(self, k, dims):
+    """Rotated by k * 90 degrees in the plane of two dimensions."""
+    return jnp.rot90(self, k, dims)
+
+
+# -- triangles and diagonals --------------------------------------------------------------------------------------------------
+def _triangle(name):
+    def check(m, diagonal):
+        if m.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return check
+
+
+@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"))
+def tril(self, diagonal):
+    """The lower triangle of the last two dimensions, zeros elsewhere."""
+    return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
+
+
+@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"))
+def triu(self, diagonal):
+    """The upper triangle of the last two dimensions, zeros elsewhere."""
+    return jnp.where(_below(self, diagonal - 1), jnp.zeros((), self.dtype), self)
+
+
+def _below(x, k):
+    rows, columns = x.shape[-2:]
+    return jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 1) <= jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 0) + k
+
+
+DIAGONAL_COPY = op("diagonal_copy.own(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", grad="DiagonalBackward0_copy")(
+    lambda self, offset, dim1, dim2: jnp.diagonal(self, offset, wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)))
+
+
+def _check_diag_embed(m, offset, dim1, dim2):
+    a, b = wrap_dim(dim1, m.ndim + 1), wrap_dim(dim2, m.ndim + 1)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+
+
+@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", grad="DiagEmbedBackward0", check=_check_diag_embed)
+def diag_embed(self, offset, dim1, dim2):
+    """The last dimension along the diagonal of two new ones."""
+    n = self.shape[-1] + abs(offset)
+    a, b = wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)
+    lead = max(-offset, 0)
+    lines = jax.lax.pad(self, jnp.zeros((), self.dtype), [(0, 0, 0)] * (self.ndim - 1) + [(lead, n - lead - self.shape[-1], 0)])
+    hit = jnp.arange(n)[:, None] + offset == jnp.arange(n)[None, :]
+    out = jnp.where(hit, lines[..., None], jnp.zeros((), self.dtype))
+    return jnp.moveaxis(out, (-2, -1), (a, b))
+
+
+@op("fill_diagonal.own(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", grad="FillDiagonalBackward0")
+def fill_diagonal(self, fill_value, wrap):
+    """A number on the main diagonal."""
+    n, width = min(self.shape), self.shape[-1]
+    if self.ndim == 2:
+        rows, columns = self.shape
+        i, j = jax.lax.broadcasted_iota(jnp.int32, self.shape, 0), jax.lax.broadcasted_iota(jnp.int32, self.shape, 1)
+        hit = (i * columns + j) % (columns + 1) == 0 if wrap else i == j
+        if wrap and rows <= columns:
+            hit = i == j
+    else:
+        i = jax.lax.broadcasted_iota(jnp.int32, self.shape, 0)
+        hit = jnp.ones(self.shape, bool)
+        for d in range(1, self.ndim):
+            hit &= jax.lax.broadcasted_iota(jnp.int32, self.shape, d) == i
+    return jnp.where(hit, cast(jnp.asarray(fill_value), self.dtype), self)
+
+
+with_inplace(fill_diagonal)

@@ -1,0 +1,253 @@
+"""Order: sorting, the k largest, medians and quantiles, searching in sorted sequences."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import is_complex, is_float, wide, wrap_dim
+from .reduction import along, chosen, evenly, picked, shaped, unsupported
+from .registry import cast, op
+
+
+def ordered(x, d, descending=False):
+    """(values, indices) of a stable sort along `d`; nan is the largest."""
+    key = jax.lax.stop_gradient(x)
+    if key.dtype == np.bool_:
+        key = key.astype(np.uint8)
+    if descending:
+        key = jnp.flip(key, d)
+    at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
+    values, index = jax.lax.sort((key, at), dimension=d, is_stable=True, num_keys=1)
+    if descending:
+        values, index = jnp.flip(values, d), x.shape[d] - 1 - jnp.flip(index, d)
+    return cast(values, x.dtype), index
+
+
+def tracked(x, values, index, d):
+    """`values` = x at `index`, with the gradient going there."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return values
+    if index.shape[d] == x.shape[d] == 1:
+        return x
+    return chosen(x, index, values, d)
+
+
+def sorted_strides(inst, self, *rest):
+    """A sort keeps the layout of a dense input."""
+    from .layout import dense
+    return None if self.contiguous or not dense(self) else self.strides
+
+
+@op("sort.stable(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", grad="SortBackward0",
+    strides=sorted_strides)
+def sort(self, dim, descending):
+    """Elements in order along a dimension, and where they were; always stable."""
+    d = wrap_dim(dim, self.ndim)
+    if is_complex(self):
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    if not self.ndim:
+        return self, jnp.zeros((), np.int64)
+    values, index = ordered(self, d, descending)
+    return tracked(self, values, index, d), index
+
+
+@op("argsort.stable(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides)
+def argsort(self, dim, descending):
+    """Where the elements in order were."""
+    d = wrap_dim(dim, self.ndim)
+    if is_complex(self):
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    return ordered(self, d, descending)[1] if self.ndim else jnp.zeros((), np.int64)
+
+
+@op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    grad="TopkBackward0")
+def topk(self, k, dim, largest, sorted):
+    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+    d = wrap_dim(dim, self.ndim)
+    n = self.shape[d] if self.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    if is_complex(self):
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if self.dtype == np.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    if not self.ndim:
+        return (self, jnp.zeros((), np.int64)) if k else (self.reshape(1)[:0], jnp.zeros(0, np.int64))
+    values, index = ordered(self, d, largest)
+    values, index = (jax.lax.slice_in_dim(a, 0, k, axis=d) for a in (values, index))
+    return tracked(self, values, index, d) if k else values, index
+
+
+# -- one element by rank ----------------------------------------------------------------------------------------------------
+def kernel_refuses(name, x, *more):
+    if is_complex(x) or x.dtype == np.bool_:
+        raise unsupported(name, x)
+
+
+@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0")
+def kthvalue(self, k, dim, keepdim):
+    """The k-th smallest element along a dimension."""
+    d, x = along("kthvalue", self, dim)
+    if not 1 <= k <= x.shape[d]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    kernel_refuses("kthvalue_cpu", x)
+    index = jax.lax.slice_in_dim(ordered(x, d)[1], k - 1, k, axis=d)
+    return picked(x, index, d, self.ndim, keepdim)
+
+
+def middle(x, d, ignore_nan):
+    """Position (along `d`, kept) of the lower median in sorted order; of a nan if there is one and it counts."""
+    n = x.shape[d]
+    if not is_float(x):
+        return jnp.full([1 if i == d else s for i, s in enumerate(x.shape)], (n - 1) // 2, np.int64)
+    good = jnp.sum(~jnp.isnan(x), d, keepdims=True, dtype=np.int64)
+    if ignore_nan:
+        return jnp.maximum((good - 1) // 2, 0)
+    return jnp.where(good < n, good, (n - 1) // 2)
+
+
+def _median(self, ignore_nan):
+    kernel_refuses("median_cpu", self)
+    if not self.size:
+        return jnp.full((), np.nan, self.dtype) if is_float(self) else jnp.full((), np.iinfo(self.dtype).min, self.dtype)
+    x = self.reshape(-1)
+    key = jax.lax.stop_gradient(x)
+    value = jnp.take(jnp.sort(key), middle(key, 0, ignore_nan)[0], mode="clip")
+    return evenly(x, value) if is_float(x) else value
+
+
+def _median_dim(name, self, dim, keepdim, ignore_nan):
+    d, x = along(name, self, dim)
+    kernel_refuses("median_cpu", x)
+    index = jnp.take_along_axis(ordered(x, d)[1], middle(x, d, ignore_nan), d, mode="clip")
+    return picked(x, index, d, self.ndim, keepdim)
+
+
+@op("median.all(Tensor self) -> Tensor", grad="MedianBackward0")
+def median(self):
+    """The lower median."""
+    return _median(self, False)
+
+
+@op("nanmedian.all(Tensor self) -> Tensor", grad="NanmedianBackward0")
+def nanmedian(self):
+    """The lower median of what is not nan."""
+    return _median(self, True)
+
+
+@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1")
+def median_dim(self, dim, keepdim):
+    """Lower medians along a dimension and where they are."""
+    return _median_dim("median", self, dim, keepdim, False)
+
+
+@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="NanmedianBackward1")
+def nanmedian_dim(self, dim, keepdim):
+    """Lower medians of what is not nan."""
+    return _median_dim("nanmedian", self, dim, keepdim, True)
+
+
+@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0")
+def mode(self, dim, keepdim):
+    """The most frequent element along a dimension (the smallest of several) and its last place."""
+    d, x = along("mode", self, dim)
+    if is_complex(x):
+        raise unsupported("mode_cpu", x)
+    values, order = ordered(x, d)
+    at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
+    before = jnp.roll(values, 1, d)
+    start = jnp.where((values != before) | (at == 0), at, 0)
+    length = at - jax.lax.cummax(start, axis=d)
+    end = jnp.argmax(length, axis=d, keepdims=True).astype(np.int64)
+    return picked(x, jnp.take_along_axis(order, end, d, mode="clip"), d, self.ndim, keepdim)
+
+
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@op("quantile.any(Tensor self, Tensor q, int? dim, bool keepdim, str interpolation, bool ignore_nan) -> Tensor",
+    grad=lambda inst: "SqueezeBackward4" if inst.in_metas[1].ndim == 0 else "CopyBackwards" if inst.layout[3] else "PermuteBackward0")
+def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
+    """Quantiles along a dimension, or of everything."""
+    name = "nanquantile" if ignore_nan else "quantile"
+    if q.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if not self.size:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if self.dtype not in (P.float32, P.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if q.dtype != self.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if interpolation not in INTERPOLATIONS:
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if dim is None:
+        x, d = self.reshape(-1), 0
+        out_shape = (1,) * self.ndim if keepdim else ()
+    else:
+        d = wrap_dim(dim, self.ndim)
+        x = self if self.ndim else self.reshape(1)
+        kept = tuple(1 if i == d else n for i, n in enumerate(x.shape))
+        out_shape = () if not self.ndim else kept if keepdim else kept[:d] + kept[d + 1:]
+    x = jnp.moveaxis(x, d, -1)
+    s, order = ordered(x, x.ndim - 1)
+    s = tracked(x, s, order, x.ndim - 1)
+    n = s.shape[-1]
+    good = jnp.sum(~jnp.isnan(x), -1, keepdims=True)
+    rows = q.reshape((-1,) + (1,) * x.ndim)                       # one leading dimension for q
+    if ignore_nan:
+        rank = jnp.maximum(rows * (good - 1).astype(q.dtype), 0)
+    else:
+        rank = jnp.where(good < n, jnp.asarray(n - 1, q.dtype), rows * (n - 1))
+    if interpolation == "lower":
+        rank = jnp.floor(rank)
+    elif interpolation == "higher":
+        rank = jnp.ceil(rank)
+    elif interpolation == "nearest":
+        rank = jnp.round(rank)
+    rank = jnp.broadcast_to(rank, (rows.shape[0],) + s.shape[:-1] + (1,))
+    below = jnp.floor(rank)
+    pick = lambda r: jnp.take_along_axis(jnp.broadcast_to(s, (rank.shape[0],) + s.shape), r.astype(np.int64), -1, mode="clip")
+    low = pick(below)
+    if interpolation in ("linear", "midpoint"):
+        weight = rank - below if interpolation == "linear" else jnp.full_like(rank, 0.5)
+        high = pick(jnp.ceil(rank))
+        # torch's lerp, which is exact at both ends
+        low = jnp.where(weight < 0.5, low + weight * (high - low), high - (high - low) * (1 - weight))
+    return low.reshape(q.shape + out_shape)
+
+
+# -- searching --------------------------------------------------------------------------------------------------------------
+@op("searchsorted.any(Tensor sorted_sequence, Tensor self, Tensor? sorter, bool right, bool out_int32) -> Tensor")
+def searchsorted(sorted_sequence, self, sorter, right, out_int32):
+    """Where each element would be inserted to keep the sequences (along the last dimension) in order."""
+    if sorter is not None:
+        sorted_sequence = jnp.take_along_axis(sorted_sequence, sorter, -1, mode="clip")
+    side = "right" if right else "left"
+    lead = sorted_sequence.shape[:-1]
+    if sorted_sequence.shape[-1] == 0 or not self.size:
+        out = jnp.zeros(self.shape, np.int64)
+    elif not lead:
+        out = jnp.searchsorted(sorted_sequence, self, side=side)
+    else:
+        rows = sorted_sequence.reshape((-1, sorted_sequence.shape[-1]))
+        values = self.reshape((rows.shape[0], -1))
+        out = jax.vmap(lambda a, v: jnp.searchsorted(a, v, side=side))(rows, values).reshape(self.shape)
+    return out.astype(np.int32 if out_int32 else np.int64)
+
+
+@op("isin.any(Tensor elements, Tensor test_elements, bool invert) -> Tensor")
+def isin(elements, test_elements, invert):
+    """Whether each element occurs among the test elements."""
+    d = P.result_type([a.dtype for a in (elements, test_elements) if a.ndim],
+                      [a.dtype for a in (elements, test_elements) if not a.ndim], ())
+    x, tests = cast(elements, d), cast(test_elements, d).reshape(-1)
+    if tests.size <= 32 or is_complex(x):
+        found = jnp.any(x[..., None] == tests, -1)
+    else:
+        tests = jnp.sort(tests)
+        at = jnp.clip(jnp.searchsorted(tests, x), 0, tests.size - 1)
+        found = jnp.take(tests, at, mode="clip") == x
+    return ~found if invert else found

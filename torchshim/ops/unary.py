@@ -1,0 +1,164 @@
+"""Functions of one element: exponentials, logarithms, trigonometry, error and gamma functions, tests of single numbers."""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy import special
+
+from . import promotion as P
+from .common import is_complex, is_float
+from .registry import op
+
+
+def declare(name, f, doc, grad, aliases=(), **options):
+    """An operator that is one JAX function on floating (or complex) elements; integers become the default float."""
+    options.setdefault("inplace", True)
+
+    def body(self):
+        return f(self)
+    body.__name__, body.__doc__ = name, doc
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad + "Backward0", aliases=aliases, **options)(body)
+
+
+# -- exponentials and logarithms ------------------------------------------------------------------------------------------
+exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp")
+exp2 = declare("exp2", lambda x: jnp.exp2(x) if not is_complex(x) else jnp.exp(x * math.log(2)), "2 to the power of each element.", "Exp2",
+               partials=(lambda out, x: out * math.log(2),))
+expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
+log = declare("log", jnp.log, "The natural logarithm.", "Log")
+log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", partials=(lambda out, x: 1 / (x * math.log(2)),))
+log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", partials=(lambda out, x: 1 / (x * math.log(10)),))
+log1p = declare("log1p", jnp.log1p, "log(1 + x), exact near 0.", "Log1P")
+sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
+                  partials=(lambda out, x: out * (1 - out),))
+
+# -- trigonometry ------------------------------------------------------------------------------------------------------------
+sin = declare("sin", jnp.sin, "The sine.", "Sin")
+cos = declare("cos", jnp.cos, "The cosine.", "Cos")
+tan = declare("tan", jnp.tan, "The tangent.", "Tan", partials=(lambda out, x: 1 + out * out,))
+asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), partials=(lambda out, x: jax.lax.rsqrt(1 - x * x),))
+acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), partials=(lambda out, x: -jax.lax.rsqrt(1 - x * x),))
+atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), partials=(lambda out, x: 1 / (x * x + 1),))
+sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", partials=(lambda out, x: jnp.cosh(x),))
+cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", partials=(lambda out, x: jnp.sinh(x),))
+tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", partials=(lambda out, x: 1 - out * out,))
+asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), partials=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), partials=(
+    lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
+atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), partials=(lambda out, x: 1 / (1 - x * x),))
+
+
+@op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
+    aliases=("arctan2",), refuses=("atan2_cpu", "c"),
+    partials=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)))
+def atan2(self, other):
+    """The angle of the point (other, self)."""
+    return jnp.arctan2(self, other)
+
+
+def _over(a, size):
+    return jnp.where(size == 0, 0, a / jnp.where(size == 0, 1, size))
+
+
+def _sinc_slope(out, x):
+    at = math.pi * x
+    safe = jnp.where(x == 0, 1, x)
+    return jnp.where(x == 0, 0, (at * jnp.cos(at) - jnp.sin(at)) / (math.pi * safe * safe))
+
+
+sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
+               "sin(pi x) / (pi x), 1 at 0.", "Sinc", partials=(_sinc_slope,))
+
+
+def _no_complex(name):
+    def check(self):
+        if P.kind_of(self.dtype) == 3:
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+    return check
+
+
+deg2rad = declare("deg2rad", lambda x: x * np.asarray(math.pi / 180, x.dtype), "Degrees to radians.", "Deg2Rad", check=_no_complex("deg2rad"))
+rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "Radians to degrees.", "Rad2Deg", check=_no_complex("rad2deg"))
+
+# -- error and gamma functions ---------------------------------------------------------------------------------------------
+erf = declare("erf", jax.lax.erf, "The error function.", "Erf", refuses=("erf_vml_cpu", "c"))
+erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
+erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", refuses=("erfinv_vml_cpu", "c"))
+lgamma = declare("lgamma", jax.lax.lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),
+                 partials=(lambda out, x: _digamma(x),))
+
+
+def _digamma(x):
+    # at 0 torch follows the sign of zero to infinity; lax gives nan
+    return jnp.where(x == 0, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), -x), jax.lax.digamma(x))
+
+
+digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
+                  partials=(lambda out, x: special.polygamma(1, x),))
+
+
+def _logit_slope(out, x, eps):
+    slope = 1 / (x * (1 - x))
+    if eps is None:
+        return jnp.where((x < 0) | (x > 1), jnp.nan, slope)
+    return jnp.where((x < eps) | (x > 1 - eps), 0, slope)
+
+
+@op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),
+    partials=(_logit_slope,))
+def logit(self, eps):
+    """log(x / (1 - x)), with x kept between eps and 1 - eps."""
+    x = self if eps is None else jnp.where(self < eps, eps, jnp.where(self > 1 - eps, 1 - eps, self))
+    return jnp.log(x / (1 - x))
+
+
+# -- parts of complex numbers ----------------------------------------------------------------------------------------------
+@op("conj_physical(Tensor self) -> Tensor", elementwise=True, grad="ConjPhysicalBackward0", inplace=True)
+def conj_physical(self):
+    """The complex conjugate."""
+    return jnp.conj(self) if is_complex(self) else self
+
+
+@op("angle(Tensor self) -> Tensor", elementwise=True, grad="AngleBackward0")
+def angle(self):
+    """The angle of complex numbers; 0 or pi for real ones."""
+    if is_complex(self):
+        y, x = self.imag, self.real
+        zero = (x == 0) & (y == 0)             # the angle itself keeps the signs of zeros; its derivative at 0 is 0
+        return jnp.where(zero, jax.lax.stop_gradient(jnp.arctan2(y, x)), jnp.arctan2(jnp.where(zero, 0, y), jnp.where(zero, 1, x)))
+    x = self if is_float(self) else self.astype(P.default_float)
+    return jnp.where(x != x, x, jnp.where(x < 0, np.asarray(math.pi, x.dtype), jnp.zeros_like(x)))
+
+
+# -- tests of single numbers ------------------------------------------------------------------------------------------------
+def test(name, f, doc, check=None):
+    def body(self):
+        return f(self)
+    body.__name__, body.__doc__ = name, doc
+    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check)(body)
+
+
+def _no_complex_test(message, error=RuntimeError):
+    def check(self):
+        if P.kind_of(self.dtype) == 3:
+            raise error(message)
+    return check
+
+
+def _inexact(f, otherwise):
+    return lambda x: f(x) if is_float(x) or is_complex(x) else jnp.full(x.shape, otherwise)
+
+
+isnan = test("isnan", lambda x: x != x, "Whether each element is nan.")
+isinf = test("isinf", _inexact(jnp.isinf, False), "Whether each element is infinite.")
+isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.")
+isposinf = test("isposinf", _inexact(lambda x: x == jnp.inf, False), "Whether each element is +inf.",
+                _no_complex_test("isposinf does not support complex inputs."))
+isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether each element is -inf.",
+                _no_complex_test("isneginf does not support complex inputs."))
+isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.")
+signbit = test("signbit", lambda x: jnp.signbit(x) if is_float(x) else jnp.full(x.shape, False) if x.dtype == jnp.bool_ else x < 0,
+               "Whether the sign bit is set.", _no_complex_test("signbit is not implemented for complex tensors.", NotImplementedError))

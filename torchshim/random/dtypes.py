@@ -1,0 +1,70 @@
+"""The dtypes of random fills: names in messages, precision, C-like casts."""
+
+import ml_dtypes
+import numpy as np
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float16, float32, float64 = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
+PART = {np.dtype("c8"): float32, np.dtype("c16"): float64}
+
+# how PyTorch's messages spell a dtype, and its name in "not implemented" ones
+C_NAMES = {
+    np.dtype("?"): ("bool", "Bool"),
+    np.dtype("u1"): ("unsigned char", "Byte"),
+    np.dtype("i1"): ("signed char", "Char"),
+    np.dtype("i2"): ("short int", "Short"),
+    np.dtype("i4"): ("int", "Int"),
+    np.dtype("i8"): ("long int", "Long"),
+    np.dtype("u2"): ("short unsigned int", "UInt16"),
+    np.dtype("u4"): ("unsigned int", "UInt32"),
+    np.dtype("u8"): ("long unsigned int", "UInt64"),
+    float16: ("c10::Half", "Half"),
+    bfloat16: ("c10::BFloat16", "BFloat16"),
+    float32: ("float", "Float"),
+    float64: ("double", "Double"),
+    np.dtype("c8"): ("c10::complex<float>", "ComplexFloat"),
+    np.dtype("c16"): ("c10::complex<double>", "ComplexDouble"),
+}
+DIGITS = {float64: 53, float32: 24, float16: 11, bfloat16: 8}
+LARGEST = {t: float(ml_dtypes.finfo(t).max) for t in DIGITS}
+
+
+def cast(x, dtype):
+    """float64 or float32 to a floating dtype, by way of float32 when short."""
+    if x.dtype == dtype:
+        return x
+    if dtype.itemsize == 2 and x.dtype == float64:
+        x = _quiet_cast(x, float32)
+    return _quiet_cast(x, dtype)
+
+
+def _quiet_cast(x, dtype):
+    with np.errstate(all="ignore"):
+        return x.astype(dtype)
+
+
+def cast_integers(x, dtype):
+    """int64 to any dtype as C does it."""
+    if dtype in DIGITS:
+        return x.astype(dtype) if dtype.itemsize > 2 else x.astype(float32).astype(dtype)
+    return x != 0 if dtype == bool else x.astype(dtype, copy=False)
+
+
+def not_implemented(kernel, dtype):
+    """PyTorch's error for a kernel that lacks a dtype."""
+    name = C_NAMES[dtype][1] if dtype in C_NAMES else dtype.name.capitalize()
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+
+
+def require_floating(dtype, kernel):
+    """Refuse dtypes that a continuous fill does not reach."""
+    if dtype not in DIGITS:
+        raise not_implemented(kernel, dtype)
+
+
+def require_continuous(dtype, what, name):
+    """The same for the fills that say so in a sentence."""
+    if dtype not in DIGITS:
+        raise RuntimeError(
+            f"{what} distribution is a continuous probability distribution. "
+            f"dtype must be a floating point but you specified {C_NAMES[dtype][name]}")

@@ -1,0 +1,303 @@
+"""Elementwise functions that choose between operators, look at their numbers, or are written in terms of others."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import context
+from ..ops import activation, arithmetic, logic
+from ..ops import promotion as P
+from ..ops.registry import PACKED, SB, SF, SI, T
+from . import dispatch
+from .bind import NAMESPACES, call, call_inplace, function, into, number, pack, type_name
+from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, read, wrapped
+
+POW = arithmetic.pow
+STATIC_POWERS = {p: (T, p) for p in (0, 1, 2, 3, 4, -1, -2)}
+STATIC_FLOATS = {p: (T, p) for p in (0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0)}
+POW_NUMBER = POW.number_layouts(1)
+NUMBER_POW = POW.number_layouts(0)
+
+
+# -- pow -----------------------------------------------------------------------------------------------------------------
+def _pow_layout(self, exponent):
+    """(layout, numbers, kinds) for a number as the exponent: the common ones are part of the program."""
+    if exponent.__class__ is int:
+        if exponent < 0 and P.kind_of(read(self).meta.dtype) < 2:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        lay = STATIC_POWERS.get(exponent)
+    else:
+        lay = STATIC_FLOATS.get(exponent) if exponent.__class__ is float else None
+    if lay is not None:
+        return lay, (), ""
+    nums = []
+    token = pack(exponent, nums)
+    return (T, token), nums, PACKED[token]
+
+
+def power(self, exponent):
+    """self ** exponent, where one of them may be a number; None for anything else."""
+    if isinstance(self, TensorBase):
+        if isinstance(exponent, TensorBase):
+            return apply2(POW, self, exponent, POW.layout)
+        x = number(exponent)
+        if x is None:
+            return None
+        lay, nums, kinds = _pow_layout(self, x)
+        return apply(POW, (self,), lay, nums, kinds) if nums else apply1(POW, self, lay)
+    x = number(self)
+    if x is None or not isinstance(exponent, TensorBase):
+        return None
+    nums = []
+    token = pack(x, nums)
+    return apply(POW, (exponent,), (token, T), nums, PACKED[token])
+
+
+def power_(self, exponent):
+    """self **= exponent; None if the exponent is neither a tensor nor a number."""
+    if isinstance(exponent, TensorBase):
+        return apply_inplace(POW.inplace_op, (self, exponent), POW.layout)
+    x = number(exponent)
+    if x is None:
+        return None
+    lay, nums, kinds = _pow_layout(self, x)
+    return apply_inplace(POW.inplace_op, (self,), lay, nums, kinds)
+
+
+def _wrong(name, position, kind, x):
+    arg = {1: "input", 2: "exponent"}[position]
+    return TypeError(f"{name}(): argument '{arg}' (position {position}) must be {kind}, not {type_name(x)}")
+
+
+@function("pow", method=False)
+def pow(input, exponent, *, out=None):
+    """input ** exponent."""
+    r = power(input, exponent)
+    if r is None:
+        raise _wrong("pow", 1 if not isinstance(input, TensorBase) and number(input) is None else 2, "Tensor", exponent)
+    return r if out is None else into(out, r, "pow")
+
+
+def _pow_method(self, exponent):
+    """self ** exponent."""
+    r = power(self, exponent)
+    if r is None:
+        raise TypeError(f"pow(): argument 'exponent' (position 1) must be Tensor, not {type_name(exponent)}")
+    return r
+
+
+def _pow_method_(self, exponent):
+    """self **= exponent."""
+    r = power_(self, exponent)
+    if r is None:
+        raise TypeError(f"pow_(): argument 'exponent' (position 1) must be Tensor, not {type_name(exponent)}")
+    return r
+
+
+function("pow", torch=False)(_pow_method)
+function("pow_", torch=False)(_pow_method_)
+
+
+@function("square", out=True)
+def square(input):
+    """input ** 2."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"square(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
+    return apply1(POW, input, STATIC_POWERS[2])
+
+
+@function("square_")
+def square_(input):
+    """input **= 2."""
+    return apply_inplace(POW.inplace_op, (input,), STATIC_POWERS[2])
+
+
+def _double(x):
+    """In the dtype that float_power computes in."""
+    if isinstance(x, TensorBase):
+        return x.to(_wide(x))
+    n = number(x)
+    return None if n is None else n if isinstance(n, complex) else float(n)
+
+
+def _wide(*operands):
+    from .dtype import complex128, float64
+    is_complex = any(isinstance(x, complex) or isinstance(x, TensorBase) and x.is_complex() for x in operands)
+    return complex128 if is_complex else float64
+
+
+@function("float_power", method=False)
+def float_power(input, exponent, *, out=None):
+    """input ** exponent in double precision."""
+    wide = _wide(input, exponent)
+    if out is not None and out.dtype is not wide:
+        raise RuntimeError(f"the output given to float_power has dtype {P.c_name(out.dtype.np)} but the operation's result requires dtype "
+                           f"{P.c_name(wide.np)}")
+    a = input.to(wide) if isinstance(input, TensorBase) else _double(input)
+    b = exponent.to(wide) if isinstance(exponent, TensorBase) else _double(exponent)
+    return pow(a, b, out=out)
+
+
+def _float_power(self, exponent):
+    """self ** exponent in double precision."""
+    return float_power(self, exponent)
+
+
+def _float_power_(self, exponent):
+    """self **= exponent; self must be double."""
+    wide = _wide(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(f"the base given to float_power_ has dtype {P.c_name(self.dtype.np)} but the operation's result requires dtype "
+                           f"{P.c_name(wide.np)}")
+    return power_(self, exponent.to(wide) if isinstance(exponent, TensorBase) else _double(exponent))
+
+
+function("float_power", torch=False)(_float_power)
+function("float_power_", torch=False)(_float_power_)
+
+
+# -- aliases of the input -------------------------------------------------------------------------------------------------
+@function("positive")
+def positive(input):
+    """The input itself."""
+    if input.dtype.np == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@function("resolve_conj", "resolve_neg")
+def resolve_conj(input):
+    """The input itself: no tensor here is lazily conjugated or negated."""
+    return input
+
+
+@function("is_conj", "is_neg")
+def is_conj(input):
+    """False: no tensor here is lazily conjugated or negated."""
+    return False
+
+
+# -- selection ----------------------------------------------------------------------------------------------------------
+WHERE = logic.where
+
+
+@function("where", method=False)
+def where(condition, input=None, other=None, *, self=None, out=None):
+    """input where the condition is true, other elsewhere; with the condition alone, where it is true."""
+    if input is None:
+        input = self
+    if input is None and other is None:
+        return dispatch.Tensor.nonzero(condition, as_tuple=True)
+    if not isinstance(condition, TensorBase):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type_name(condition)}")
+    d = read(condition).meta.dtype
+    if d != np.bool_:
+        if d != np.uint8:
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(d)}")
+        condition = condition != 0
+    if input is None or other is None:
+        raise TypeError("where() received an invalid combination of arguments")
+    r = call(WHERE, (condition, input, other))
+    return r if out is None else into(out, r, "where")
+
+
+def _where_method(self, condition, other):
+    """self where the condition is true, other elsewhere."""
+    return where(condition, self, other)
+
+
+function("where", torch=False)(_where_method)
+
+
+# -- nearness -----------------------------------------------------------------------------------------------------------
+@function("isclose")
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|input - other| <= atol + rtol * |other| for each element."""
+    for name, x, p in (("input", input, 1), ("other", other, 2)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"isclose(): argument '{name}' (position {p}) must be Tensor, not {type_name(x)}")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{P.c_name(input.dtype.np)} did not match {P.c_name(other.dtype.np)}")
+    for name, x in (("rtol", rtol), ("atol", atol)):
+        if x < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {x:g}")
+    return call(logic.isclose, (input, other, float(rtol), float(atol), bool(equal_nan)))
+
+
+@function("allclose")
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether isclose holds for all elements."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@function("equal")
+def equal(input, other):
+    """Whether both have the same shape and elements."""
+    for name, x, p in (("input", input, 1), ("other", other, 2)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"equal(): argument '{name}' (position {p}) must be Tensor, not {type_name(x)}")
+    if input.shape != other.shape:
+        return False
+    return bool((input == other).all())
+
+
+# -- activations --------------------------------------------------------------------------------------------------------
+def functional(f):
+    return function(f.__name__, method=False, torch=False, namespace="nn.functional")(f)
+
+
+@functional
+def sigmoid(input):
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+@functional
+def tanh(input):
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+@functional
+def tanhshrink(input):
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+@functional
+def softsign(input):
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def _rrelu(input, lower, upper, training, inplace):
+    if training:
+        raise NotImplementedError("rrelu in training mode (random slopes)")
+    slope = (lower + upper) / 2
+    nums, layout = (slope,), (T, SF)
+    if inplace:
+        return apply_inplace(RRELU.inplace_op, (input,), layout, nums, "f")
+    return apply(RRELU, (input,), layout, nums, "f")
+
+
+RRELU = activation.rrelu
+
+
+@functional
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu with a random slope in training, the mean slope otherwise."""
+    return _rrelu(input, lower, upper, training, inplace)
+
+
+@function("rrelu", method=False)
+def _torch_rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """leaky_relu with a random slope in training, the mean slope otherwise."""
+    return _rrelu(input, lower, upper, training, False)
+
+
+@function("rrelu_", method=False)
+def _torch_rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """rrelu in place."""
+    return _rrelu(input, lower, upper, training, True)
+
+
+NAMESPACES["nn.functional"]["rrelu_"] = _torch_rrelu_

@@ -1,0 +1,106 @@
+"""Memory formats: which dimension of a dense tensor lies innermost."""
+from __future__ import annotations
+
+from ..engine import contiguous_strides
+from ..ops.views import is_dense, memory_order
+from .bind import FUNCTIONS
+
+
+class memory_format:
+    """How the elements of a tensor lie in memory."""
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return _named, (self.name,)
+
+
+def _named(name):
+    return FORMATS[name]
+
+
+FORMATS = {n: memory_format(n) for n in ("preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
+preserve_format, contiguous_format = FORMATS["preserve_format"], FORMATS["contiguous_format"]
+channels_last, channels_last_3d = FORMATS["channels_last"], FORMATS["channels_last_3d"]
+_RANK = {"channels_last": 4, "channels_last_3d": 5}
+
+
+def strides_for(shape, fmt):
+    """The strides of a tensor of this shape made in a memory format; None for row-major."""
+    rank = _RANK.get(fmt.name)
+    if rank is None:
+        return None
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {fmt.name} format")
+    return _channels_last(shape)
+
+
+def _channels_last(shape):
+    order = [0] + list(range(2, len(shape))) + [1]
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def is_in_format(m, fmt):
+    """Whether a Meta's elements lie without gaps in `fmt`."""
+    rank = _RANK.get(fmt.name)
+    if rank is None:
+        return m.contiguous
+    if m.ndim != rank:
+        return False
+    want, step = [1] + list(range(rank - 1, 1, -1)) + [0], 1
+    for d in want:
+        if m.shape[d] != 1:
+            if m.strides[d] != step:
+                return False
+            step *= m.shape[d]
+    return True
+
+
+def suggested(m):
+    """The memory format that torch infers from strides: channels_last where they descend that way."""
+    for rank, fmt in ((4, channels_last), (5, channels_last_3d)):
+        if m.ndim == rank and _descends(m, [1] + list(range(rank - 1, 1, -1)) + [0]):
+            return fmt
+    return contiguous_format
+
+
+def _descends(m, order):
+    least = 0
+    if m.strides[1] == 0:
+        return False
+    for d in order:
+        if m.shape[d] == 0 or m.strides[d] < least:
+            return False
+        if d == 0 and least == m.strides[1]:       # N11 with equal strides: rather row-major
+            return False
+        least = m.strides[d] * max(m.shape[d], 1)
+    return True
+
+
+def dense_order(m):
+    """The permutation that makes the layout row-major (outermost dimension first); None if there are gaps."""
+    return memory_order(m) if is_dense(m) else None
+
+
+def preserved(m):
+    """Strides of a copy that keeps the layout: the same when dense, else dense in the same order of dimensions."""
+    if m.contiguous:
+        return None
+    if is_dense(m):
+        return m.strides
+    from ..ops.layout import elementwise_strides
+    strides = elementwise_strides([m], m.shape)
+    return None if strides == contiguous_strides(m.shape) else strides
+
+
+FUNCTIONS.update(FORMATS)
+FUNCTIONS["memory_format"] = memory_format

@@ -1,0 +1,869 @@
+"""Tensors that share memory: every function of torch whose result is a view of its argument."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import contiguous_strides
+from ..ops import views as V
+from ..ops.common import wrap_dim
+from ..ops.promotion import c_name, kind_of
+from ..ops.views import NEW, SELECT, SLICE, view_strides, whole
+from .bind import FUNCTIONS, function, type_name
+from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, slice_view, version
+from .dtype import dtype as torch_dtype
+
+
+def offset_of(t):
+    """A tensor's storage offset in elements."""
+    vw = t._view
+    return 0 if vw is None else vw.offset
+
+
+def integer(x, name, what):
+    """An int argument; torch's TypeError for anything else."""
+    if x.__class__ is int:
+        return x
+    if isinstance(x, bool) or isinstance(x, (float, str)) or not hasattr(x, "__index__"):
+        raise TypeError(f"{name}(): argument '{what}' must be int, not {type_name(x)}")
+    return x.__index__()
+
+
+def ints(args, name, what="size"):
+    """Integers given as one sequence or spread over the arguments."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = args[0]
+    out = []
+    for k, a in enumerate(args):
+        if a.__class__ is not int:
+            if isinstance(a, (float, str)) or a is None or not hasattr(a, "__index__"):
+                raise TypeError(f"{name}(): argument '{what}' (position 1) must be tuple of ints, but found element of type "
+                                f"{type_name(a)} at pos {k}")
+            a = a.__index__()
+        out.append(a)
+    return tuple(out)
+
+
+def infer_size(shape, numel):
+    """`shape` with its -1 filled in; torch's errors where it does not fit."""
+    known, unknown = 1, None
+    for d, n in enumerate(shape):
+        if n == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = d
+        elif n < 0:
+            raise RuntimeError(f"invalid shape dimension {n} at index {d} of shape {list(shape)}")
+        else:
+            known *= n
+    if unknown is None:
+        if known != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return shape
+    if known == 0 and numel == 0:
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can "
+                           "be any value and is ambiguous")
+    if known == 0 or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return shape[:unknown] + (numel // known,) + shape[unknown + 1:]
+
+
+# -- view and reshape -------------------------------------------------------------------------------------------------------
+@function("view", torch=False)
+def view(self, *shape, dtype=None, size=None):
+    """The same memory with another shape, or read as another dtype."""
+    if dtype is not None:
+        return view_dtype(self, dtype)
+    if size is not None:
+        shape = (size,)
+    if len(shape) == 1 and isinstance(shape[0], torch_dtype):
+        return view_dtype(self, shape[0])
+    if not shape:
+        raise TypeError("view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n"
+                        " * (tuple of ints size)\n")
+    m = meta(self)
+    shape = infer_size(ints(shape, "view"), m.numel)
+    strides = view_strides(m, shape)
+    if strides is None:
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                           "contiguous subspaces). Use .reshape(...) instead.")
+    return make_view(self, V.reshape, (shape, strides, "ViewBackward0"), offset_of(self))
+
+
+@function("view_as", torch=False)
+def view_as(self, other):
+    """`view` with the other tensor's shape."""
+    return view(self, meta(other).shape)
+
+
+def reshaped(t, shape, copied="UnsafeViewBackward0"):
+    """A view where the memory allows one, else a copy."""
+    m = meta(t)
+    shape = infer_size(shape, m.numel)
+    strides = view_strides(m, shape)
+    if strides is not None:
+        return make_view(t, V.reshape, (shape, strides, "ViewBackward0"), offset_of(t))
+    from .shape import RESHAPE_COPY, clone
+    from .dispatch import apply1
+    if edge(t) is None:
+        return apply1(RESHAPE_COPY, t, (shape,))
+    return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (shape,))
+
+
+def reshape(self, *shape):
+    """The same elements with another shape: a view if possible, else a copy."""
+    return reshaped(self, ints(shape, "reshape", "shape"))
+
+
+FUNCTIONS["reshape"] = lambda input, shape: reshape(input, shape)
+FUNCTIONS["reshape"].__name__ = "reshape"
+Tensor.reshape = reshape
+
+
+@function("reshape_as", torch=False)
+def reshape_as(self, other):
+    """`reshape` to the other tensor's shape."""
+    return reshaped(self, meta(other).shape)
+
+
+@function("ravel")
+def ravel(input):
+    """All elements in one dimension."""
+    m = meta(input)
+    if not m.contiguous:
+        from .shape import clone
+        input = clone(input, memory_format=FUNCTIONS["contiguous_format"])
+    return view(input, (-1,))
+
+
+@function("flatten")
+def flatten(input, start_dim=0, end_dim=-1):
+    """Dimensions start_dim to end_dim as one."""
+    m = meta(input)
+    a, b = wrap_dim(integer(start_dim, "flatten", "start_dim"), m.ndim), wrap_dim(integer(end_dim, "flatten", "end_dim"), m.ndim)
+    if not m.ndim:
+        return reshaped(input, (1,))
+    if a > b:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if a == b:
+        return input
+    n = 1
+    for k in m.shape[a:b + 1]:
+        n *= k
+    return reshaped(input, m.shape[:a] + (n,) + m.shape[b + 1:])
+
+
+@function("unflatten")
+def unflatten(input, dim, sizes):
+    """One dimension as several."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(integer(dim, "unflatten", "dim"), m.ndim)
+    given = ints((sizes,) if isinstance(sizes, (list, tuple)) else (tuple(sizes),), "unflatten", "sizes")
+    if not given:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        full = infer_size(given, m.shape[d])
+    except RuntimeError as error:
+        if str(error).startswith("only one dimension"):
+            raise
+        if str(error).startswith("cannot reshape"):
+            raise RuntimeError(f"unflatten: {error}") from None
+        raise RuntimeError(f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({m.shape[d]}) in the "
+                           "input tensor") from None
+    return view(input, m.shape[:d] + full + m.shape[d + 1:])
+
+
+def view_dtype(t, dtype):
+    """The memory of `t` read as another dtype."""
+    m, new = meta(t), dtype.np
+    if new == m.dtype:
+        return alias_of(t)
+    old, size = m.dtype.itemsize, new.itemsize
+    offset = offset_of(t)
+    shape, strides = m.shape, m.strides
+    if size != old:
+        if not m.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(m.dtype)} as {dtype_name(new)} (different element sizes)")
+        if m.strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(m.dtype)} as {dtype_name(new)} (different element sizes), "
+                               f"but got {m.strides[-1]}")
+    if size < old:
+        r = old // size
+        shape, strides, offset = shape[:-1] + (shape[-1] * r,), tuple(s * r for s in strides[:-1]) + (1,), offset * r
+    elif size > old:
+        r = size // old
+        if shape[-1] % r:
+            raise RuntimeError(f"self.size(-1) must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} (different "
+                               f"element sizes), but got {shape[-1]}")
+        if offset % r:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} "
+                               f"(different element sizes), but got {offset}")
+        for d, s in enumerate(strides[:-1]):
+            if s % r:
+                raise RuntimeError(f"self.stride({d}) must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} "
+                                   f"(different element sizes), but got {s}")
+        shape, strides, offset = shape[:-1] + (shape[-1] // r,), tuple(s // r for s in strides[:-1]) + (1,), offset // r
+    y = make_view(t, V.view_dtype, (new, shape, strides, "ViewDtypeBackward0"), offset)
+    y._edge = None
+    y._view.base, y._view.skip, y._view.creation = None, 0, None
+    return y
+
+
+def dtype_name(d):
+    return c_name(d)
+
+
+def alias_of(t, name="AliasBackward0"):
+    """A view of everything."""
+    return make_view(t, V.alias, (name,), offset_of(t))
+
+
+# -- dimensions in another order ---------------------------------------------------------------------------------------------
+def permuted(t, perm, name):
+    """A view with the dimensions in the order `perm`."""
+    return make_view(t, V.permute, (perm, name), offset_of(t))
+
+
+def swap(t, a, b, name="TransposeBackward0"):
+    perm = list(range(meta(t).ndim))
+    if perm:
+        perm[a], perm[b] = perm[b], perm[a]
+    return permuted(t, tuple(perm), name)
+
+
+@function("transpose", "swapdims", "swapaxes")
+def transpose(input, dim0, dim1):
+    """Dimensions dim0 and dim1 exchanged."""
+    n = meta(input).ndim
+    return swap(input, wrap_dim(integer(dim0, "transpose", "dim0"), n), wrap_dim(integer(dim1, "transpose", "dim1"), n))
+
+
+@function("t")
+def t(input):
+    """A matrix transposed; other tensors as they are."""
+    n = meta(input).ndim
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return swap(input, 0, n - 1, "TBackward0") if n else permuted(input, (), "TBackward0")
+
+
+def permute(self, *dims):
+    """The dimensions in another order."""
+    n = meta(self).ndim
+    dims = ints(dims, "permute", "dims")
+    if len(dims) != n:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                           f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
+    perm = tuple([wrap_dim(d, n) for d in dims])
+    if len(set(perm)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permuted(self, perm, "PermuteBackward0")
+
+
+Tensor.permute = permute
+FUNCTIONS["permute"] = lambda input, dims: permute(input, dims)
+FUNCTIONS["permute"].__name__ = "permute"
+
+
+@function("movedim", "moveaxis")
+def movedim(input, source, destination):
+    """Dimensions moved to other places, the others in their order."""
+    n = meta(input).ndim
+    src = ints((source,) if not isinstance(source, (list, tuple)) else source, "movedim", "source")
+    dst = ints((destination,) if not isinstance(destination, (list, tuple)) else destination, "movedim", "destination")
+    if len(src) != len(dst):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(src)} dims) should contain the same number of dims "
+                           f"as destination ({list(dst)} dims)")
+    a, b = [wrap_dim(d, n) for d in src], [wrap_dim(d, n) for d in dst]
+    for given, dims, what in ((src, a, "source"), (dst, b, "destination")):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if not n:
+        return alias_of(input)
+    place = dict(zip(b, a))
+    rest = iter([d for d in range(n) if d not in a])
+    return permuted(input, tuple([place[d] if d in place else next(rest) for d in range(n)]), "PermuteBackward0")
+
+
+def _matrix(t, name):
+    m = meta(t)
+    if m.ndim < 2:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
+    return swap(t, m.ndim - 2, m.ndim - 1)
+
+
+def _get_T(self):
+    n = meta(self).ndim
+    return permuted(self, tuple(range(n - 1, -1, -1)), "PermuteBackward0")
+
+
+def _get_H(self):
+    m = meta(self)
+    if m.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {m.ndim}-D tensor."
+                           + (" For batches of matrices, consider using tensor.mH" if m.ndim > 2 else ""))
+    return adjoint(self) if m.ndim else conj(self)
+
+
+@function("adjoint")
+def adjoint(input):
+    """The last two dimensions exchanged, conjugated."""
+    m = meta(input)
+    if m.ndim < 2:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
+    return conj(swap(input, m.ndim - 2, m.ndim - 1))
+
+
+def _get_mH(self):
+    if meta(self).ndim < 2:
+        _matrix(self, "mH")
+    return adjoint(self)
+
+
+Tensor.T = property(_get_T, doc="All dimensions in reverse order.")
+Tensor.mT = property(lambda self: _matrix(self, "mT"), doc="The last two dimensions exchanged.")
+Tensor.H = property(_get_H, doc="The conjugate transpose of a matrix.")
+Tensor.mH = property(_get_mH, doc="The conjugate transpose of the last two dimensions.")
+
+
+# -- dimensions of size 1 ------------------------------------------------------------------------------------------------------
+def squeezed(t, drop, name):
+    m = meta(t)
+    keep = [d for d in range(m.ndim) if not (d in drop and m.shape[d] == 1)]
+    shape, strides = tuple([m.shape[d] for d in keep]), tuple([m.strides[d] for d in keep])
+    return make_view(t, V.reshape, (shape, strides, name), offset_of(t))
+
+
+def _squeeze_dims(m, dim):
+    """(dimensions, which of the three forms)."""
+    if dim is None:
+        return range(m.ndim), "SqueezeBackward0"
+    if isinstance(dim, (list, tuple)):
+        dims = [wrap_dim(d, m.ndim) for d in ints(dim, "squeeze", "dim")]
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
+        return dims, "SqueezeBackward2"
+    return (wrap_dim(integer(dim, "squeeze", "dim"), m.ndim),), "SqueezeBackward1"
+
+
+@function("squeeze")
+def squeeze(input, dim=None):
+    """Without the dimensions of size 1 (all, or those named)."""
+    return squeezed(input, *_squeeze_dims(meta(input), dim))
+
+
+def unsqueezed(t, d):
+    m = meta(t)
+    shape = m.shape[:d] + (1,) + m.shape[d:]
+    strides = m.strides[:d] + (1 if d >= m.ndim else m.shape[d] * m.strides[d],) + m.strides[d:]
+    return make_view(t, V.reshape, (shape, strides, "UnsqueezeBackward0"), offset_of(t))
+
+
+@function("unsqueeze")
+def unsqueeze(input, dim):
+    """With a dimension of size 1 more."""
+    n = meta(input).ndim + 1
+    dim = integer(dim, "unsqueeze", "dim")
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return unsqueezed(input, dim % n)
+
+
+# -- broadcasting -----------------------------------------------------------------------------------------------------------
+def expanded(t, shape):
+    """A view of `t` repeated without memory; -1 keeps a size."""
+    m = meta(t)
+    if len(shape) < m.ndim:
+        raise RuntimeError(f"expand({_typed(m)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
+                           f"greater or equal to the number of dimensions in the tensor ({m.ndim})")
+    lead, full = len(shape) - m.ndim, []
+    for d, n in enumerate(shape):
+        old = m.shape[d - lead] if d >= lead else 1
+        if n == -1:
+            if d < lead:
+                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
+            n = old
+        elif n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+        if old != 1 and old != n:
+            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension {d}."
+                               f"  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}")
+        full.append(n)
+    return make_view(t, V.expand, (tuple(full), "ExpandBackward0"), offset_of(t))
+
+
+def _typed(m):
+    return f"torch.{c_name(m.dtype)}Tensor"
+
+
+@function("expand", torch=False)
+def expand(self, *size, implicit=False):
+    """Dimensions of size 1 repeated without using memory."""
+    return expanded(self, ints(size, "expand"))
+
+
+@function("expand_as", torch=False)
+def expand_as(self, other):
+    """`expand` to the other tensor's shape."""
+    return expanded(self, meta(other).shape)
+
+
+@function("broadcast_to")
+def broadcast_to(input, size):
+    """`expand` to a shape."""
+    return expanded(input, ints((size,), "broadcast_to"))
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------------
+def sliced(t, d, start, length, step, name="SliceBackward0"):
+    """A view of part of one dimension."""
+    m = meta(t)
+    spec = [whole(n) for n in m.shape]
+    spec[d] = (SLICE, start, length, step)
+    return slice_view(t, tuple(spec), offset_of(t) + start * m.strides[d], name)
+
+
+def selected(t, d, i, name="SelectBackward0"):
+    """A view of one index of a dimension."""
+    m = meta(t)
+    spec = [whole(n) for n in m.shape]
+    spec[d] = (SELECT, i, 0, 1)
+    return slice_view(t, tuple(spec), offset_of(t) + i * m.strides[d], name)
+
+
+@function("select")
+def select(input, dim, index):
+    """One index of a dimension, without that dimension."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(integer(dim, "select", "dim"), m.ndim)
+    i = integer(index, "select", "index")
+    if not -m.shape[d] <= i < m.shape[d]:
+        raise IndexError(f"select(): index {i} out of range for tensor of size {list(m.shape)} at dimension {d}")
+    return selected(input, d, i % m.shape[d])
+
+
+@function("narrow")
+def narrow(input, dim, start, length):
+    """`length` elements of a dimension from `start` on."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, TensorBase):
+        if start.ndim or kind_of(meta(start).dtype) != 1:
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
+    d = wrap_dim(integer(dim, "narrow", "dim"), m.ndim)
+    length = integer(length, "narrow", "length")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    n, given = m.shape[d], integer(start, "narrow", "start")
+    if not -n <= given <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {given})")
+    start = given + n if given < 0 else given
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return sliced(input, d, start, length, 1)
+
+
+def _cuts(bounds, n):
+    """Slices between cut positions, clamped as Python slices are."""
+    at, out = 0, []
+    for b in [*bounds, n]:
+        a, e, _ = slice(at, b).indices(n)
+        out.append((a, max(e - a, 0)))
+        at = b
+    return out
+
+
+def _pieces(t, d, sizes, name):
+    """A split into pieces of the given sizes, which cover the dimension."""
+    stride, at, offsets = meta(t).strides[d], offset_of(t), []
+    for n in sizes:
+        offsets.append(at)
+        at += n * stride
+    return make_views(t, V.split, (d, tuple(sizes), name), tuple(offsets))
+
+
+@function("split")
+def split(input, split_size_or_sections, dim=0):
+    """Pieces of one size (the last may be smaller), or of the sizes listed."""
+    if isinstance(split_size_or_sections, (list, tuple)):
+        return split_with_sizes(input, split_size_or_sections, dim)
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim), integer(split_size_or_sections, "split", "split_size")
+    return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
+
+
+def _even(n, size):
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0:
+        if n:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+        return [0]
+    return [min(size, n - a) for a in range(0, n, size)] or [0]
+
+
+@function("split_with_sizes")
+def split_with_sizes(input, split_sizes, dim=0):
+    """Pieces of the sizes listed."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d, sizes = wrap_dim(integer(dim, "split_with_sizes", "dim"), m.ndim), ints((split_sizes,), "split_with_sizes", "split_sizes")
+    _check_sizes(sizes, m.shape[d])
+    return _pieces(input, d, sizes, "SplitWithSizesBackward0")
+
+
+def _check_sizes(sizes, n):
+    if any(s < 0 for s in sizes):
+        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+    if sum(sizes) != n:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension -1), but got "
+                           f"split_sizes={list(sizes)}")
+
+
+def _chunk_sizes(m, chunks, d):
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = m.shape[d]
+    if n == 0:
+        return [0] * chunks
+    return _even(n, -(-n // chunks))
+
+
+@function("chunk")
+def chunk(input, chunks, dim=0):
+    """At most `chunks` pieces of one size."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    d = wrap_dim(integer(dim, "chunk", "dim"), m.ndim)
+    sizes = _chunk_sizes(m, integer(chunks, "chunk", "chunks"), d)
+    return _pieces(input, d, sizes, "SplitBackward0" if m.shape[d] else "SplitWithSizesBackward0")
+
+
+@function("unsafe_chunk")
+def unsafe_chunk(input, chunks, dim=0):
+    """`chunk` whose pieces own their memory."""
+    return _apart(chunk(input, chunks, dim))
+
+
+@function("unsafe_split")
+def unsafe_split(input, split_size, dim=0):
+    """`split` whose pieces own their memory."""
+    return _apart(split(input, split_size, dim))
+
+
+@function("unsafe_split_with_sizes")
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """`split_with_sizes` whose pieces own their memory."""
+    return _apart(split_with_sizes(input, split_sizes, dim))
+
+
+def _apart(pieces):
+    from .dispatch import read, wrap
+    return tuple([wrap(read(p), p._edge) for p in pieces])
+
+
+@function("unbind")
+def unbind(input, dim=0):
+    """All indices of a dimension."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(integer(dim, "unbind", "dim"), m.ndim)
+    at, stride = offset_of(input), m.strides[d]
+    if not m.shape[d]:
+        return ()
+    return make_views(input, V.unbind, (d, "UnbindBackward0"), tuple([at + k * stride for k in range(m.shape[d])]))
+
+
+@function("tensor_split")
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None):
+    """Pieces between indices, or `sections` pieces whose sizes differ by one at most."""
+    what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    d = wrap_dim(integer(dim, "tensor_split", "dim"), m.ndim)
+    if isinstance(what, TensorBase):
+        if meta(what).device != "meta" and kind_of(meta(what).dtype) != 1:
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {c_name(meta(what).dtype)}")
+        what = what.tolist()
+    n = m.shape[d]
+    if isinstance(what, (list, tuple)):
+        return tuple([sliced(input, d, a, k, 1) for a, k in _cuts(ints((what,), "tensor_split", "indices"), n)])
+    k = integer(what, "tensor_split", "sections")
+    if k <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {k}")
+    small, more = divmod(n, k)
+    at, out = 0, []
+    for i in range(k):
+        size = small + (i < more)
+        out.append(sliced(input, d, at, size, 1))
+        at += size
+    return tuple(out)
+
+
+def _numpy_split(name, dim_of, least):
+    def f(input, indices_or_sections=None, *, indices=None, sections=None):
+        what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+        m = meta(input)
+        if m.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor "
+                               f"with {m.ndim} dimensions!")
+        d = dim_of(m.ndim)
+        if what.__class__ is int and (what <= 0 or m.shape[d] % what):
+            if what <= 0:
+                raise RuntimeError(f"number of sections must be larger than 0, got {what}")
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {m.shape[d]} is not "
+                               f"divisible by the split_size {what}!")
+        return tensor_split(input, what, d)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "`tensor_split` along NumPy's dimension for it."
+    function(name)(f)
+
+
+_numpy_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
+_numpy_split("vsplit", lambda n: 0, 2)
+_numpy_split("dsplit", lambda n: 2, 3)
+
+
+@function("diagonal")
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions, as the last dimension."""
+    m = meta(input)
+    a, b = wrap_dim(integer(dim1, "diagonal", "dim1"), m.ndim), wrap_dim(integer(dim2, "diagonal", "dim2"), m.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    k = integer(offset, "diagonal", "offset")
+    count = min(m.shape[a], m.shape[b] - k) if k >= 0 else min(m.shape[a] + k, m.shape[b])
+    at = offset_of(input)
+    if count > 0:
+        at += k * m.strides[b] if k >= 0 else -k * m.strides[a]
+    return make_view(input, V.diagonal, (k, a, b, "DiagonalBackward0"), at)
+
+
+@function("unfold", torch=False)
+def unfold(self, dimension, size, step):
+    """Windows of a dimension, `step` apart, as the last dimension."""
+    m = meta(self)
+    d = wrap_dim(integer(dimension, "unfold", "dimension"), m.ndim)
+    size, step = integer(size, "unfold", "size"), integer(step, "unfold", "step")
+    n = m.shape[d] if m.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return make_view(self, V.unfold, (d, size, step, "UnfoldBackward0"), offset_of(self))
+
+
+# -- memory itself ---------------------------------------------------------------------------------------------------------
+@function("as_strided")
+def as_strided(input, size, stride, storage_offset=None):
+    """Any window on the tensor's memory."""
+    size, stride = ints((size,), "as_strided"), ints((stride,), "as_strided", "stride")
+    at = offset_of(input) if storage_offset is None else integer(storage_offset, "as_strided", "storage_offset")
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if at < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {at}")
+    return _from_memory(input, size, stride, at)
+
+
+def _from_memory(t, size, stride, at):
+    root, here = t._st.value.meta, meta(t)
+    last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
+    if here.dtype != root.dtype:
+        raise NotImplementedError("as_strided of a tensor that reads its memory as another dtype")
+    if last >= root.numel:
+        item = root.dtype.itemsize
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
+                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
+    whole_memory = _root_of(t)
+    return make_view(whole_memory, V.as_strided, (size, stride, at, root, "AsStridedBackward0"), at)
+
+
+def _root_of(t):
+    """A tensor that sees all of `t`'s memory, with the history of its base."""
+    vw = t._view
+    if vw is None:
+        return t
+    if vw.base is not None and not vw.skip:
+        return vw.base
+    if not vw.steps:
+        return t
+    from .dispatch import alias
+    y = alias(t, 0)
+    y._view = None
+    if edge(t) is not None:
+        raise NotImplementedError("as_strided of a view of a detached tensor that requires grad")
+    return y
+
+
+# -- complex ---------------------------------------------------------------------------------------------------------------
+@function("view_as_real")
+def view_as_real(input):
+    """A complex tensor's parts as a last dimension of size 2."""
+    m = meta(input)
+    if kind_of(m.dtype) != 3:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    if is_conj(input):
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view "
+                           "it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.")
+    return make_view(input, V.view_as_real, ("ViewAsRealBackward0",), offset_of(input) * 2)
+
+
+@function("view_as_complex")
+def view_as_complex(input):
+    """The inverse of `view_as_real`."""
+    m = meta(input)
+    if m.dtype not in (np.float32, np.float64):
+        raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+                           f"{c_name(m.dtype)}")
+    if not m.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if m.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if m.strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in m.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if offset_of(input) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return make_view(input, V.view_as_complex, ("ViewAsComplexBackward0",), offset_of(input) // 2)
+
+
+def _part(t, k):
+    both = make_view(t, V.view_as_real, ("ViewAsRealBackward0",), offset_of(t) * 2)
+    return selected(both, meta(both).ndim - 1, k)
+
+
+@function("real", method=False)
+def real(input):
+    """The real part, sharing memory; a real tensor itself."""
+    return _part(input, 0) if kind_of(meta(input).dtype) == 3 else input
+
+
+@function("imag", method=False)
+def imag(input):
+    """The imaginary part, sharing memory."""
+    if kind_of(meta(input).dtype) != 3:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _part(input, 1)
+
+
+def _set_part(get):
+    def put(self, value):
+        get(self).copy_(value if isinstance(value, TensorBase) else FUNCTIONS["tensor"](value))
+    return put
+
+
+Tensor.real = property(real, _set_part(real), doc=real.__doc__)
+Tensor.imag = property(imag, _set_part(imag), doc=imag.__doc__)
+
+
+@function("conj")
+def conj(input):
+    """The complex conjugate, as a view; a real tensor itself."""
+    if kind_of(meta(input).dtype) != 3:
+        return input
+    return make_view(input, V.conjugate, ("ConjBackward0",), offset_of(input))
+
+
+@function("is_conj")
+def is_conj(input):
+    """Whether the tensor is a conjugated view of its memory."""
+    vw = input._view
+    return kind_of(meta(input).dtype) == 3 and vw is not None and sum(i.op is V.conjugate for i, _ in vw.steps) % 2 == 1
+
+
+@function("is_neg")
+def is_neg(input):
+    """Whether the tensor is a negated view of its memory: the imaginary part of a conjugate."""
+    vw = input._view
+    if vw is None or kind_of(meta(input).dtype) == 3:
+        return False
+    odd = sum(i.op is V.conjugate for i, _ in vw.steps) % 2
+    return bool(odd) and any(i.op is V.view_as_real for i, _ in vw.steps) and not offset_of(input) % 2 == 0
+
+
+@function("resolve_conj")
+def resolve_conj(input):
+    """The tensor, copied if it is a conjugated view."""
+    return input.clone() if is_conj(input) else input
+
+
+@function("resolve_neg")
+def resolve_neg(input):
+    """The tensor, copied if it is a negated view."""
+    return input.clone() if is_neg(input) else input
+
+
+# -- aliases ---------------------------------------------------------------------------------------------------------------
+@function("alias", torch=False, method=False)
+def alias(input):
+    """A view of the whole tensor."""
+    return alias_of(input)
+
+
+FUNCTIONS["detach"] = lambda input: input.detach()
+FUNCTIONS["alias_copy"] = lambda input: input.clone()
+FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
+
+
+# -- the tensor itself seen otherwise ---------------------------------------------------------------------------------------
+def become(self, y):
+    """Make `self` the view `y` of itself: what transpose_, squeeze_ and their like do."""
+    old, new = self._view, y._view
+    if old is None or old.base is None:
+        new.base, new.skip = None, 0
+    new.creation = old.creation if old is not None else None
+    self._view = new
+    if self._edge is not None:
+        self._edge = y._edge
+    bump_version(self)
+    return self
+
+
+def bump_version(t):
+    extra = t._extra
+    if extra is not None and extra.version is not None:
+        extra.version[0] += 1
+    else:
+        t._st.version += 1
+    if t._view is not None:
+        t._view.seen = version(t)
+
+
+def _inplace(name, f):
+    def g(self, *args, **kwargs):
+        if edge(self) is not None:
+            check_inplace(self, True)
+        return become(self, f(self, *args, **kwargs))
+    g.__name__ = g.__qualname__ = name
+    g.__doc__ = f"`{name[:-1]}` of the tensor itself."
+    setattr(Tensor, name, g)
+
+
+for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxes_", transpose), ("t_", t), ("squeeze_", squeeze),
+                  ("unsqueeze_", unsqueeze)):
+    _inplace(_name, _f)
+
+
+@function("as_strided_")
+def as_strided_(input, size, stride, storage_offset=None):
+    """`as_strided` of the tensor itself."""
+    if edge(input) is not None:
+        check_inplace(input, True)
+    return become(input, as_strided(input, size, stride, storage_offset))
