@@ -15,7 +15,7 @@ def to_jax(t):
     v = read(t)
     a = array_of(v)
     if isinstance(a, np.ndarray):
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), jax.ensure_compile_time_eval():
             a = v.array = jax.device_put(a, v.meta.device)
     return a
 

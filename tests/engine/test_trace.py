@@ -252,7 +252,7 @@ def test_eager_variable():
 
 def test_explain_names_the_cause(capsys):
     x = torch.ones(7)
-    for _ in range(2):
+    for _ in range(3):
         (x * 3 + 1).tolist()
     for _ in range(2):
         (x * 3 - 1).tolist()

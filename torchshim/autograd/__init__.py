@@ -22,9 +22,9 @@ def _grads_of(outputs, grads):
     if grads is None:
         return (None,) * len(outputs)
     grads = (grads,) if isinstance(grads, Tensor) else tuple(grads)
-    if len(grads) != len(outputs):
-        raise RuntimeError("got %d tensors and %d gradients" % (len(outputs), len(grads)))
-    return grads
+    if len(grads) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    return grads[:len(outputs)]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -114,7 +114,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             if materialize_grads:
                 g = t.detach().clone().zero_()
             elif not allow_unused:
-                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
+                raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, Tensor):
             from ..tensor.dispatch import wrap

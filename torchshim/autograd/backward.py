@@ -11,7 +11,7 @@ from ..engine import context, record
 from ..ops import promotion as P
 from ..tensor import dispatch
 from ..tensor.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
-from ..tensor.graph import AccumulateGrad, Node, accumulator
+from ..tensor.graph import AccumulateGrad, Node, accumulator, node_class
 from ..tensor.storage import read_steps, write_steps
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
@@ -133,22 +133,24 @@ def modified_error(meta, now, expected, producer=None, nr=0):
                         "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
 
 
-def _check_guard(node):
-    guard, args = node.guard, node.plan.args
-    for k in range(0, len(guard), 2):
-        st, version = guard[k], guard[k + 1]
-        if st.version == version:
+def _residuals(node):
+    """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
+    saved, args = list(node.saved), node.plan.args
+    for k, st, version, gen, steps in node.guard:
+        if st.gen == gen:
             continue
-        j = k // 2
-        if j >= len(args):
-            nr = node.plan.outs[j - len(args)]
+        if st.version == version:
+            saved[k] = read_steps(st.value, steps)
+            continue
+        if k >= len(args):
+            nr = node.plan.outs[k - len(args)]
             raise modified_error(node.inst.out_metas[nr], st.version, version, node.name(), nr)
-        e = node.next[args[j]]
-        target, nr = _targets(e)
+        target, nr = _targets(node.next[args[k]])
         producer = None
         if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
             producer = getattr(st, "writer", None) or target.name()
-        raise modified_error(node.inst.in_metas[args[j]], st.version, version, producer, nr)
+        raise modified_error(node.inst.in_metas[args[k]], st.version, version, producer, nr)
+    return saved
 
 
 def _targets(e):
@@ -278,13 +280,11 @@ def _apply(node, box, mode):
     if custom is not None:
         return custom(box, mode)
     plan = node.plan
-    saved = node.saved
-    if saved is None:
+    if node.saved is None:
         raise RuntimeError(_RELEASED)
-    if node.guard:
-        _check_guard(node)
+    saved = _residuals(node) if node.guard else list(node.saved)
     cts = [box[nr] if nr in box else mode.zeros(node.inst.out_metas[nr]) for nr in plan.cts]
-    out = mode.vjp(node, list(saved), cts)
+    out = mode.vjp(node, saved, cts)
     grads = [None] * len(node.next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
@@ -292,8 +292,6 @@ def _apply(node, box, mode):
 
 
 def _copy_slices(node, g, mode):
-    if node.saved is None:
-        raise RuntimeError(_RELEASED)
     part = mode.slice(g, node.steps)
     if node.fn is None:
         inner = [None]
@@ -382,7 +380,9 @@ def accumulate_grad(leaf, g, mode):
     old = x.grad
     if old is None:
         if mode.graph:
-            x.grad = g if g._view is None else g.clone()
+            x.grad = g.clone()
+            if x.grad.grad_fn is not None:
+                x.grad.grad_fn.__class__ = node_class("CopyBackwards")
         else:
             x.grad = wrap(g)
     elif mode.graph:

@@ -22,6 +22,27 @@ def bind_eqns(eqns, env, read):
             env[var] = val
 
 
+_CALLS = ("jit", "pjit")
+
+
+def _inlined(closed):
+    """The jaxpr without inner calls: a call's results all need all of its arguments, which would save too much."""
+    if not any(eqn.primitive.name in _CALLS for eqn in closed.jaxpr.eqns):
+        return closed
+
+    def evaluate(closed, args):
+        env = dict(zip(closed.jaxpr.constvars, closed.consts))
+        env.update(zip(closed.jaxpr.invars, args))
+        read = lambda v: v.val if isinstance(v, jec.Literal) else env[v]
+        for eqn in closed.jaxpr.eqns:
+            if eqn.primitive.name in _CALLS:
+                env.update(zip(eqn.outvars, evaluate(eqn.params["jaxpr"], [read(v) for v in eqn.invars])))
+            else:
+                bind_eqns((eqn,), env, read)
+        return [read(v) for v in closed.jaxpr.outvars]
+    return jax.make_jaxpr(lambda *args: evaluate(closed, args))(*closed.in_avals)
+
+
 def _needed(jaxpr, outvars, given):
     """Equations that `outvars` depend on when the variables in `given` are known, and the free variables."""
     want = {v for v in outvars if not isinstance(v, jec.Literal)}
@@ -81,7 +102,7 @@ class Inst:
     def interpreted(self):
         if self._interp is None:
             from . import interpret
-            self._interp = interpret.build(self.jaxpr)
+            self._interp = interpret.build(self.jaxpr, guard=False)
         return self._interp
 
     def plan(self, needs):
@@ -121,7 +142,7 @@ class Inst:
             return everything + [conj(g) for g in grads]
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
         ct_avals = [jax.ShapeDtypeStruct(self.out_metas[o].shape, self.out_metas[o].dtype) for o in outs]
-        closed = jax.make_jaxpr(backward)(*avals, *ct_avals)
+        closed = _inlined(jax.make_jaxpr(backward)(*avals, *ct_avals))
         jaxpr = closed.jaxpr
         n_out = len(self.out_metas)
         primal_vars, grad_vars = jaxpr.outvars[:n_out], jaxpr.outvars[n_out:]

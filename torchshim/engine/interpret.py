@@ -400,9 +400,17 @@ def _host_device():
     return None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
 
 
+def _holds_arrays(primitive, params) -> bool:
+    """Whether the parameters keep arrays (or what a callback closes over) alive: then they are not cached."""
+    if primitive.name.endswith("callback"):
+        return True
+    flat = [v for p in params.values() for v in (p if isinstance(p, tuple) else (p,))]
+    return any(len(getattr(v, "consts", ())) for v in flat if hasattr(v, "jaxpr"))
+
+
 def _jitted(primitive, params) -> Callable:
     """A compiled call of one primitive, shared by all programs that have it with these parameters."""
-    key = (primitive, tuple(sorted(params.items(), key=lambda item: item[0])))
+    key = None if _holds_arrays(primitive, params) else (primitive, tuple(sorted(params.items())))
     try:
         found = _JITTED.get(key)
     except TypeError:  # parameters that cannot be hashed

@@ -535,14 +535,15 @@ def _make_reduce_precision(params, ins, outs):
     largest = dtype.type(2.0) ** bias * dtype.type(2 - 2.0**-mantissa_bits)
     smallest = dtype.type(2.0) ** (1 - bias)
     clips = exponent_bits < info.iexp
+    half = unsigned((1 << max(drop - 1, 0)) - 1)
+    keep = unsigned(np.iinfo(unsigned).max - ((1 << drop) - 1))
 
     def reduce_precision(x):
         result = x
         if drop:
             bits = x.view(unsigned)
             odd = (bits >> unsigned(drop)) & unsigned(1)
-            bits = (bits + (unsigned((1 << (drop - 1)) - 1) + odd)) & unsigned(~((1 << drop) - 1) & (2 ** (8 * dtype.itemsize) - 1))
-            result = bits.view(dtype)
+            result = ((bits + (half + odd)) & keep).view(dtype)
         if clips:
             size = np.abs(result)
             result = np.where(size > largest, np.copysign(dtype.type(np.inf), x), result)

@@ -131,21 +131,20 @@ def _find(state, mask, dead):
 
 
 def run_trace(tr):
-    """Compute what is alive in `tr` at its state."""
+    """Compute what is alive in `tr` at its state. Returns the error of an operator that failed, after saving the rest."""
     state, values, inputs = tr.state, tr.values, tr.inputs
     live = [k for k in range(len(values)) if getrefcount(values[k]) > UNHELD and values[k].array is None]
     if not live:
         return
     mask = _mask(live)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.ensure_compile_time_eval():   # the user may be tracing a function of their own
         dead = _donatable(inputs)
         p = _find(state, mask, dead)
         if p is None:
             state.seen += 1
             if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1):
                 _trace.counters["interpreted"] += 1
-                run_operators(state, values, inputs, tr.nums, live)
-                return
+                return run_operators(state, values, inputs, tr.nums, live)
             p = _compile(state, live, dead, values)
         else:
             _trace.counters["hits"] += 1
@@ -155,8 +154,7 @@ def run_trace(tr):
             _drop(p)
             if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
                 raise
-            run_operators(state, values, inputs, tr.nums, live, cause=error)
-            return
+            return run_operators(state, values, inputs, tr.nums, live, cause=error)
     _lru.move_to_end(p)
     where = p.where
     for k in live:
@@ -239,37 +237,41 @@ def run_operators(state, values, inputs, nums, live, cause=None):
     for k in live:
         uses[k] += 1
     failed = None
-    for inst, slots, n0, first, site in steps:
-        try:
-            args = [inputs[~s].array if s < 0 else made[s] for s in slots]
-        except KeyError:
-            continue                           # an operand was lost
-        for k, kind in enumerate(inst.kinds):
-            args.append(np.array(nums[n0 + k], np.float64 if kind == "f" else np.int64))
-        try:
-            out = inst.interpreted()(*args) if numpy else inst.jitted()(*args)
-        except Exception as error:
-            failed = failed or (error, inst, site)
-            continue
-        for k, a in enumerate(out):
-            made[first + k] = a
-        for s in slots:
-            if s >= 0:
-                uses[s] -= 1
-                if not uses[s]:
-                    made.pop(s, None)
+    with np.errstate(all="ignore"):
+        for inst, slots, n0, first, site in steps:
+            try:
+                args = [inputs[~s].array if s < 0 else made[s] for s in slots]
+            except KeyError:
+                continue                           # an operand was lost
+            for k, kind in enumerate(inst.kinds):
+                args.append(np.array(nums[n0 + k], np.float64 if kind == "f" else np.int64))
+            try:
+                out = inst.interpreted()(*args) if numpy else inst.jitted()(*args)
+            except Exception as error:
+                failed = failed or (error, inst, site)
+                continue
+            for k, a in enumerate(out):
+                made[first + k] = a
+            for s in slots:
+                if s >= 0:
+                    uses[s] -= 1
+                    if not uses[s]:
+                        made.pop(s, None)
     message = None
     if failed:
         error, inst, site = failed
         place = f'  File "{site[0]}", line {site[1]}, in {site[2]}' if site else "  (unknown line)"
-        message = f"{inst.op.name} failed: {error}\nThe operator was called at\n{place}"
+        message = f"{inst.op.name} failed: {str(error).strip()}\nThe operator was called at\n{place}"
     for k in live:
         if k in made:
             values[k].array = made[k]
         else:
             values[k].trace, values[k].extra = None, message
     if failed:
-        raise RuntimeError(message) from failed[0]
+        failure = RuntimeError(message)
+        failure.__cause__ = failed[0]
+        return failure
+    return None
 
 
 def state_device(state):
@@ -286,7 +288,7 @@ def run_prefix(tr):
     state = tr.state
     values, inputs, nums = tr.values[:state.n_values], tr.inputs[:state.n_inputs], tr.nums[:state.n_nums]
     live = [k for k, v in enumerate(values) if v.array is None]
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.ensure_compile_time_eval():
         run_operators(state, values, inputs, nums, live)
 
 

@@ -138,22 +138,24 @@ class Trace:
     def finish(self, v):
         """Make `v` (recorded here) exist."""
         if self.context.trace is self and self.context.thread == threading.get_ident():
-            self.flush()
+            self.flush(raise_failure=False)    # what `v` does not depend on is not this look's concern
         else:
             _run.run_prefix(self)
         if v.array is None:
             raise RuntimeError(v.extra or "the value was lost: the computation that should have made it failed")
 
-    def flush(self):
+    def flush(self, raise_failure=True):
         """Compute every value that somebody still holds, and begin a new trace."""
-        context = self.context
+        context, failure = self.context, None
         if self.values:
             counters["flushes"] += 1
             counters["ops"] += self.state.n_ops
-            _run.run_trace(self)
+            failure = _run.run_trace(self)
         context.trace = Trace(context, self.device)
         checks, self.checks = self.checks, None
         self.values = self.inputs = self.nums = ()
+        if failure is not None and raise_failure:
+            raise failure
         if checks:
             for bad, error in checks:
                 if bool(np.asarray(bad.array)):

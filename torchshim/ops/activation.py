@@ -72,6 +72,13 @@ def rrelu(self, slope):
     return jnp.where(self > 0, self, self * slope)
 
 
+@op("rrelu.noise(Tensor self, Tensor noise) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
+    inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",))
+def rrelu_noisy(self, noise):
+    """x, times its slope."""
+    return self * noise
+
+
 @op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0", inplace=True,
     inplace_grad="ThresholdBackward1", functional="inplace", method=False, refuses=("threshold_cpu", "bc"))
 def threshold(self, threshold, value):

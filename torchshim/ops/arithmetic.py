@@ -117,7 +117,7 @@ def quotient(self, other, rounding_mode):
 
 
 def _div_name(inst):
-    return "DivBackward0" if inst.layout[2] is None else "DivBackward2" if inst.layout[1] is T else "DivBackward3"
+    return "DivBackward0" if inst.layout[2] is None else "DivBackward2"
 
 
 def _flat(mode, value):
@@ -315,6 +315,10 @@ def xlogy(self, other):
     partials=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
 def logaddexp(self, other):
     """log(exp(self) + exp(other))."""
+    if is_complex(self):
+        first = self.real >= other.real
+        high, low = jnp.where(first, self, other), jnp.where(first, other, self)
+        return high + jnp.log1p(jnp.exp(low - high))
     return jnp.logaddexp(self, other)
 
 

@@ -288,10 +288,12 @@ def shaped(x, d, ndim, keepdim):
 
 def picked(x, index, d, ndim, keepdim):
     """(values, indices) at one place along `d`."""
+    result = shaped(index, d, ndim, keepdim)
+    index = result.reshape(index.shape)           # the gradient goes by what is returned: nothing else need be kept
     values = jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip")
     if jnp.issubdtype(x.dtype, jnp.inexact):
         values = chosen(x, index, values, d)
-    return shaped(values, d, ndim, keepdim), shaped(index, d, ndim, keepdim)
+    return shaped(values, d, ndim, keepdim), result
 
 
 @op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0")
@@ -521,3 +523,13 @@ def dist(self, other, p):
     if P.kind_of(x.dtype) < 2:
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(x.dtype)} instead.")
     return vector_norm(x, float(p), None, False, None)
+
+
+@op("nuclear_norm.matrix(Tensor self, int[] dim, bool keepdim) -> Tensor", grad="SumBackward1")
+def nuclear_norm(self, dim, keepdim):
+    """Sum of the singular values."""
+    axes = tuple(wrap_dim(d, self.ndim) for d in dim)
+    if P.kind_of(self.dtype) < 2:
+        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {P.c_name(self.dtype)}")
+    out = jnp.sum(jnp.linalg.svd(jnp.moveaxis(wide(self), axes, (-2, -1)), compute_uv=False), -1)
+    return (jnp.expand_dims(out, axes) if keepdim else out).astype(real_dtype(self.dtype))

@@ -107,6 +107,7 @@ class Op:
     """A declared operator; see the module docstring. `layout` (one entry per parameter: a token, a tuple of tokens for
     tensor lists, or the static value) with the metas of the tensors decides everything about a call: `resolve`."""
     vjp_rule = None
+    precheck = None            # set by the facade: called with a call's arguments, for errors that depend on numbers
 
     def __init__(self, schema, body, *, promote=None, grad=None, partials=None, vjp=None, view=None, inplace=False, method=True,
                  function=True, strides=None, check=None, nondiff=(), aliases=(), elementwise=None, namespace=None, varargs=None,
@@ -360,17 +361,27 @@ class InplaceOp:
         key = (layout, metas, P.default_float)
         inst = self.insts.get(key)
         if inst is None:
-            base = self.op.resolve(layout, metas, kinds)
+            try:
+                base = self.op.resolve(layout, metas, kinds)
+            except NotImplementedError:
+                if self.op.promote is not None:    # torch looks at the dtypes before it looks for a kernel
+                    self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype)
+                raise
             inst = self.insts[key] = self.bound(base, metas[0])
         return inst
+
+    @staticmethod
+    def check_cast(made, target):
+        if not P.can_cast(made, target):
+            raise RuntimeError(f"result type {P.c_name(made)} can't be cast to the desired output type {P.c_name(target)}")
 
     def bound(self, base, target):
         made = base.out_metas[0]
         if made.shape != target.shape:
             raise RuntimeError(f"output with shape {shown(target.shape)} doesn't match the broadcast shape {shown(made.shape)}")
-        if not P.can_cast(made.dtype, target.dtype):
-            raise RuntimeError(f"result type {P.c_name(made.dtype)} can't be cast to the desired output type "
-                               f"{P.c_name(target.dtype)}")
+        self.check_cast(made.dtype, target.dtype)
+        if P.kind_of(target.dtype) == 3 and P.kind_of(made.dtype) == 2 and self.op.promote is None:
+            raise RuntimeError(f"In-place {self.op.name} is not supported for complex tensors.")
         fn = base.fn
 
         def inplace(*flat):

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
-from .reduction import chosen, degrees, summable, unsupported, variance      # noqa: F401
+from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
 
@@ -71,8 +71,24 @@ def logcumsumexp(self, dim):
         return self
     x = wide(self)
     if is_complex(x):
-        return jax.lax.associative_scan(jnp.logaddexp, x, axis=d)
+        return _complex_logcumsumexp(x, d)
     return jax.lax.cumlogsumexp(x, axis=d).astype(self.dtype)
+
+
+def _complex_logcumsumexp(x, d):
+    """One after the other as torch does: the imaginary part is not wrapped to (-pi, pi], so the order shows."""
+    def add(so_far, z):
+        swap = jnp.real(z) < jnp.real(so_far)
+        low, high = jnp.where(swap, z, so_far), jnp.where(swap, so_far, z)
+        same = (jnp.real(low) == jnp.real(high)) & jnp.isinf(jnp.real(low))
+        gap = jnp.where(same, 0, low - jnp.where(same, 0, high))
+        out = jnp.where(same & (jnp.real(low) < 0), low, jnp.log1p(jnp.exp(gap)) + high)
+        return out, out
+    rows = jnp.moveaxis(x, d, 0)
+    if not rows.shape[0]:
+        return x
+    _, rest = jax.lax.scan(add, rows[0], rows[1:])
+    return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
 
 
 @op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0")
@@ -83,6 +99,8 @@ def diff(self, n, dim, prepend, append):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = wrap_dim(dim, self.ndim)
+    if n == 0:
+        return self
     parts = [a for a in (prepend, self, append) if a is not None]
     common = parts[0].dtype
     for a in parts[1:]:
@@ -116,7 +134,7 @@ def linalg_cross(self, other, dim):
 
 
 # -- histograms -----------------------------------------------------------------------------------------------------------
-@op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")
+@op("histc.in(Tensor self, int bins, float min, float max) -> Tensor")
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals; min == max means the range of the data."""
     if not is_float(self):

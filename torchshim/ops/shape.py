@@ -19,9 +19,22 @@ def kept_strides(m):
     return m.strides if dense(m) else elementwise_strides([m], m.shape)
 
 
-def with_inplace(op_):
+class _Named(InplaceOp):
+    """An in-place form whose grad_fn has a name of its own."""
+
+    def __init__(self, op, grad):
+        super().__init__(op)
+        self.grad = grad
+
+    def bound(self, base, target):
+        inst = super().bound(base, target)
+        inst.grad_fn_name = self.grad
+        return inst
+
+
+def with_inplace(op_, grad=None):
     """Give an overload its in-place form."""
-    op_.inplace_op = InplaceOp(op_)
+    op_.inplace_op = _Named(op_, grad) if grad else InplaceOp(op_)
     return op_
 
 
@@ -52,10 +65,10 @@ COPY = with_inplace(op("copy.broadcast(Tensor self, Tensor src) -> Tensor", grad
     lambda self, src: jnp.broadcast_to(cast(src, self.dtype), self.shape)))
 FILL = with_inplace(op("fill.Scalar(Tensor self, Scalar value) -> Tensor", grad="FillBackward0",
                        strides=lambda inst, m, value: kept_strides(m))(
-    lambda self, value: jnp.broadcast_to(cast(jnp.asarray(value), self.dtype), self.shape)))
+    lambda self, value: jnp.broadcast_to(cast(jnp.asarray(value), self.dtype), self.shape)), "FillBackward2")
 FILL_TENSOR = with_inplace(op("fill.Tensor(Tensor self, Tensor value) -> Tensor", grad="FillBackward1",
                               strides=lambda inst, m, value: kept_strides(m))(
-    lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape)))
+    lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape)), "FillBackward3")
 ZERO = with_inplace(op("zero.all(Tensor self) -> Tensor", grad="ZeroBackward0", strides=lambda inst, m: kept_strides(m))(
     lambda self: jnp.zeros(self.shape, self.dtype)))
 

@@ -96,8 +96,15 @@ def _digamma(x):
     return jnp.where(x == 0, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), -x), jax.lax.digamma(x))
 
 
+def _trigamma(x):
+    """polygamma(1, x), by reflection below 1/2, where the series does not hold."""
+    low = x < 0.5
+    y = special.zeta(jnp.asarray(2, x.dtype), jnp.where(low, 1 - x, x))
+    return jnp.where(low, (math.pi / jnp.sin(math.pi * x)) ** 2 - y, y)
+
+
 digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
-                  partials=(lambda out, x: special.polygamma(1, x),))
+                  partials=(lambda out, x: _trigamma(x),))
 
 
 def _logit_slope(out, x, eps):

@@ -156,18 +156,20 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
     s = stream(generator)
     if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
+        m = mean.detach()._host() if isinstance(mean, TensorBase) else mean
+        w = std.detach()._host() if isinstance(std, TensorBase) else None
         first = mean if isinstance(mean, TensorBase) else std
-        if isinstance(std, TensorBase):
-            if isinstance(mean, TensorBase) and mean.shape != std.shape:
-                import torchshim as torch
-                mean, std = torch.broadcast_tensors(mean, std)
-                first = mean
-            d = first._meta.dtype
-            t = made(lambda n, c: s.normal(n, 0.0, 1.0, d, c), first._meta.shape, d, first._meta.device, False)
-            t = t * std.detach() + (mean.detach() if isinstance(mean, TensorBase) else mean)
-        else:
-            d = first._meta.dtype
-            t = made(lambda n, c: s.normal(n, 0.0, float(std), d, c), first._meta.shape, d, first._meta.device, False) + mean.detach()
+        if w is not None and (w < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        d, shape = first._meta.dtype, np.broadcast_shapes(np.shape(m), np.shape(w) if w is not None else ())
+
+        def draw(n, c):
+            if w is None:
+                z = s.normal(n, 0.0, float(std), d, c).reshape(shape)
+            else:
+                z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
+            return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
+        t = made(draw, shape, d, first._meta.device, False)
     else:
         d = np_dtype(dtype, P.default_float)
         t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), tuple(size), d, to_jax(device), requires_grad)

@@ -82,8 +82,9 @@ def shown_name(p):
     return "input" if p.name == "self" else p.name
 
 
-def prepare(op, args):
-    """(tensors, layout, nums, kinds) of a call; TypeErrors as torch words them."""
+def prepare(op, args, name=None, first=1):
+    """(tensors, layout, nums, kinds) of a call; TypeErrors as torch words them, where `name` was called and its first
+    argument counts as number `first` (0 for methods)."""
     tensors, layout, nums, kinds = [], [], [], ""
     for i, (p, x) in enumerate(zip(op.params, args)):
         if p.kind == "tensor":
@@ -103,7 +104,7 @@ def prepare(op, args):
                 continue
             n = number(x)
             if n is None or p.name not in op.numbers:
-                raise TypeError(f"{op.name}(): argument '{shown_name(p)}' (position {i + 1}) must be Tensor, not {type_name(x)}")
+                raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' (position {i + first}) must be Tensor, not {type_name(x)}")
             token = pack(n, nums)
             layout.append(token)
             kinds += PACKED[token]
@@ -127,15 +128,15 @@ def prepare(op, args):
     return tensors, tuple(layout), nums, kinds
 
 
-def call(op, args):
+def call(op, args, name=None, first=1):
     """Apply a declared operator to Python arguments in the order of its schema."""
-    tensors, layout, nums, kinds = prepare(op, args)
+    tensors, layout, nums, kinds = prepare(op, args, name, first)
     return apply(op, tensors, layout, nums, kinds)
 
 
-def call_inplace(op, args):
+def call_inplace(op, args, name=None, first=1):
     """The in-place form: writes into the first argument and returns it."""
-    tensors, layout, nums, kinds = prepare(op, args)
+    tensors, layout, nums, kinds = prepare(op, args, name, first)
     return apply_inplace(op.inplace_op, tensors, layout, nums, kinds)
 
 
@@ -145,7 +146,7 @@ def into(out, result, name):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
         done = [into(o, r, name) for o, r in zip(out, result)]
-        return type(result)(done) if type(result) is tuple else type(result)(*done)
+        return type(result)(done)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     if not isinstance(out, TensorBase):
@@ -215,13 +216,15 @@ def _source(name, op, first, inplace, with_out, flag):
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
             given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
-    body = aliases + fast
+    body = aliases + (f"    _precheck({args})\n" if op.precheck else "") + fast
     target = "call_inplace" if inplace else "call"
+    made = f"{target}(_op, ({args},), {name!r}, {int(first != 'self')})"
     if flag:
-        body += f"    if inplace:\n        return call_inplace(_op, ({args},))\n"
+        body += f"    if inplace:\n        return call_inplace(_op, ({args},), {name!r})\n"
     if with_out:
-        body += f"    if out is not None:\n        return into(out, {target}(_op, ({args},)), {name!r})\n"
-    body += f"    return finish({target}(_op, ({args},)))\n" if op.result else f"    return {target}(_op, ({args},))\n"
+        done = f"into(out, {made}, {name!r})"
+        body += f"    if out is not None:\n        return {f'finish({done})' if op.result else done}\n"
+    body += f"    return finish({made})\n" if op.result else f"    return {made}\n"
     if required_dim:
         sig = [s if s != "dim" else "dim=_unset" for s in sig]
         fixed, seen = [], False
@@ -261,7 +264,7 @@ _unset = _Unset()
 def make(name, op, first, inplace=False, with_out=False, flag=False):
     space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
              "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
-             "_numbers": op.number_layouts(1),
+             "_precheck": op.precheck, "_numbers": op.number_layouts(1),
              "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
     for p in op.params:
         space["_d_" + p.name] = p.default
@@ -280,9 +283,9 @@ def bind_op(op, tensor_class):
     flag = op.functional == "inplace"
     for name in (op.name, *op.aliases):
         if op.function:
-            space[name] = make(name, op, "input", with_out=op.namespace is None, flag=flag and space is functional)
+            space[name] = make(name, op, "input", with_out=space is not functional or not flag, flag=flag and space is functional)
         if op.functional and space is not functional:
-            functional[name] = make(name, op, "input", flag=flag)
+            functional[name] = make(name, op, "input", with_out=not flag, flag=flag)
         if op.method and not op.namespace:
             setattr(tensor_class, name, make(name, op, "self"))
         if op.inplace:

@@ -107,7 +107,11 @@ def done(t, requires_grad, pin_memory=False, layout=None):
     """The last keywords that every factory takes."""
     if layout is not None and getattr(layout, "name", "strided") != "strided":
         raise NotImplementedError(f"torchshim: tensors with layout {layout}")
-    return t.requires_grad_() if requires_grad else t
+    if not requires_grad:
+        return t
+    if P.kind_of(t._meta.dtype) < 2:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
 
 
 def check_size(shape):

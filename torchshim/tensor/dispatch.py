@@ -11,7 +11,7 @@ from ..engine import TRACED, Value, array_of, context, record, user_site
 from ..engine.run import immediate
 from ..engine.trace import Immediate
 from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP
-from .graph import Node, make_node, sequence
+from .graph import Node, guard_output, make_node, sequence
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
@@ -145,9 +145,8 @@ def apply1(op, a, layout):
     t._st, t._view, t._extra = s, None, None
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
-        if node is not None and 0 in node.plan.outs:
-            node.guard.append(s)
-            node.guard.append(0)
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
     else:
         t._edge = None
     if len(values) >= tr.limit:
@@ -195,9 +194,8 @@ def apply2(op, a, b, layout):
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
         t._edge = node = make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
-        if node is not None and 0 in node.plan.outs:
-            node.guard.append(s)
-            node.guard.append(0)
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
     else:
         t._edge = None
     if len(values) >= tr.limit:
@@ -248,9 +246,8 @@ def apply_number(op, a, x, layout, kind):
     t._st, t._view, t._extra = s, None, None
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
-        if node is not None and 0 in node.plan.outs:
-            node.guard.append(s)
-            node.guard.append(0)
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
     else:
         t._edge = None
     if len(values) >= tr.limit:
@@ -285,8 +282,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     for k, v in enumerate(outs):
         t = wrap(v, None if k not in inst.diff_outs else node if len(outs) == 1 else (node, k))
         if k in node.plan.outs:
-            node.guard.append(t._st)
-            node.guard.append(0)
+            guard_output(node, k, t._st)
         made.append(t)
     return tuple(made) if result.__class__ is list else made[0]
 
@@ -499,7 +495,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=Fals
     write(t, result)
     if node is not None:
         if 0 in node.plan.outs:
-            node.guard += [t._st, t._st.version]
+            guard_output(node, 0, t._st, t._view.steps if t._view is not None else ())
         rebase(t, node)
     elif context.grad and edges[target] is not None and not inst.diff_outs:
         rebase(t, None)
@@ -514,6 +510,8 @@ def inplace_number(op, t, x, layout, kind):
 def rebase(t, node):
     """After an in-place write: `t`'s history is `node`; a view writes it into its base's (torch's CopySlices)."""
     vw = t._view
+    if t._extra is not None and t._extra.retains:
+        move_retained(t, t._edge, node)
     if vw is None or vw.base is None:
         t._edge = node
         t._st.writer = None if node is None else type(node).__name__
@@ -540,11 +538,7 @@ class CopySlices(Node):
     def out_meta(self, nr):
         return self.meta
 
-    def needs_released(self):
-        return self.saved is None
-
     def release(self):
-        self.saved = None
         if self.fn is not None:
             self.fn.release()
 

@@ -4,29 +4,32 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import context
+from ..engine.trace import TRACED
 from ..ops import activation, arithmetic, logic
 from ..ops import promotion as P
 from ..ops.registry import PACKED, SB, SF, SI, T
 from . import dispatch
-from .bind import NAMESPACES, call, call_inplace, function, into, number, pack, type_name
-from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, read, wrapped
+from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
+from .dtype import FROM_NP
+from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, read
 
 POW = arithmetic.pow
 STATIC_POWERS = {p: (T, p) for p in (0, 1, 2, 3, 4, -1, -2)}
-STATIC_FLOATS = {p: (T, p) for p in (0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0)}
-POW_NUMBER = POW.number_layouts(1)
-NUMBER_POW = POW.number_layouts(0)
+# on floating elements 2.0 means 2; the two would be one key (Python's 2 == 2.0), so one spelling serves both
+STATIC_FLOATS = {0.5: (T, 0.5), -0.5: (T, -0.5)} | {float(p): STATIC_POWERS[p] for p in (1, 2, 3, -1, -2)}
 
 
 # -- pow -----------------------------------------------------------------------------------------------------------------
 def _pow_layout(self, exponent):
     """(layout, numbers, kinds) for a number as the exponent: the common ones are part of the program."""
+    whole = P.kind_of(read(self).meta.dtype) < 2
+    lay = None
     if exponent.__class__ is int:
-        if exponent < 0 and P.kind_of(read(self).meta.dtype) < 2:
+        if exponent < 0 and whole:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         lay = STATIC_POWERS.get(exponent)
-    else:
-        lay = STATIC_FLOATS.get(exponent) if exponent.__class__ is float else None
+    elif exponent.__class__ is float and not whole:
+        lay = STATIC_FLOATS.get(exponent)
     if lay is not None:
         return lay, (), ""
     nums = []
@@ -155,6 +158,45 @@ function("float_power", torch=False)(_float_power)
 function("float_power_", torch=False)(_float_power_)
 
 
+# -- errors that depend on values ----------------------------------------------------------------------------------------
+def refuse_zero(input, other, *rest):
+    """On the CPU an integer division by zero raises: at once for a number, at the next look for a tensor."""
+    if not all(P.kind_of(read(x).meta.dtype) < 2 if isinstance(x, TensorBase) else x.__class__ in (int, bool) for x in (input, other)):
+        return
+    if not isinstance(other, TensorBase):
+        if other == 0:
+            raise RuntimeError("ZeroDivisionError")
+        return
+    v = read(other)
+    if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
+        bad = read((other == 0).any())
+        context.trace.checks = [*(context.trace.checks or ()), (bad, _zero_division)]
+
+
+def _zero_division():
+    return RuntimeError("ZeroDivisionError")
+
+
+def _refuse_rounded_zero(input, other, rounding_mode=None, *rest):
+    if rounding_mode is not None:
+        refuse_zero(input, other)
+
+
+def _check_celu(input, alpha=1.0, *rest):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+def _check_softshrink(input, lambd=0.5, *rest):
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(input.dtype.np)}, but found {lambd:g}")
+
+
+arithmetic.floor_divide.precheck = arithmetic.remainder.precheck = arithmetic.fmod.precheck = refuse_zero
+arithmetic.div.precheck = _refuse_rounded_zero
+activation.celu.precheck, activation.softshrink.precheck = _check_celu, _check_softshrink
+
+
 # -- aliases of the input -------------------------------------------------------------------------------------------------
 @function("positive")
 def positive(input):
@@ -271,7 +313,8 @@ def softsign(input):
 
 def _rrelu(input, lower, upper, training, inplace):
     if training:
-        raise NotImplementedError("rrelu in training mode (random slopes)")
+        noise = _slopes(input, lower, upper)
+        return apply_inplace(NOISY.inplace_op, (input, noise), NOISY.layout) if inplace else apply2(NOISY, input, noise, NOISY.layout)
     slope = (lower + upper) / 2
     nums, layout = (slope,), (T, SF)
     if inplace:
@@ -279,7 +322,16 @@ def _rrelu(input, lower, upper, training, inplace):
     return apply(RRELU, (input,), layout, nums, "f")
 
 
-RRELU = activation.rrelu
+def _slopes(x, lower, upper):
+    """1 where x is positive, else a number drawn between lower and upper, one after the other as torch draws them."""
+    from .tensor import tensor_from
+    low = ~(x.detach()._host() > 0)
+    noise = np.ones(low.shape, np.float64)
+    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64]).uniform_(lower, upper)._host()
+    return tensor_from(noise.astype(read(x).meta.dtype))
+
+
+RRELU, NOISY = activation.rrelu, activation.rrelu_noisy
 
 
 @functional

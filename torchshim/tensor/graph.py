@@ -16,8 +16,8 @@ _classes: dict = {}
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
-    `saved` are the plan's residuals, None once released. `guard` alternates (storage, version) of the tensors that
-    torch would save, for the check that none was written since.
+    `saved` are the plan's residuals, None once released. `guard` tells of each residual that a tensor holds where it
+    lies: (place in `saved`, storage, version, generation, view steps), for the check that it was not written since.
     """
     __slots__ = ("inst", "plan", "saved", "guard", "next", "nums", "seq", "extra", "__weakref__")
 
@@ -34,18 +34,15 @@ class Node:
     def out_meta(self, nr):
         return self.inst.out_metas[nr]
 
-    def needs_released(self):
-        """True once a backward that did not retain the graph went through here."""
-        return self.saved is None
-
     def release(self):
-        self.saved = None
-        self.guard = ()
+        if self.saved:                         # a node that saved nothing may be walked again, as in torch
+            self.saved = None
+            self.guard = ()
 
     @property
     def next_functions(self):
         out = []
-        for e in self.next:
+        for e in self._places():
             if e is None:
                 out.append((None, 0))
             elif e.__class__ is tuple:
@@ -55,6 +52,20 @@ class Node:
             else:
                 out.append((accumulator(e), 0))
         return tuple(out)
+
+    def _places(self):
+        """The edges as torch counts them: a number in a tensor's place has one too, which leads nowhere."""
+        params = getattr(self.inst and self.inst.op, "params", None)
+        if params is None or len(params) != len(self.inst.layout):
+            return self.next
+        edges, out = iter(self.next), []
+        for p, x in zip(params, self.inst.layout):
+            if p.kind == "tensor":
+                if x.__class__ is tuple:
+                    out += [next(edges, None) for y in x if y is not None]
+                elif x is not None:
+                    out.append(next(edges, None) if repr(x) == "T" else None)
+        return out
 
     @property
     def metadata(self):
@@ -176,11 +187,11 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     if args:
         saved, guard = [], []
         for i in args:
-            saved.append(vals[i])
             t = tensors[i]
             if t is not None:
-                guard.append(t._st)
-                guard.append(t._st.version)
+                st, vw = t._st, t._view
+                guard.append((len(saved), st, st.version, st.gen, () if vw is None else vw.steps))
+            saved.append(vals[i])
         node.saved, node.guard = saved, guard
     else:
         node.saved, node.guard = [], []
@@ -190,3 +201,21 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     node.seq = next(sequence)
     context.trace.graph = True
     return node
+
+
+def guard_output(node, k, st, steps=()):
+    """Note that output `k`, which the backward reads, lies in storage `st`."""
+    plan = node.plan
+    node.guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen, steps))
+
+
+def move_retained(t, e, node):
+    """A tensor that retains its gradient was written in place: it retains that of what it is now."""
+    old, nr = e if e.__class__ is tuple else (e, 0)
+    if isinstance(old, Node) and old.extra is not None and old.extra.retain:
+        ref = old.extra.retain.get(nr)
+        if ref is not None and ref() is t:
+            del old.extra.retain[nr]
+            if node is not None:
+                x = node._more()
+                x.retain = {0: ref}

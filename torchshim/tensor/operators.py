@@ -14,7 +14,7 @@ from . import elementwise
 from .bind import number, pack
 from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read
 
-ZERO_DIVISION = "ZeroDivisionError"
+POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 
 
 def _general(op, self, other, position=1):
@@ -82,10 +82,10 @@ def _named(f, name):
 
 
 def dividing(method):
-    """An integer divided by the number 0 raises, as torch's kernels do."""
+    """An integer divided by 0 raises, as torch's kernels do."""
     def checked(self, other):
-        if other.__class__ is int and other == 0 and P.kind_of(read(self).meta.dtype) < 2:
-            raise RuntimeError(ZERO_DIVISION)
+        if P.kind_of(read(self).meta.dtype) < 2:
+            elementwise.refuse_zero(self, other)
         return method(self, other)
     return _named(checked, method.__name__)
 
@@ -93,22 +93,21 @@ def dividing(method):
 # -- the exceptional ones -------------------------------------------------------------------------------------------------
 def __rtruediv__(self, other):
     """other / self, as torch computes it: reciprocal, then product."""
+    if number(other) is None and not isinstance(other, (TensorBase, np.ndarray)):
+        return NotImplemented
     return self.reciprocal() * other
 
 
 def __pow__(self, other):
-    if other.__class__ is int or other.__class__ is float:
-        lay = _static_power(other)
-        if lay is not None and (other >= 0 or P.kind_of(read(self).meta.dtype) >= 2):
+    powers = POWERS.get(other.__class__)
+    if powers is not None:
+        lay = powers.get(other)
+        if lay is not None and P.kind_of(read(self).meta.dtype) >= 2:
             return apply1(elementwise.POW, self, lay)
     elif isinstance(other, TensorBase):
         return apply2(elementwise.POW, self, other, elementwise.POW.layout)
     r = elementwise.power(self, other)
     return NotImplemented if r is None else r
-
-
-def _static_power(x):
-    return (elementwise.STATIC_POWERS if x.__class__ is int else elementwise.STATIC_FLOATS).get(x)
 
 
 def __ipow__(self, other):
@@ -158,6 +157,16 @@ REFLECTED = {"add": (arithmetic.add, 1), "mul": (arithmetic.mul, 1), "sub": (ari
 COMPARISONS = {"eq": logic.eq, "ne": logic.ne, "lt": logic.lt, "le": logic.le, "gt": logic.gt, "ge": logic.ge}
 
 
+def comparing_arrays(method):
+    """== and != compare with a NumPy array element by element."""
+    def compared(self, other):
+        if isinstance(other, np.ndarray):
+            from .creation import from_numpy
+            other = from_numpy(other)
+        return method(self, other)
+    return _named(compared, method.__name__)
+
+
 def bind_operators(cls):
     """Set Python's operators on the Tensor class."""
     for name, op in ARITHMETIC.items():
@@ -167,7 +176,8 @@ def bind_operators(cls):
     for name, (op, position) in REFLECTED.items():
         setattr(cls, f"__r{name}__", reflected(op, f"__r{name}__", position))
     for name, op in COMPARISONS.items():
-        setattr(cls, f"__{name}__", binary(op, f"__{name}__"))
+        f = binary(op, f"__{name}__")
+        setattr(cls, f"__{name}__", comparing_arrays(f) if name in ("eq", "ne") else f)
     for f in (__rtruediv__, __pow__, __ipow__, __invert__, __neg__, __abs__, __pos__, __matmul__, __rmatmul__, __array_wrap__):
         setattr(cls, f.__name__, f)
     cls.__rpow__ = _named(reflected(elementwise.POW, "__rpow__", 0), "__rpow__")

@@ -7,6 +7,7 @@ from ..engine import contiguous_strides
 from ..ops import views as V
 from ..ops.common import wrap_dim
 from ..ops.promotion import c_name, kind_of
+from ..ops.registry import T
 from ..ops.views import NEW, SELECT, SLICE, view_strides, whole
 from .bind import FUNCTIONS, function, type_name
 from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, slice_view, version
@@ -105,8 +106,8 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
     from .shape import RESHAPE_COPY, clone
     from .dispatch import apply1
     if edge(t) is None:
-        return apply1(RESHAPE_COPY, t, (shape,))
-    return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (shape,))
+        return apply1(RESHAPE_COPY, t, (T, shape))
+    return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (T, shape))
 
 
 def reshape(self, *shape):

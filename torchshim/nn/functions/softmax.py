@@ -5,7 +5,7 @@ import warnings
 
 from ...ops.nn import softmax as ops
 from ...tensor.bind import call
-from ...tensor.layout import ALL
+from ...tensor.memory import FORMATS
 
 
 def _dim(name, ndim):
@@ -41,7 +41,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     from ...tensor.creation import empty_like, zeros_like
-    contiguous = {"memory_format": ALL["contiguous_format"]}
+    contiguous = {"memory_format": FORMATS["contiguous_format"]}
     noise = -empty_like(logits.detach(), **contiguous).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:

@@ -38,7 +38,8 @@ def log_softmax_of(x, dim):
 @log_softmax_of.defjvp
 def _log_softmax_jvp(dim, primals, tangents):
     y, t = log_softmax_of(primals[0], dim), tangents[0]
-    return y, t - jnp.exp(y) * (jnp.sum(t, dim, keepdims=True) if y.ndim else t)
+    e = jnp.exp(y) * t
+    return y, t - (jnp.sum(e, dim, keepdims=True) if y.ndim else e)
 
 
 def _peak(x, dim):

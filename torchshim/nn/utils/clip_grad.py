@@ -1,0 +1,130 @@
+"""Gradient clipping: the norm of all gradients is one recorded operator, and so is their scaling."""
+from __future__ import annotations
+
+import math
+import warnings
+
+import jax.numpy as jnp
+
+from ...engine import context, record
+from ...ops.common import wide
+from ...ops.registry import SF as _F, T, op
+from ...tensor.bind import FUNCTIONS
+from ...tensor.dispatch import apply, read, write
+from ...tensor.tensor import Tensor
+
+
+@op("total_norm(Tensor[] tensors, str? kind, float p) -> Tensor", grad="LinalgVectorNormBackward0", function=False, method=False)
+def _total_norm(tensors, kind, p):
+    """The norm of the tensors' norms. kind: "two", "inf", "-inf", or None for the norm of order p."""
+    norms = []
+    for t in tensors:
+        a = jnp.abs(wide(t))
+        if kind == "two":
+            n = jnp.sqrt(jnp.sum(jnp.square(a)))
+        elif kind == "inf":
+            n = jnp.max(a, initial=0)
+        elif kind == "-inf":
+            n = jnp.min(a, initial=jnp.inf)
+        else:
+            n = jnp.where(p == 0, jnp.sum(a != 0).astype(a.dtype), jnp.sum(a ** p.astype(a.dtype)) ** (1 / p).astype(a.dtype))
+        norms.append(n.astype(t.dtype))
+    all_ = wide(jnp.stack([n.astype(norms[0].dtype) for n in norms]))
+    if kind == "two":
+        out = jnp.sqrt(jnp.sum(jnp.square(all_)))
+    elif kind == "inf":
+        out = jnp.max(all_)
+    elif kind == "-inf":
+        out = jnp.min(all_)
+    else:
+        q = p.astype(all_.dtype)
+        out = jnp.where(p == 0, jnp.sum(all_ != 0).astype(all_.dtype), jnp.sum(jnp.abs(all_) ** q) ** (1 / q))
+    return out.astype(norms[0].dtype)
+
+
+@op("scale_all(Tensor[] tensors, Tensor norm, float limit) -> Tensor[]", function=False, method=False,
+    strides=lambda inst, tensors, norm, limit: tuple(m.strides for m in tensors))
+def _scale_all(tensors, norm, limit):
+    """Every tensor times min(1, limit / (norm + 1e-6))."""
+    n = norm.astype(jnp.promote_types(norm.dtype, jnp.float32))
+    c = jnp.minimum((limit.astype(n.dtype) / (n + 1e-6).astype(norm.dtype).astype(n.dtype)).astype(norm.dtype), 1)
+    return [(wide(t) * c.astype(wide(t).dtype)).astype(t.dtype) for t in tensors]
+
+
+def _listed(parameters):
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    generator = not isinstance(parameters, (list, tuple, set))
+    parameters = list(parameters)
+    if generator and not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+    return parameters
+
+
+def _grads(parameters):
+    out = []
+    for p in parameters:
+        x = p._extra
+        if x is not None and x.grad is not None:
+            out.append(x.grad)
+    return out
+
+
+def _norm(tensors, norm_type):
+    kind = "two" if norm_type == 2 else "inf" if norm_type == math.inf else "-inf" if norm_type == -math.inf else None
+    return apply(_total_norm, tensors, ((T,) * len(tensors), kind, _F), (float(norm_type),), "f")
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all elements of all tensors taken together."""
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return FUNCTIONS["tensor"](0.0)
+    total = _norm(tensors, float(norm_type))
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise RuntimeError(f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
+                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                           "`error_if_nonfinite=False`")
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scale the gradients in place as if `total_norm` were their norm."""
+    grads = _grads(_listed(parameters))
+    if grads:
+        _scale(grads, float(max_norm), total_norm)
+
+
+def _scale(grads, max_norm, total_norm):
+    if len(grads) > 1 and len({g._meta.device for g in grads}) > 1:
+        raise NotImplementedError("torchshim: clipping gradients on several devices at once")
+    vals = [read(g) for g in grads] + [read(total_norm)]
+    out = record(context, _scale_all, ((T,) * len(grads), T, _F), vals, (max_norm,), "f")[0]
+    for g, v in zip(grads, out if out.__class__ is list else [out]):
+        write(g, v)
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scale the gradients in place so that their norm, all together, is at most max_norm; returns the norm before."""
+    from ...autograd.modes import no_grad
+    grads = _grads(_listed(parameters))
+    with no_grad():
+        total = get_total_norm(grads, norm_type, error_if_nonfinite)
+        if grads:
+            _scale(grads, float(max_norm), total)
+    return total
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The old name of clip_grad_norm_."""
+    warnings.warn("torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.", FutureWarning,
+                  stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Clamp every gradient in place to [-clip_value, clip_value]."""
+    from ...autograd.modes import no_grad
+    with no_grad():
+        for g in _grads(_listed(parameters)):
+            g.clamp_(-float(clip_value), float(clip_value))

@@ -1,0 +1,423 @@
+"""Operators that read and write elements at places given by tensors.
+
+Indices arrive checked (see `tensor.indexing.in_range`); those that could not be checked yet are clamped, and the trace
+raises at the next look.
+"""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import meta_of
+from .common import wide, wrap_dim
+from .layout import elementwise_strides
+from .registry import InplaceOp, _spread, cast, op
+
+
+def ruled(op_, gradients):
+    """Give an operator torch's gradient: `gradients(ct, *arguments)` for each tensor argument."""
+    def rule(inst, wrt, ins, cts):
+        args = _spread(inst.layout, ins[:len(inst.in_metas)], lambda a: a)
+        grads = gradients(cts[0], *args)
+        return list(inst.fn(*ins)) + [grads[i].astype(ins[i].dtype) for i in wrt]
+    op_.vjp_rule = rule
+    if op_.inplace_op is not None:
+        op_.inplace_op.vjp_rule = rule
+    return op_
+
+
+def both(op_, gradients=None):
+    """The in-place form of an overload, and its gradient."""
+    op_.inplace_op = InplaceOp(op_)
+    return ruled(op_, gradients) if gradients else op_
+
+
+def zero(x):
+    return jnp.zeros((), x.dtype)
+
+
+# -- tensor[index] ------------------------------------------------------------------------------------------------------------
+def places(x, indices):
+    """A NumPy index: None stands for a dimension that is not indexed."""
+    return tuple([slice(None) if i is None else jnp.asarray(i) for i in indices])
+
+
+def indexed_shape(shape, indices):
+    """Shape of the result of `index`, from the indices' metas; torch's error when they do not broadcast."""
+    given = [i for i in indices if i is not None]
+    try:
+        common = np.broadcast_shapes(*[i.shape for i in given])
+    except ValueError:
+        raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                         + ", ".join(str(list(i.shape)) for i in given)) from None
+    at = [d for d, i in enumerate(indices) if i is not None]
+    rest = [n for d, n in enumerate(shape) if d >= len(indices) or indices[d] is None]
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    return tuple(rest[:first]) + common + tuple(rest[first:]), first, common
+
+
+def _index_strides(inst, m, indices):
+    """torch lays the result out as its iterator finds the operands: the source with stride 0 where it is indexed."""
+    if m.contiguous:
+        return None
+    shape, first, common = indexed_shape(m.shape, indices)
+    rest = [s for d, s in enumerate(m.strides) if d >= len(indices) or indices[d] is None]
+    seen = meta_of(shape, m.dtype, m.device, tuple(rest[:first]) + (0,) * len(common) + tuple(rest[first:]))
+    operands = [seen]
+    for i in indices:
+        if i is not None:
+            lead = first + len(common) - i.ndim
+            padded = (1,) * lead + i.shape + (1,) * (len(rest) - first)
+            strides = (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(i.shape, i.strides)]) + (0,) * (len(rest) - first)
+            operands.append(meta_of(padded, i.dtype, m.device, strides))
+    return elementwise_strides(operands, shape)
+
+
+INDEX = op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", grad="IndexBackward0", strides=_index_strides)(
+    lambda self, indices: self.at[places(self, indices)].get(mode="clip"))
+
+
+def _shaped(ct, like):
+    """A cotangent summed to the shape of an operand that was broadcast."""
+    lead = ct.ndim - like.ndim
+    axes = tuple(range(lead)) + tuple(d + lead for d, n in enumerate(like.shape) if n == 1 and ct.shape[d + lead] != 1)
+    return jnp.sum(ct, axes).reshape(like.shape) if axes else ct.reshape(like.shape)
+
+
+def _put_at(self, indices, values, accumulate):
+    at = self.at[places(self, indices)]
+    return at.add(values, mode="drop") if accumulate else at.set(values, mode="drop")
+
+
+INDEX_PUT = both(
+    op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", grad="IndexPutBackward0")(_put_at),
+    lambda ct, self, indices, values, accumulate: [
+        ct if accumulate else ct.at[places(ct, indices)].set(zero(ct), mode="drop"),
+        *[None for i in indices if i is not None],
+        _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])
+INDEX_PUT_NUMBER = both(
+    op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor", grad="IndexPutBackward0")(
+        lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False)),
+    lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])
+
+
+def _masked_dims(self, mask, first):
+    """The mask with the shape of `self`'s dimensions from `first` on."""
+    return mask.reshape((1,) * first + mask.shape + (1,) * (self.ndim - first - mask.ndim))
+
+
+# x[..., mask, ...] = value, without looking how many elements the mask has: `first` is the mask's first dimension
+MASK_PUT = both(op("index_put.mask(Tensor self, Tensor mask, Tensor values, int first) -> Tensor", grad="IndexPutBackward0")(
+    lambda self, mask, values, first: jnp.where(_masked_dims(self, mask, first), cast(values, self.dtype), self)))
+MASK_PUT_NUMBER = both(op("index_put.mask_number(Tensor self, Tensor mask, Scalar value, int first) -> Tensor", grad="IndexPutBackward0")(
+    lambda self, mask, value, first: jnp.where(_masked_dims(self, mask, first), cast(jnp.asarray(value), self.dtype), self)))
+
+
+def _mask_put_rows(self, mask, values):
+    """x[mask] = rows: the k-th chosen place gets the k-th row."""
+    k = jnp.cumsum(mask.ravel().astype(jnp.int32)).reshape(mask.shape) - 1
+    rows = values.at[jnp.maximum(k, 0)].get(mode="clip")
+    return jnp.where(_masked_dims(self, mask, 0), rows, self)
+
+
+MASK_PUT_ROWS = both(op("index_put.mask_rows(Tensor self, Tensor mask, Tensor values) -> Tensor", grad="IndexPutBackward0")(_mask_put_rows))
+
+
+# -- along one dimension --------------------------------------------------------------------------------------------------------
+def along(shape, dim, index):
+    """A NumPy index of the elements that (dim, index) names: every other dimension at its own position."""
+    return tuple([index if d == dim else jax.lax.broadcasted_iota(index.dtype, index.shape, d) for d in range(len(shape))])
+
+
+def _one(x):
+    return x.reshape((1,)) if not x.ndim else x
+
+
+def _gather(self, dim, index):
+    if not self.ndim and not index.ndim:
+        return self
+    x, i = _one(self), _one(index)
+    d = wrap_dim(dim, x.ndim)
+    if not i.size:
+        return jnp.zeros(index.shape, self.dtype)
+    x = jax.lax.slice(x, (0,) * x.ndim, [n if k == d else m for k, (n, m) in enumerate(zip(x.shape, i.shape))])
+    return jnp.take_along_axis(x, i, d, mode="clip").reshape(index.shape)
+
+
+GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0")(_gather)
+
+
+def _src(src, index):
+    return jax.lax.slice(_one(src), (0,) * index.ndim, index.shape)
+
+
+def _scatter_into(self, dim, index, src, how):
+    x, i = _one(self), _one(index)
+    if not i.size:
+        return self
+    at = x.at[along(x.shape, wrap_dim(dim, x.ndim), i)]
+    values = _src(src, i) if jnp.ndim(src) else cast(jnp.asarray(src), self.dtype)
+    return getattr(at, how)(values, mode="drop").reshape(self.shape)
+
+
+def _cleared(ct, dim, index):
+    return _scatter_into(ct, dim, index, zero(ct), "set")
+
+
+def _picked(ct, dim, index, src):
+    """The cotangent of `src`: what lies at the places, zero where `src` is larger than the index."""
+    g = _one(_gather(ct, dim, index))
+    s = _one(src)
+    return jax.lax.pad(g, zero(g), [(0, n - k, 0) for n, k in zip(s.shape, g.shape)]).reshape(src.shape)
+
+
+SCATTER = both(op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterBackward0")(
+    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set")),
+    lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])
+SCATTER_NUMBER = both(op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", grad="ScatterBackward1")(
+    lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set")),
+    lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])
+SCATTER_OLD = both(op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor", grad=None)(
+    lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), {"add": "add", "multiply": "multiply"}[reduce])))
+SCATTER_OLD_NUMBER = both(op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor", grad=None)(
+    lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, {"add": "add", "multiply": "multiply"}[reduce])))
+SCATTER_ADD = both(op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterAddBackward0")(
+    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "add")),
+    lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])
+
+HOW = {"sum": "add", "prod": "multiply", "amax": "max", "amin": "min", "mean": "add"}
+
+
+def _neutral(how, dtype):
+    if how == "prod":
+        return jnp.ones((), dtype)
+    if how in ("sum", "mean"):
+        return jnp.zeros((), dtype)
+    low = how == "amax"
+    if dtype == np.bool_:
+        return jnp.asarray(not low)
+    if jnp.issubdtype(dtype, jnp.floating):
+        return jnp.asarray(-np.inf if low else np.inf, dtype)
+    return jnp.asarray(jnp.iinfo(dtype).min if low else jnp.iinfo(dtype).max, dtype)
+
+
+def _divided(total, count, dtype):
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return total / count.astype(total.dtype)
+    return jnp.floor_divide(total, count.astype(total.dtype))
+
+
+def _reduced(self, how, include_self, combine):
+    """`combine(base, values or None, method)` scatters into a base; how torch's reductions with include_self are built from it."""
+    x = wide(self)
+    base = x
+    if not include_self:
+        base = combine(x, _neutral(how, x.dtype), "set")
+    out = combine(base, None, HOW[how])
+    if how == "mean":
+        ones = jnp.ones(x.shape, jnp.int32)
+        count = combine(ones if include_self else combine(ones, jnp.zeros((), jnp.int32), "set"), jnp.ones((), jnp.int32), "add")
+        out = _divided(out, jnp.maximum(count, 1), x.dtype)
+    return out.astype(self.dtype)
+
+
+def _scatter_reduce(self, dim, index, src, reduce, include_self):
+    values = wide(_one(src))
+    return _reduced(self, reduce, include_self,
+                    lambda base, v, method: _scatter_into(base, dim, index, values if v is None else v, method))
+
+
+def _reduce_gradients(ct, self, src, out, reduce, include_self, read, add, clear):
+    """torch's gradients of scatter_reduce and index_reduce. read(x): at the places of src; add(x, v): sums into them."""
+    if reduce == "sum":
+        g_self, g_src = ct, read(ct)
+    elif reduce == "mean":
+        ones = jnp.ones(self.shape, ct.dtype)
+        count = jnp.maximum(add(ones if include_self else clear(ones), jnp.ones(src.shape, ct.dtype)), 1)
+        g_self, g_src = ct / count, read(ct / count)
+    elif reduce == "prod":
+        hidden = self == 0
+        nonzero = jnp.where(hidden, jnp.ones((), self.dtype), self)
+        rest = _reduce_prod(nonzero, src, read, add, include_self, clear)
+        g_self = ct * rest
+        src_zero = src == 0
+        n_zero = add(jnp.zeros(self.shape, ct.dtype), src_zero.astype(ct.dtype))
+        masked = jnp.where(src_zero, jnp.ones((), src.dtype), src)
+        without = _reduce_prod(self, masked, read, add, include_self, clear)
+        one = jnp.logical_and(src_zero, read(n_zero) == 1)
+        g_src = jnp.where(one, read(ct * without), read(ct * out) / masked)
+        g_src = jnp.where(jnp.logical_and(src_zero, ~one), 0, g_src)
+    else:
+        value = read(out)
+        is_self, is_src = self == out, src == value
+        count = add(is_self.astype(ct.dtype), is_src.astype(ct.dtype))
+        share = ct / count
+        g_self, g_src = jnp.where(is_self, share, 0), jnp.where(is_src, read(share), 0)
+    if not include_self:
+        g_self = clear(g_self)
+    return g_self, g_src
+
+
+def _reduce_prod(x, src, read, add, include_self, clear):
+    """Product over the places, by scatter-multiply given through `add.multiply`."""
+    base = x if include_self else jnp.where(clear(jnp.ones(x.shape, bool)), x, jnp.ones((), x.dtype))
+    return add.multiply(base, src)
+
+
+class _Adder:
+    def __init__(self, into):
+        self.into = into
+
+    def __call__(self, base, v):
+        return self.into(base, v, "add")
+
+    def multiply(self, base, v):
+        return self.into(base, v, "multiply")
+
+
+def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self):
+    out = _scatter_reduce(self, dim, index, src, reduce, include_self)
+    part = _src(src, _one(index))
+    g_self, g_src = _reduce_gradients(
+        ct, self, part, out, reduce, include_self, lambda x: _one(_gather(x, dim, index)),
+        _Adder(lambda base, v, how: _scatter_into(base, dim, index, v, how)), lambda x: _cleared(x, dim, index))
+    s = _one(src)
+    g_src = jax.lax.pad(g_src, zero(g_src), [(0, n - k, 0) for n, k in zip(s.shape, g_src.shape)]).reshape(src.shape)
+    return [g_self, None, g_src]
+
+
+SCATTER_REDUCE = both(
+    op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
+       grad="ScatterReduceBackward0")(_scatter_reduce), _scatter_reduce_grads)
+
+
+# -- whole slices of one dimension -----------------------------------------------------------------------------------------------
+def _rows(x, dim, index):
+    return (slice(None),) * dim + (_one(index),)
+
+
+def _index_select(self, dim, index):
+    if not self.ndim:
+        return self.reshape((1,)).at[_one(index)].get(mode="clip").reshape(())
+    return self.at[_rows(self, wrap_dim(dim, self.ndim), index)].get(mode="clip")
+
+
+INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", grad="IndexSelectBackward0")(_index_select)
+
+
+def _into_rows(self, dim, index, values, how):
+    x = _one(self)
+    d = wrap_dim(dim, x.ndim)
+    if jnp.ndim(values) and values.ndim != x.ndim:
+        values = values.reshape(x.shape[:d] + (index.size,) + x.shape[d + 1:])
+    if not jnp.ndim(values) and index.size == 1 and how != "set":
+        values = jnp.reshape(values, (1,) * x.ndim)
+    return getattr(x.at[_rows(x, d, index)], how)(values, mode="drop").reshape(self.shape)
+
+
+def _index_add(self, dim, index, source, alpha):
+    v = source if alpha.__class__ is int else source * cast(alpha, source.dtype)
+    return _into_rows(self, dim, index, v, "add") if self.dtype != np.bool_ else _into_rows(self, dim, index, v, "max")
+
+
+INDEX_ADD = both(op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+                    grad="IndexAddBackward0")(_index_add))
+INDEX_COPY = both(op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", grad="IndexCopyBackward0")(
+    lambda self, dim, index, source: _into_rows(self, dim, index, source, "set")),
+    lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
+                                          _index_select(ct, dim, index).reshape(source.shape)])
+INDEX_FILL = both(op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", grad="IndexFillBackward0")(
+    lambda self, dim, index, value: _into_rows(self, dim, index, cast(jnp.asarray(value), self.dtype), "set")),
+    lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None])
+INDEX_FILL_TENSOR = both(op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", grad="IndexFillBackward1")(
+    lambda self, dim, index, value: _into_rows(self, dim, index, cast(value, self.dtype), "set")),
+    lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None, jnp.sum(_index_select(ct, dim, index))])
+
+
+def _index_reduce(self, dim, index, source, reduce, include_self):
+    values = wide(source)
+    return _reduced(self, reduce, include_self,
+                    lambda base, v, method: _into_rows(base, dim, index, values if v is None else v, method))
+
+
+def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self):
+    out = _index_reduce(self, dim, index, source, reduce, include_self)
+    g_self, g_src = _reduce_gradients(
+        ct, self, source, out, reduce, include_self, lambda x: _index_select(x, dim, index).reshape(source.shape),
+        _Adder(lambda base, v, how: _into_rows(base, dim, index, v, how)), lambda x: _into_rows(x, dim, index, zero(x), "set"))
+    return [g_self, None, g_src]
+
+
+INDEX_REDUCE = both(
+    op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
+       grad="IndexReduceBackward0")(_index_reduce), _index_reduce_grads)
+
+
+# -- masks ---------------------------------------------------------------------------------------------------------------------
+def _check_mask(m, mask, *_):
+    if mask.dtype != np.bool_:
+        from .promotion import c_name
+        name = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Byte": "unsigned char", "Half": "c10::Half",
+                "BFloat16": "c10::BFloat16"}.get(c_name(mask.dtype), c_name(mask.dtype))
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {name}")
+
+
+MASKED_FILL = both(op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor", grad="MaskedFillBackward0", check=_check_mask,
+                      strides=lambda inst, m, mask, value: elementwise_strides([m, mask], inst.out_metas[0].shape))(
+    lambda self, mask, value: jnp.where(mask, cast(jnp.asarray(value), self.dtype), self)))
+MASKED_FILL_TENSOR = both(op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", grad="MaskedFillBackward1",
+                             check=_check_mask,
+                             strides=lambda inst, m, mask, value: elementwise_strides([m, mask], inst.out_metas[0].shape))(
+    lambda self, mask, value: jnp.where(mask, cast(value, self.dtype), self)))
+
+
+def _masked_scatter(self, mask, source):
+    shape = jnp.broadcast_shapes(self.shape, mask.shape)
+    mask, x = jnp.broadcast_to(mask, shape), jnp.broadcast_to(self, shape)
+    if not source.size:
+        return x
+    k = jnp.cumsum(mask.ravel().astype(jnp.int32)).reshape(shape) - 1
+    return jnp.where(mask, source.ravel().at[jnp.maximum(k, 0)].get(mode="clip"), x)
+
+
+MASKED_SCATTER = both(op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor", grad="MaskedScatterBackward0")(
+    _masked_scatter))
+# the places are found on the host: (self broadcast with mask).ravel()[places]
+MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0")(
+    lambda self, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
+
+
+# -- flat places ------------------------------------------------------------------------------------------------------------------
+def _flat(index, n):
+    return jnp.where(index < 0, index + n, index)
+
+
+TAKE = op("take.flat(Tensor self, Tensor index) -> Tensor", grad="TakeBackward0")(
+    lambda self, index: self.ravel().at[_flat(index, self.size)].get(mode="clip"))
+
+
+def _put_flat(self, index, source, accumulate):
+    at = self.ravel().at[_flat(index.ravel(), self.size)]
+    out = at.add(source.ravel(), mode="drop") if accumulate else at.set(source.ravel(), mode="drop")
+    return out.reshape(self.shape)
+
+
+PUT = both(op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0")(_put_flat),
+           lambda ct, self, index, source, accumulate: [
+               ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
+               ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])
+
+
+# -- is an index tensor within its bounds? -----------------------------------------------------------------------------------------
+def _outside(index, low, high):
+    """0 when all of `index` lies in [low, high), else one that does not."""
+    bad = (index < low) | (index >= high)
+    pick = jnp.argmax(bad.ravel())
+    worst = index.ravel()[pick].astype(jnp.int64)
+    return jnp.where(jnp.any(bad), worst, 0)
+
+
+OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None)(_outside)
+COUNT = op("mask_count.differs(Tensor mask, int n, bool at_most) -> Tensor", grad=None)(
+    lambda mask, n, at_most: (lambda c: (c > n) if at_most else (c != n))(jnp.sum(mask.astype(jnp.int64))))
