@@ -22,7 +22,7 @@ from .tensor import creation as _creation, convert as _convert, printing as _pri
 
 for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
               "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
-              "tensor.shape", "tensor.indexing", "random.fills"):
+              "tensor.shape", "tensor.indexing", "random.fills", "tensor.neural"):
     if _util.find_spec(__name__ + "." + _name) is not None:
         _importlib.import_module(__name__ + "." + _name)
 _bind.bind_all(Tensor)

@@ -85,7 +85,7 @@ def run_nodes(nodes, retain):
         if node.freed and node.holds:
             raise Predicted(FREED)
         wrong = [STALE_VIEW for t, _, _ in node.saved if t.poisoned]
-        wrong += [CHANGED for t, version, _ in node.saved if t._version != version and not t.poisoned]
+        wrong += [CHANGED for t, version, _ in node.saved if t._version != version]
         if wrong:
             raise Predicted(*wrong)
         if not retain:
@@ -635,6 +635,8 @@ class World:
     def start(self, root, gradient):
         if not root.requires_grad:
             raise Predicted(NO_GRAPH)
+        if root.creation == "no_grad":
+            raise Refused("a leaf of its own")
         if gradient is None and root.numel() != 1:
             raise Predicted(NOT_SCALAR)
         node = root.edge()

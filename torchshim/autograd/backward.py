@@ -15,6 +15,7 @@ from ..tensor.graph import AccumulateGrad, Node, accumulator, node_class
 from ..tensor.storage import read_steps, write_steps
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
+from .replay import Log, replayed
 
 _RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
              "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
@@ -164,6 +165,11 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
     With `inputs` only what leads to them runs.
     """
     mode = GradTensors if create_graph else GradList
+    log = None
+    if inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and not context.eager:
+        if replayed(roots[0], cts[0], retain_graph):
+            return {}
+        log = Log(roots[0], cts[0])
     ready, buffers, missing = [], {}, {}
     wanted = None
     captured = {}
@@ -205,7 +211,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
             box = buffers.pop(id(target), {})
             leaf = target if isinstance(target, TensorBase) else target.variable if target.__class__ is AccumulateGrad else None
             if leaf is not None:
-                _leaf(leaf, box.get(0), mode, wanted, captured, accumulate)
+                _leaf(leaf, box.get(0), mode, wanted, captured, accumulate, log)
                 continue
             node = target
             if needed is not None and id(node) not in needed:
@@ -223,6 +229,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
                 if not box:
                     grads = [None] * len(node.next)
                 else:
+                    if log is not None:
+                        log.node(node)
                     grads = _apply(node, box, mode)
                     if extra is not None and extra.post:
                         grads = _after(node, grads, box, mode, extra)
@@ -236,6 +244,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
                 missing[id(t)] -= 1
                 if not missing[id(t)]:
                     push(t)
+    if log is not None:
+        log.keep()
     return captured
 
 
@@ -274,7 +284,7 @@ def _reach(roots, inputs):
 
 def _apply(node, box, mode):
     """The gradients of a node's inputs, aligned with `node.next`."""
-    if node.__class__ is CopySlices:
+    if isinstance(node, CopySlices):
         return _copy_slices(node, box[0], mode)
     custom = getattr(node, "custom_backward", None)
     if custom is not None:
@@ -292,6 +302,8 @@ def _apply(node, box, mode):
 
 
 def _copy_slices(node, g, mode):
+    if node.saved is None:
+        raise RuntimeError(_RELEASED)
     part = mode.slice(g, node.steps)
     if node.fn is None:
         inner = [None]
@@ -352,7 +364,7 @@ def _run_hooks(hooks, g, mode):
     return mode.back(t)
 
 
-def _leaf(leaf, g, mode, wanted, captured, accumulate):
+def _leaf(leaf, g, mode, wanted, captured, accumulate, log):
     if g is None:
         return
     x = leaf._extra
@@ -368,7 +380,11 @@ def _leaf(leaf, g, mode, wanted, captured, accumulate):
             captured[k] = g
         if not accumulate:
             return
+    old = x.grad if x is not None else None
+    before = None if old is None else read(old)
     accumulate_grad(leaf, g, mode)
+    if log is not None:
+        log.leaf(leaf, before, read(leaf._extra.grad))
     if x is not None and x.post_hooks:
         for hook in list(x.post_hooks.values()):
             hook(leaf)

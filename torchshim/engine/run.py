@@ -20,6 +20,7 @@ from .meta import Meta, meta_of
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
 UNHELD = (lambda only: getrefcount(only[0]))([object()])   # what getrefcount says of an object that one list holds
+HELD_HERE = UNHELD + 1         # the same for one that a local variable holds too
 Tracer = jax.core.Tracer
 tier = "auto"              # "auto", "compiled" (every trace is compiled at once) or "operators" (none is)
 _lru: collections.OrderedDict = collections.OrderedDict()
@@ -93,7 +94,14 @@ class Program:
         for k in self.donate:
             if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
                 inputs[k].array = jnp.array(inputs[k].array, copy=True)
-        return self.fn(f, i, *[inputs[k].array for k in self.inputs])
+        args = []
+        for k in self.inputs:
+            v = inputs[k]
+            a = v.array
+            if a.__class__ is np.ndarray and getrefcount(v) > HELD_HERE:
+                a = v.array = jax.device_put(a)    # it will be asked for again
+            args.append(a)
+        return self.fn(f, i, *args)
 
 
 class _Packed:

@@ -330,17 +330,23 @@ def logaddexp2(self, other):
     return jnp.logaddexp2(self, other)
 
 
+def magnitude(x):
+    """|x| with torch's gradient at 0, which is 0; that of jnp.abs is 1."""
+    r = jnp.abs(x)
+    return jnp.where(x == 0, jnp.zeros_like(r), r) if jnp.issubdtype(x.dtype, jnp.inexact) else r
+
+
 # -- signs -------------------------------------------------------------------------------------------------------------
 @op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"))
 def abs(self):
     """The absolute value."""
-    return jnp.abs(self)
+    return magnitude(self)
 
 
 @op("absolute(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace="method", refuses=("abs_cpu", "b"))
 def absolute(self):
     """The absolute value."""
-    return jnp.abs(self)
+    return magnitude(self)
 
 
 @op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", inplace=True, aliases=("negative",),

@@ -21,17 +21,25 @@ def _size_at(shape, from_end):
     return shape[len(shape) - 1 - from_end] if from_end < len(shape) else 1
 
 
-def elementwise_strides(metas, shape):
-    """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous."""
-    if all(m.contiguous and m.shape == shape for m in metas) or len(shape) < 2:
-        return None
-    full = [m for m in metas if m.shape == shape]
-    if full and len(full) == len(metas):
-        first = full[0]
-        if all(m.strides == first.strides for m in full) and _dense(first):
-            return first.strides
+def elementwise_strides(metas, shape, number=False):
+    """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous.
+    `number`: a Python number takes part, as a 0-d tensor."""
     ndim = len(shape)
-    rows = [[0 if i < 0 or m.shape[i] == 1 else m.strides[i] for i in range(len(m.shape) - ndim, len(m.shape))] for m in metas]
+    if ndim < 2:
+        return None
+    if not number and all([m.shape == shape for m in metas]):
+        if all([m.contiguous for m in metas]):
+            return None
+        if ndim == 4:
+            _, c, h, w = shape
+            last = (c * h * w, 1, c * w, c)
+            if all([n == 1 or s == k for m in metas for n, s, k in zip(shape, m.strides, last)]):
+                return last
+        first = metas[0]
+        if all([m.strides == first.strides for m in metas]) and _dense(first):
+            return first.strides
+    rows = [[0 if i < 0 or (m.shape[i] == 1 and shape[i + ndim - m.ndim] != 1) else m.strides[i] for i in range(m.ndim - ndim, m.ndim)]
+            for m in metas]
     perm = list(range(ndim - 1, -1, -1))       # fastest first
 
     def compare(a, b):

@@ -74,6 +74,12 @@ def fits_bmm(batch, a, b):
     refuse_bool(a, "bmm")
 
 
+def stacks(batch1, batch2):
+    for name, x in (("batch1", batch1), ("batch2", batch2)):
+        if x.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+
+
 def expandable(shape, target, dtype=None):
     """torch's errors where a tensor does not expand to a shape."""
     if len(shape) > len(target):
@@ -139,9 +145,7 @@ def mm(self, mat2):
 @op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0")
 def bmm(self, mat2):
     """Products of two stacks of matrices."""
-    for name, x in (("batch1", self), ("batch2", mat2)):
-        if x.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+    stacks(self, mat2)
     fits_bmm(self.shape[0], self, mat2)
     return product(self, mat2)
 
@@ -251,18 +255,12 @@ def addr(self, vec1, vec2, beta, alpha):
     return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
 
 
-def fits_batches(batch1, batch2):
-    for name, x in (("batch1", batch1), ("batch2", batch2)):
-        if x.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
-    fits_bmm(batch1.shape[0], batch1, batch2)
-
-
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
-    fits_batches(batch1, batch2)
+    stacks(batch1, batch2)
     expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
+    fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
     return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=HIGHEST), beta, alpha)
 
@@ -270,8 +268,9 @@ def addbmm(self, batch1, batch2, beta, alpha):
 @op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
-    fits_batches(batch1, batch2)
+    stacks(batch1, batch2)
     expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
+    fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
     return blended(self, product(batch1, batch2), beta, alpha)
 
@@ -465,7 +464,7 @@ def _check_sizes(inputs, shapes):
 def _einsum_name(inst):
     inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
     if len(inputs) == 1:
-        return "PermuteBackward0" if len(inputs[0]) == len(out) else "SumBackward1"
+        return "SumBackward1"
     summed = set("".join(inputs)) - set(out) - {"."}
     return "ViewBackward0" if summed else "MulBackward0"
 

@@ -51,14 +51,25 @@ def sum_(self, dim, keepdim, dtype):
     return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
 
 
+@jax.custom_jvp
+def without_nan(x):
+    """x with nan as 0. The gradient is multiplied by the mask, as in torch: an infinite one gives nan there."""
+    return jnp.where(jnp.isnan(x), jnp.zeros((), x.dtype), x)
+
+
+@without_nan.defjvp
+def _without_nan_jvp(primals, tangents):
+    return without_nan(primals[0]), tangents[0] * (~jnp.isnan(primals[0])).astype(tangents[0].dtype)
+
+
 @op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0")
 def nansum(self, dim, keepdim, dtype):
     """Sum that counts nan as zero."""
     if is_complex(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     x, out = summable(self, dtype)
-    if is_float(self):
-        x = jnp.where(jnp.isnan(self), jnp.zeros((), x.dtype), x)
+    if is_float(x):
+        x = without_nan(x)
     return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
 
 
@@ -80,7 +91,7 @@ def nanmean(self, dim, keepdim, dtype):
     out = floating_result("nanmean", self, dtype)
     axes, bad = wrap_dims(dim, self.ndim), jnp.isnan(self)
     x = cast(self, P.compute_dtype(out))
-    total = jnp.sum(jnp.where(bad, jnp.zeros((), x.dtype), x), axes, keepdims=keepdim)
+    total = jnp.sum(without_nan(x), axes, keepdims=keepdim)
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
@@ -111,16 +122,12 @@ def count_nonzero(self, dim):
 
 
 # -- variance -------------------------------------------------------------------------------------------------------------
-def degrees(x, axes, correction):
-    return max(count(x.shape, axes) - correction, 0.0)
-
-
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def variance(x, axes, correction, keepdim):
     """Sum of squared deviations over (n - correction)."""
     d = x - jnp.mean(x, axes, keepdims=True)
     square = jnp.real(d * jnp.conj(d)) if is_complex(x) else d * d
-    dof = np.asarray(degrees(x, axes, correction), square.dtype)
+    dof = np.asarray(max(count(x.shape, axes) - correction, 0.0), square.dtype)
     return jnp.sum(square, axes, keepdims=keepdim) / dof
 
 
@@ -129,8 +136,9 @@ def _variance_jvp(axes, correction, keepdim, primals, tangents):
     (x,), (t,) = primals, tangents
     d = x - jnp.mean(x, axes, keepdims=True)
     dt = jnp.real(jnp.conj(d) * t) if is_complex(x) else d * t
-    dof = np.asarray(degrees(x, axes, correction), dt.dtype)
-    return variance(x, axes, correction, keepdim), jnp.sum(dt, axes, keepdims=keepdim) * (2 / dof)
+    dof = np.asarray(count(x.shape, axes) - correction, dt.dtype)          # torch's derivative lets it become negative
+    with np.errstate(divide="ignore"):
+        return variance(x, axes, correction, keepdim), jnp.sum(dt, axes, keepdims=keepdim) * (2 / dof)
 
 
 @jax.custom_jvp
@@ -203,25 +211,29 @@ def _chosen_jvp(axis, primals, tangents):
     return values, jnp.take_along_axis(t, index, axis, mode="clip")
 
 
-@jax.custom_jvp
-def evenly(x, value):
-    """`value`, one of x's elements: the gradient is shared by all that equal it."""
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3))
+def evenly(x, value, axes=None, nan=True):
+    """`value`, the extremes of x along axes: the gradient is shared by all that equal them. `nan`: so do nan."""
     return value
 
 
 @evenly.defjvp
-def _evenly_jvp(primals, tangents):
+def _evenly_jvp(axes, nan, primals, tangents):
     (x, value), t = primals, tangents[0]
-    same = (x == value) | ((x != x) & (value != value))
-    n = jnp.sum(same).astype(t.dtype)
-    return value, jnp.sum(jnp.where(same, t, jnp.zeros((), t.dtype))) / n
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    kept = value.ndim == x.ndim
+    v = value if kept else jnp.expand_dims(value, axes)
+    same = (x == v) | ((x != x) & (v != v)) if nan else x == v
+    share = same.astype(t.dtype) / jnp.sum(same, axes, keepdims=True).astype(t.dtype)
+    return value, jnp.sum(share * t, axes, keepdims=kept)
 
 
-def nonempty(name, x, dim, axes, tail=" Specify the reduction dim with the 'dim' argument."):
+def nonempty(name, x, dim, axes):
     """torch's errors for an extreme of nothing."""
     if dim is None or dim == ():
         if not x.size:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{tail}")
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                               "the 'dim' argument.")
         return
     for a in axes:
         if x.ndim and x.shape[a] == 0:
@@ -312,12 +324,18 @@ def min_dim(self, dim, keepdim):
     return picked(x, place(x, d, False), d, self.ndim, keepdim)
 
 
+def shared_extreme(reduce, x, axes, keepdim):
+    """Extremes along axes; a nan among them leaves no one to share the gradient: it becomes nan, as in torch."""
+    value = extreme(reduce, jax.lax.stop_gradient(x), axes, keepdim)
+    return evenly(x, value, axes, False) if is_float(x) and x.ndim else x if is_float(x) else value
+
+
 def _amaximum(name, kernel, self, dim, keepdim, reduce):
     axes = wrap_dims(dim, self.ndim)
     nonempty(name, self, dim, axes)
     if is_complex(self):
         raise unsupported(kernel, self)
-    return extreme(reduce, self, axes, keepdim)
+    return shared_extreme(reduce, self, axes, keepdim)
 
 
 @op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0")
@@ -345,12 +363,14 @@ def aminmax(self, dim, keepdim):
             raise IndexError(f"aminmax: Expected reduction dim {axes[0]} to have non-zero size.")
     if is_complex(self):
         raise unsupported("aminmax_cpu" if dim is not None else "aminmax_all_cpu", self)
-    return extreme(jnp.min, self, axes, keepdim), extreme(jnp.max, self, axes, keepdim)
+    return shared_extreme(jnp.min, self, axes, keepdim), shared_extreme(jnp.max, self, axes, keepdim)
 
 
 def _argument(name, self, dim, keepdim, largest):
     d = None if dim is None else wrap_dim(dim, self.ndim)
-    nonempty(name, self, dim, () if d is None else (d,), "")
+    if d is None and not self.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    nonempty(name, self, 0, () if d is None else (d,))
     orderable(name, self)
     if self.dtype == np.bool_:
         raise RuntimeError(f"{name}(): does not support bool input")
@@ -409,8 +429,7 @@ def log_sum_exp(x, axes, keepdim):
 def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
     (x,), (t,) = primals, tangents
     out = log_sum_exp(x, axes, keepdim)
-    wide_out = out if keepdim else jnp.expand_dims(out, axes)
-    weight = jnp.where(wide_out == -jnp.inf, jnp.zeros_like(x), jnp.exp(x - wide_out))
+    weight = jnp.exp(x - (out if keepdim else jnp.expand_dims(out, axes)))
     return out, jnp.sum(weight * t, axes, keepdims=keepdim)
 
 

@@ -211,7 +211,8 @@ class Op:
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides = None
         if self.elementwise:
-            strides = elementwise_strides(metas, shape)
+            number = self.name != "pow" and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
+            strides = elementwise_strides(metas, shape, number)
         try:
             inst = Inst(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
         except (TypeError, ValueError) as error:

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
+from .layout import broadcast_shapes
 from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
@@ -129,23 +130,21 @@ def linalg_cross(self, other, dim):
     if self.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {P.c_name(self.dtype)} but found {P.c_name(other.dtype)}")
     at = lambda x, i: jnp.roll(x, -i, d)
-    x, y = wide(self), wide(other)
+    shape = broadcast_shapes([self.shape, other.shape])
+    x, y = (jnp.broadcast_to(wide(a), shape) for a in (self, other))
     return (at(x, 1) * at(y, 2) - at(x, 2) * at(y, 1)).astype(self.dtype)
 
 
 # -- histograms -----------------------------------------------------------------------------------------------------------
 @op("histc.in(Tensor self, int bins, float min, float max) -> Tensor")
 def histc(self, bins, min, max):
-    """How many elements lie in each of `bins` equal intervals; min == max means the range of the data."""
+    """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):
         raise unsupported("histogram_cpu", self)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = wide(self).reshape(-1)
     low, high = min.astype(x.dtype), max.astype(x.dtype)
-    if x.size:
-        auto = low == high
-        low, high = jnp.where(auto, jnp.min(x), low), jnp.where(auto, jnp.max(x), high)
     flat = low == high
     low, high = jnp.where(flat, low - 1, low), jnp.where(flat, high + 1, high)
     place = jnp.floor((x - low) / (high - low) * bins)

@@ -14,9 +14,7 @@ from .registry import InplaceOp, cast, op
 
 def kept_strides(m):
     """Strides of a new tensor laid out as `m`: the same when dense, else dense in the same order of dimensions."""
-    if m.contiguous:
-        return None
-    return m.strides if dense(m) else elementwise_strides([m], m.shape)
+    return m.strides if m.contiguous or dense(m) else elementwise_strides([m], m.shape)
 
 
 class _Named(InplaceOp):
@@ -69,6 +67,9 @@ FILL = with_inplace(op("fill.Scalar(Tensor self, Scalar value) -> Tensor", grad=
 FILL_TENSOR = with_inplace(op("fill.Tensor(Tensor self, Tensor value) -> Tensor", grad="FillBackward1",
                               strides=lambda inst, m, value: kept_strides(m))(
     lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape)), "FillBackward3")
+# what `x[...] = number` writes: torch makes a 0-d tensor of the number first
+FILL_ITEM = op("fill.Item(Tensor self, Scalar value) -> Tensor", grad="FillBackward3")(FILL.body)
+FILL_ITEM.inplace_op = InplaceOp(FILL_ITEM)
 ZERO = with_inplace(op("zero.all(Tensor self) -> Tensor", grad="ZeroBackward0", strides=lambda inst, m: kept_strides(m))(
     lambda self: jnp.zeros(self.shape, self.dtype)))
 
@@ -206,7 +207,7 @@ def _check_rot90(m, k, dims):
 
 def _rot90_strides(inst, m, k, dims):
     if k % 2 == 0:
-        return kept_strides(m) if k % 4 else (None if m.contiguous else kept_strides(m))
+        return kept_strides(m)
     a, b = dims[0] % m.ndim, dims[1] % m.ndim
     perm = list(range(m.ndim))
     perm[a], perm[b] = b, a

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import contiguous_strides
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .reduction import along, chosen, evenly, picked, shaped, unsupported
@@ -168,8 +169,16 @@ def mode(self, dim, keepdim):
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+def quantile_strides(inst, self, q, *rest):
+    """Several quantiles lie next to each other in memory, though theirs is the first dimension."""
+    if not q.ndim:
+        return None
+    n = q.shape[0]
+    return (1,) + tuple(n * s for s in contiguous_strides(inst.out_metas[0].shape[1:]))
+
+
 @op("quantile.any(Tensor self, Tensor q, int? dim, bool keepdim, str interpolation, bool ignore_nan) -> Tensor",
-    grad=lambda inst: "SqueezeBackward4" if inst.in_metas[1].ndim == 0 else "CopyBackwards" if inst.layout[3] else "PermuteBackward0")
+    grad="SqueezeBackward4", strides=quantile_strides)
 def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
     """Quantiles along a dimension, or of everything."""
     name = "nanquantile" if ignore_nan else "quantile"

@@ -54,6 +54,8 @@ def pack(x, nums):
 
 def static(p, x, op):
     """A static argument in its canonical, hashable form."""
+    if x.__class__ in (str, list, tuple) and p.type.startswith("int") and (x.__class__ is str or not p.is_list):
+        raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be int, not {type_name(x)}")
     if x is None or x.__class__ in (bool, str):
         return x
     if x.__class__ is int:
@@ -124,7 +126,7 @@ def prepare(op, args, name=None, first=1):
             layout.append(token)
             kinds += PACKED[token]
         else:
-            layout.append(x if x.__class__ in (int, bool, str) or x is None else static(p, x, op))
+            layout.append(x if x.__class__ in (int, bool) or x is None else static(p, x, op))
     return tensors, tuple(layout), nums, kinds
 
 

@@ -11,7 +11,7 @@ from ..engine import TRACED, Value, array_of, context, record, user_site
 from ..engine.run import immediate
 from ..engine.trace import Immediate
 from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP
-from .graph import Node, guard_output, make_node, sequence
+from .graph import Node, guard_output, make_node, move_retained, sequence
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
@@ -96,6 +96,8 @@ def _follow_base(t, vw):
     base = vw.base
     if base._edge is not None:
         if vw.creation is not None:
+            if not context.grad:
+                return                         # nobody asks for its history here
             raise RuntimeError(_creation_error(t, vw, True))
         t._edge = chain_node(base, vw.steps[vw.skip:])
     vw.seen = version(t)
@@ -108,7 +110,7 @@ def chain_node(base, steps):
         return make_node(inst, 1, (edge(base),), (None,), (None,), (None,), ())
     insts, nums, kinds = split_steps(steps)
     inst = Get.of(insts).resolve((), (insts[0].in_metas[0],), kinds)
-    return make_node(inst, 1, (edge(base),), (None,), (None,), (None,), nums)
+    return make_node(inst, 1, (edge(base),), (read(base),), (None,), (None,), nums)
 
 
 def apply1(op, a, layout):
@@ -436,15 +438,21 @@ def write(t, value):
     vw.ref, vw.gen = weakref(value), st.gen
 
 
-def check_inplace(t, needs_grad):
-    """torch's refusals of in-place writes that the graph would have to follow."""
-    if not needs_grad or not context.grad:
+def needs_grad(t):
+    """torch's requires_grad: a view of something that needs a gradient needs one, even if made under no_grad."""
+    vw = t._view
+    return edge(t) is not None or (vw is not None and vw.base is not None and vw.base._edge is not None)
+
+
+def check_inplace(t, needs):
+    """torch's refusals of in-place writes that the graph would have to follow; `needs`: some operand needs a gradient."""
+    if not needs or not context.grad:
         return
     vw = t._view
     if vw is not None and vw.base is not None:
         if vw.creation is not None:
             raise RuntimeError(_creation_error(t, vw))
-        if vw.base._edge is True and edge(t) is not None:
+        if vw.base._edge is True:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     elif t._edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -472,17 +480,18 @@ def _creation_error(t, vw, indirect=False):
             "outside (if you want the inplace to be tracked).")
 
 
-def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=False):
-    """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: the operator does
-    not mind that elements of the target coincide."""
+def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None):
+    """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: see `refuse_overlap`."""
     t = tensors[target]
+    if t._view is not None:
+        check_inplace(t, needs_grad(t) or any([edge(x) is not None for x in tensors]))
     edges = tuple([edge(x) for x in tensors])
     wants = any([e is not None for e in edges])
-    if wants:
+    if wants and t._view is None:
         check_inplace(t, wants)
     vals = [read(x) for x in tensors]
-    if not overlap:
-        refuse_overlap(t, tensors)
+    if t._view is not None or len(tensors) > 1:
+        refuse_overlap(t, tensors, overlap)
     result, inst = record(context, op, layout, vals, nums, kinds)
     node = None
     if context.grad and wants:
@@ -491,7 +500,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=Fals
             if e is not None:
                 needs |= 1 << i
         # what it saves of its target is the value before the write, which the write does not spoil
-        node = make_node(inst, needs, edges, vals, [None if x is t else x for x in tensors], (result,), nums)
+        node = make_node(inst, needs, edges, vals, [None if i == target else x for i, x in enumerate(tensors)], (result,), nums)
     write(t, result)
     if node is not None:
         if 0 in node.plan.outs:
@@ -522,6 +531,8 @@ def rebase(t, node):
     cs.fn, cs.steps, cs.meta = node, steps, meta(base)
     cs.next = (edge(base),) + (tuple(node.next[1:]) if node is not None else ())
     cs.saved, cs.guard, cs.nums, cs.seq = (), (), (), next(sequence)
+    if base._extra is not None and base._extra.retains:
+        move_retained(base, base._edge, cs)
     base._edge = cs
     t._st.writer = "torch::autograd::CopySlices"
 
@@ -539,28 +550,35 @@ class CopySlices(Node):
         return self.meta
 
     def release(self):
+        self.saved = None                      # torch frees what was written, whatever it saved
         if self.fn is not None:
             self.fn.release()
 
 
-def refuse_overlap(t, tensors=()):
-    """torch's refusals of writes to memory where elements coincide: among themselves, or in part with an operand's."""
+def refuse_overlap(t, tensors=(), mode=None):
+    """torch's refusals of writes to memory where elements coincide: among themselves, or with an operand's. `mode` None is
+    for elementwise operators, which may read what they write; "fill" does not mind coinciding elements; "indexed" may share
+    nothing with its operands; "put" is both of these."""
     m = meta(t)
-    if not m.contiguous and m.numel > 1 and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+    if mode in (None, "indexed") and not m.contiguous and m.numel > 1 and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
+    strict, itself = mode in ("indexed", "put"), False
     for x in tensors:
-        if x._st is t._st and x is not t and _overlaps_in_part(t, m, x, meta(x)):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                               "single memory location. Please clone() the tensor before performing the operation.")
+        if x._st is t._st:
+            if x is t and not itself:
+                itself = True                  # the target among its own operands
+            elif _overlaps_in_part(t, m, x, meta(x), strict):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                                   "single memory location. Please clone() the tensor before performing the operation.")
 
 
-def _overlaps_in_part(t, m, x, mx):
+def _overlaps_in_part(t, m, x, mx, strict):
     if not m.numel or not mx.numel or not is_dense(m) or not is_dense(mx):
         return False
     a = t._view.offset * m.dtype.itemsize if t._view is not None else 0
     b = x._view.offset * mx.dtype.itemsize if x._view is not None else 0
     a_end, b_end = a + m.numel * m.dtype.itemsize, b + mx.numel * mx.dtype.itemsize
     if (a, a_end) == (b, b_end):
-        return m.strides != mx.strides
+        return strict or m.strides != mx.strides
     return a < b_end and b < a_end

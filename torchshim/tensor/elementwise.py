@@ -161,7 +161,8 @@ function("float_power_", torch=False)(_float_power_)
 # -- errors that depend on values ----------------------------------------------------------------------------------------
 def refuse_zero(input, other, *rest):
     """On the CPU an integer division by zero raises: at once for a number, at the next look for a tensor."""
-    if not all(P.kind_of(read(x).meta.dtype) < 2 if isinstance(x, TensorBase) else x.__class__ in (int, bool) for x in (input, other)):
+    kinds = [P.kind_of(read(x).meta.dtype) if isinstance(x, TensorBase) else {bool: 0, int: 1}.get(x.__class__, 2) for x in (input, other)]
+    if max(kinds) != 1:
         return
     if not isinstance(other, TensorBase):
         if other == 0:
@@ -238,7 +239,10 @@ def where(condition, input=None, other=None, *, self=None, out=None):
         condition = condition != 0
     if input is None or other is None:
         raise TypeError("where() received an invalid combination of arguments")
-    r = call(WHERE, (condition, input, other))
+    if isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        r = apply(WHERE, (condition, input, other), WHERE.layout)
+    else:
+        r = call(WHERE, (condition, input, other))
     return r if out is None else into(out, r, "where")
 
 

@@ -10,14 +10,15 @@ from ..ops.common import wrap_dim
 from ..ops.layout import broadcast_shapes
 from ..ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
-from .dispatch import Tensor, TensorBase, apply, apply_inplace, look, meta, read
+from .dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
+from .graph import node_class
 from .indexing import _as_tuple, _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
 from .shape import filler, ints
 from .tensor import tensor_from
 from .views import expanded, integer, reshaped, select, unsqueezed
 
 
-def run(op, tensors, layout, inplace, nums=(), kinds="", overlap=True):
+def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
     """The operator, or its in-place form into the first tensor."""
     if inplace:
         return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap)
@@ -237,11 +238,11 @@ def _index_fill(inplace, self, dim, index, value):
     if isinstance(value, TensorBase):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")
-        return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace)
+        return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace, overlap="put")
     if isinstance(number(value), complex) and P.kind_of(m.dtype) < 3:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     token, nums, kinds = packed(value, m, "index_fill")
-    return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds)
+    return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
 
 
 forms("index_fill", _index_fill, out=True)
@@ -278,9 +279,9 @@ def _masked_fill(inplace, self, mask, value):
         vm = meta(value)
         if vm.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {vm.ndim} dimension(s).")
-        return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace)
+        return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
     token, nums, kinds = packed(value, m, "masked_fill")
-    return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds)
+    return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
 
 
 forms("masked_fill", _masked_fill, out=True)
@@ -320,7 +321,7 @@ def _masked_scatter(inplace, self, mask, source):
                 raise error()
         elif not (read(mask).extra is TRACED):
             flag(record(context, I.COUNT, (T, n // max(repeats, 1), True), (read(mask),))[0], error)
-    return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace)
+    return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace, overlap=None)
 
 
 forms("masked_scatter", _masked_scatter)
@@ -379,7 +380,7 @@ def _put(inplace, self, index, source, accumulate=False):
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
                          f"{meta(source).numel}, index.numel() = {meta(index).numel}")
     _flat_range(self, index)
-    return run(I.PUT, (self, index, source), (T, T, T, bool(accumulate)), inplace)
+    return run(I.PUT, (self, index, source), (T, T, T, bool(accumulate)), inplace, overlap="put")
 
 
 forms("put", _put)
@@ -432,8 +433,6 @@ forms("index_put", _index_put)
 
 # -- a copy with a view of it written ---------------------------------------------------------------------------------------------
 def _view_scatter(name, view, grad):
-    from ..ops.shape import CLONE  # noqa: F401
-
     def f(input, src, *args, **kwargs):
         out = input.clone(memory_format=FUNCTIONS["contiguous_format"])
         part = view(out, *args, **kwargs)
@@ -441,6 +440,8 @@ def _view_scatter(name, view, grad):
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
                                f"{list(meta(part).shape)}")
         part.copy_(src)
+        if out._edge is not None:
+            out._edge.__class__ = node_class(grad, CopySlices)
         return out
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."

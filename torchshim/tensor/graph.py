@@ -13,6 +13,9 @@ sequence = itertools.count()
 _classes: dict = {}
 
 
+_SAVE_NUMBERS = ("mul", "div")
+
+
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
@@ -35,7 +38,8 @@ class Node:
         return self.inst.out_metas[nr]
 
     def release(self):
-        if self.saved:                         # a node that saved nothing may be walked again, as in torch
+        # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
+        if self.saved or self.nums and self.inst.op.name in _SAVE_NUMBERS:
             self.saved = None
             self.guard = ()
 

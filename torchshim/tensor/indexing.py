@@ -16,6 +16,7 @@ from ..ops.registry import PACKED, T
 from ..ops.views import NEW, SELECT, SLICE, whole
 from .bind import FUNCTIONS, number, pack
 from .dispatch import Tensor, TensorBase, apply, apply_inplace, edge, look, meta, read, slice_view
+from .shape import FILL_ITEM, fill_, filler
 from .tensor import tensor_from
 from .views import alias_of, expanded, offset_of, reshaped, selected, sliced
 
@@ -329,12 +330,15 @@ def setitem(self, key, value):
         _put(t, picks, value)
         return
     if not isinstance(value, TensorBase):
-        t.fill_(value)
+        fill_(t, value, FILL_ITEM)
         return
-    m, value = meta(t), _without_ones(value)
-    vm = meta(value)
-    if vm.ndim and vm.shape != m.shape:
-        expand_check(vm, m)
+    m, vm = meta(t), meta(value)
+    if vm.shape != m.shape:
+        if not vm.ndim:
+            fill_(t, value)
+            return
+        value = _without_ones(value)
+        expand_check(meta(value), m)
     t.copy_(value)
 
 
@@ -378,7 +382,6 @@ def _put(t, picks, value):
         value = _without_ones(value)
         vm = meta(value)
     else:
-        from .shape import filler
         value = filler(value, m, "index_put_")
     if len(picks) == 1:
         (d, mask), = picks.items()
@@ -388,26 +391,26 @@ def _put(t, picks, value):
             if not tensor:
                 nums = []
                 token = pack(value, nums)
-                apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap=True)
+                apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap="put")
                 return
             if vm.numel != 1:
                 _same_dtype(m, vm)
             rest = m.ndim - d - xm.ndim
             if vm.ndim <= rest:
                 _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
-                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap=True)
+                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
                 return
             if not d and vm.ndim == rest + 1 and m.device != "meta":
                 _fits(vm, (vm.shape[0],) + m.shape[xm.ndim:])
                 _expect_count(mask, vm, m, rest)
-                apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap=True)
+                apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap="put")
                 return
     tensors, layout = _index_list(t, picks)
     shape, _, _ = I.indexed_shape(m.shape, _metas(tensors, layout))
     if not tensor:
         nums = []
         token = pack(value, nums)
-        apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap=True)
+        apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap="put")
         return
     put_values(t, tensors, layout, value, False)
 
@@ -420,7 +423,7 @@ def _metas(tensors, layout):
 def put_values(t, tensors, layout, value, accumulate):
     """t[tensors] = value, or += with accumulate; in place."""
     _check_put(meta(t), tensors, layout, meta(value))
-    return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap=True)
+    return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put")
 
 
 def _check_put(m, tensors, layout, vm):

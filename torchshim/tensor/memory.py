@@ -1,7 +1,6 @@
 """Memory formats: which dimension of a dense tensor lies innermost."""
 from __future__ import annotations
 
-from ..engine import contiguous_strides
 from ..ops.views import is_dense, memory_order
 from .bind import FUNCTIONS
 
@@ -89,17 +88,6 @@ def _descends(m, order):
 def dense_order(m):
     """The permutation that makes the layout row-major (outermost dimension first); None if there are gaps."""
     return memory_order(m) if is_dense(m) else None
-
-
-def preserved(m):
-    """Strides of a copy that keeps the layout: the same when dense, else dense in the same order of dimensions."""
-    if m.contiguous:
-        return None
-    if is_dense(m):
-        return m.strides
-    from ..ops.layout import elementwise_strides
-    strides = elementwise_strides([m], m.shape)
-    return None if strides == contiguous_strides(m.shape) else strides
 
 
 FUNCTIONS.update(FORMATS)

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..engine import context
 from ..ops import promotion as P
 from ..ops import sorting as S
 from ..ops.common import wrap_dim
 from . import return_types
 from .bind import call, function, into, number
 from .creation import scalar_tensor, tensor
-from .dispatch import TensorBase, apply1, read
+from .dispatch import TensorBase, apply1, edge, read
 from .dtype import FROM_NP
+from .graph import Node, node_class, sequence
 from .reduction import as_int, need_tensor, paired
 from .tensor import tensor_from
 
@@ -94,8 +96,6 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                                f"boundaries tensor dim({m.ndim}) and input value's dim(0) numel(1)")
         input = scalar_tensor(n, dtype=sorted_sequence.dtype if not isinstance(n, float) or P.kind_of(m.dtype) == 2 else None)
-        if input.dtype != sorted_sequence.dtype:
-            sorted_sequence = sorted_sequence.to(input.dtype)
     v = need_tensor("searchsorted", input, "self", 2)._meta
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -109,8 +109,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
                            f"and input value tensor must match, but we got boundaries tensor {list(m.shape)} and input value tensor "
                            f"{list(v.shape)}")
     if v.dtype != m.dtype:
-        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
-                           f"dtype {_LONG_NAMES.get(m.dtype, m.dtype)} and input value tensor dtype {_LONG_NAMES.get(v.dtype, v.dtype)}")
+        common = FROM_NP[P.result_type([x.dtype for x in (m, v) if x.ndim], [x.dtype for x in (m, v) if not x.ndim], ())]
+        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
     if sorter is not None:
         if sorter._meta.dtype != P.int64:
             raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
@@ -145,6 +145,30 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     return made if out is None else into(out, made, "isin")
 
 
+class _Undefined(Node):
+    """The history of a result that torch can't differentiate; a backward that comes here fails."""
+    __slots__ = ("meta", "what")
+    n_outputs = 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
+
+
+def undefined(result, source, name, what):
+    """`result` with a node that refuses, when `source` wants a gradient."""
+    e = edge(source)
+    if e is not None and context.grad:
+        node = object.__new__(node_class(name, _Undefined))
+        node.inst = node.plan = node.extra = None
+        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (e,), next(sequence)
+        node.meta, node.what = result._meta, what
+        result._edge = node
+    return result
+
+
 # -- distinct elements --------------------------------------------------------------------------------------------------------
 def _host(x):
     """(array whose order is torch's, how to make a tensor of it again)."""
@@ -154,7 +178,8 @@ def _host(x):
     return key, back
 
 
-def _answer(values, inverse, counts, return_inverse, return_counts):
+def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
+    values = undefined(values, source, name, what)
     made = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
     return made[0] if len(made) == 1 else made
 
@@ -183,14 +208,16 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     a, back = _host(input)
     if dim is None:
         values, inverse, counts = np.unique(a.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-        return _answer(back(values), _long(inverse, a.shape), _long(counts), return_inverse, return_counts)
+        return _answer(back(values), _long(inverse, a.shape), _long(counts), return_inverse, return_counts, input,
+                       "Unique2Backward0", "_unique2")
     d = _check_dim("unique", input, dim)
     rows = _rows(a, d)
     order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
     first, group, counts = _runs(rows[order])
     inverse = np.empty(len(rows), np.int64)
     inverse[order] = group
-    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse), _long(counts), return_inverse, return_counts)
+    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse), _long(counts), return_inverse, return_counts, input,
+                   "UniqueDimBackward0", "unique_dim")
 
 
 def _runs(rows):
@@ -213,4 +240,5 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     rows = a.reshape(-1, 1) if d is None else _rows(a, d)
     first, group, counts = _runs(rows)
     values = a.reshape(-1)[first] if d is None else np.take(a, first, axis=d)
-    return _answer(back(values), _long(group, a.shape if d is None else None), _long(counts), return_inverse, return_counts)
+    return _answer(back(values), _long(group, a.shape if d is None else None), _long(counts), return_inverse, return_counts, input,
+                   "UniqueConsecutiveBackward0", "unique_consecutive")

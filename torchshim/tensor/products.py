@@ -7,7 +7,7 @@ from ..ops.scan import linalg_cross
 from ..ops.registry import InplaceOp, T
 from .bind import NAMESPACES, call, function, into, make, prepare
 from .dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, read, write
-from .reduction import need_tensor
+from .reduction import need_tensor, warn_once
 
 _PLAIN, _BIASED = (T, T, None), (T, T, T)
 
@@ -59,7 +59,27 @@ def einsum(*args, path=None):
         equation, operands = args[0], args[1:]
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
+    if len(operands) == 1:
+        view = _rearranged(equation, need_tensor("einsum", operands[0]))
+        if view is not None:
+            return view
     return call(L.einsum, (equation, tuple(operands)))
+
+
+def _rearranged(equation, x):
+    """What einsum returns where nothing is summed: a view. None otherwise."""
+    (text,), out = L.parsed(equation, [x._meta.shape])
+    at = text.find(".")
+    labels = list(text) if at < 0 else [*text[:at], *range(x.ndim - len(text) + 1), *text[at + 1:]]
+    out = list(out) if "." not in out else [*out[:out.index(".")], *range(x.ndim - len(text) + 1), *out[out.index(".") + 1:]]
+    if set(labels) != set(out):
+        return None
+    while len(set(labels)) < len(labels):
+        c = next(c for c in labels if labels.count(c) > 1)
+        i, j = [k for k, d in enumerate(labels) if d == c][:2]
+        x = x.diagonal(0, i, j)
+        labels = [d for k, d in enumerate(labels) if k not in (i, j)] + [c]
+    return x.permute([labels.index(c) for c in out])
 
 
 @function(method=False)
@@ -93,6 +113,8 @@ def chain_matmul(*matrices, out=None):
     """Product of several matrices; torch.linalg.multi_dot is its successor."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
+    warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
+              "accepts a list of two or more tensors rather than multiple parameters.")
     for x in matrices:
         need_tensor("chain_matmul", x)
         if x.ndim != 2:

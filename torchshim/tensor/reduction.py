@@ -27,7 +27,8 @@ def as_int(name, x, what="dim", position=2):
     if x.__class__ is int:
         return x
     if isinstance(x, (bool, float, str, list, tuple)) or not hasattr(x, "__index__"):
-        raise TypeError(f"{name}(): argument '{what}' (position {position}) must be int, not {type_name(x)}")
+        where = "" if position is None else f" (position {position})"
+        raise TypeError(f"{name}(): argument '{what}'{where} must be int, not {type_name(x)}")
     return x.__index__()
 
 
@@ -133,10 +134,14 @@ function("norm", torch=False)(_norm_method)
 def histc(input, bins=100, min=0, max=0):
     """Counts of the elements in `bins` equal intervals of [min, max]; of the data's range when the two are equal."""
     need_tensor("histc", input)
-    low, high = (x.item() if isinstance(x, TensorBase) else x for x in (min, max))
+    low, high = (float(x.item() if isinstance(x, TensorBase) else x) for x in (min, max))
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    return call(OPS["histc.in"], (input, as_int("histc", bins, "bins"), float(low), float(high)))
+    if low == high and input.numel() and input.is_floating_point():
+        low, high = (x.item() for x in call(OPS["aminmax"], (input.detach(), None, False)))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    return call(OPS["histc.in"], (input, as_int("histc", bins, "bins", None), low, high))
 
 
 @function()
@@ -164,6 +169,16 @@ def bincount(input, weights=None, minlength=0):
     return call(OPS["bincount.sized"], (input, weights, length))
 
 
+_warned = set()
+
+
+def warn_once(text):
+    """What torch says once in a process."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=3)
+
+
 @function()
 def cross(input, other, dim=None, *, out=None):
     """Cross product along `dim`, or along the first dimension of length 3."""
@@ -172,9 +187,8 @@ def cross(input, other, dim=None, *, out=None):
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
-                      "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
-                      "release.", stacklevel=2)
+        warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+                  "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.")
     made = call(_scan.linalg_cross, (input, other, dim))
     return made if out is None else into(out, made, "cross")
 

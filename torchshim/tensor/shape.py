@@ -12,10 +12,10 @@ from ..ops import shape as S
 from ..ops import views as V
 from ..ops.common import wrap_dim
 from ..ops.registry import T
-from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_TENSOR, RESHAPE_COPY, ZERO
-from .bind import FUNCTIONS, call, function, number, pack, prepare, type_name
-from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, read, refuse_overlap, wrap, write
-from .memory import is_in_format, memory_format as memory_format_class, preserved, strides_for
+from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO  # noqa: F401
+from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
+from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_overlap, wrap, write
+from .memory import is_in_format, strides_for
 from .views import expanded, ints, integer, offset_of, permuted, reshaped, swap, unsqueezed, view
 
 
@@ -25,7 +25,7 @@ def clone(input, *, memory_format=None):
     """A copy with memory of its own."""
     m = meta(input)
     if memory_format is None or memory_format.name == "preserve_format":
-        strides = preserved(m)
+        strides = S.kept_strides(m)
     else:
         strides = strides_for(m.shape, memory_format)
     return apply1(CLONE, input, (T, strides))
@@ -53,16 +53,15 @@ def copy_(self, src, non_blocking=False):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         return fill_(self, n)
     m, sm = meta(self), meta(src)
-    if self is src:
-        return self
     if sm.device is not m.device and sm.device != m.device:
         if m.device == "meta":
             S.check_copy(m, sm)
             return self
         src = src.to(device=self.device)
         sm = meta(src)
-    if sm is m and edge(self) is None and edge(src) is None and self._st is not src._st:
-        refuse_overlap(self)                   # nothing to compute: values never change, so both may hold the same one
+    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._st is not src._st or self is src):
+        if self is not src:
+            refuse_overlap(self)               # nothing to compute: values never change, so both may hold the same one
         write(self, read(src))
         return self
     if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
@@ -73,19 +72,17 @@ def copy_(self, src, non_blocking=False):
 Tensor.copy_ = copy_
 
 
-def fill_(self, value):
+def fill_(self, value, op=FILL):
     """Write one number, or the value of a 0-d tensor, everywhere."""
     if isinstance(value, TensorBase):
         if meta(value).ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
         if meta(value).device is not meta(self).device and meta(value).device != meta(self).device:
             value = value.to(device=self.device)
-        return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap=True)
-    n = filler(value, meta(self), "fill_")
+        return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
-    token = pack(n, nums)
-    from .bind import PACKED
-    return apply_inplace(FILL.inplace_op, (self,), (T, token), nums, PACKED[token], overlap=True)
+    token = pack(filler(value, meta(self), "fill_"), nums)
+    return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
 
 
 _C_TYPES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "int8": "int8_t", "uint8": "uint8_t",
@@ -122,7 +119,13 @@ def filler(value, m, name):
     return n
 
 
-Tensor.fill_ = fill_
+def _fill_(self, value):
+    """Write one number, or the value of a 0-d tensor, everywhere."""
+    return fill_(self, value)
+
+
+Tensor.fill_ = _fill_
+_fill_.__name__ = _fill_.__qualname__ = "fill_"
 FUNCTIONS["fill_"] = lambda input, value: fill_(input, value)
 
 
@@ -138,7 +141,7 @@ def fill(input, value):
 
 def zero_(self):
     """Write zeros everywhere."""
-    return apply_inplace(ZERO.inplace_op, (self,), (T,), overlap=True)
+    return apply_inplace(ZERO.inplace_op, (self,), (T,), overlap="fill")
 
 
 Tensor.zero_ = zero_
@@ -374,7 +377,6 @@ def meshgrid(*tensors, indexing=None):
         own[k] = shape[k]
         out.append(expanded(view(x, tuple(own)), shape))
     if flip:
-        out = [swap(x, 0, 1) for x in out]
         out[0], out[1] = out[1], out[0]
     return tuple(out)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 
+import jax.numpy as jnp
+
 from ..engine import Inst, context, record
 from ..engine.meta import Meta
 
@@ -109,11 +111,19 @@ def read_chain(root, insts, nums):
 def write_chain(root, insts, nums, value):
     if not insts:
         return value
+    if len(insts) > 1 and any([_coincide(i) for i in insts[:-1]]):
+        where = read_chain(jnp.arange(root.size).reshape(root.shape), insts, nums)
+        return root.ravel().at[where.ravel()].set(value.ravel()).reshape(root.shape)
     first, k = insts[0], len(insts[0].kinds)
     if len(insts) > 1:
         inner = first.fn(root, *nums[:k])[0]
         value = write_chain(inner, insts[1:], nums[k:], value)
     return first.op.view.put(first, root, value, nums[:k])
+
+
+def _coincide(inst):
+    """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
+    return inst.out.numel > inst.in_metas[0].numel or inst.op.name in ("unfold", "as_strided")
 
 
 def split_steps(steps):

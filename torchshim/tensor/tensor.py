@@ -169,11 +169,13 @@ class Tensor(TensorBase):
 
     @property
     def is_leaf(self):
-        return self._edge is None or self._edge is True
+        e = edge(self)
+        return e is None or e is self
 
     @property
     def requires_grad(self):
-        return edge(self) is not None
+        vw = self._view                        # a view of what wants a gradient says so, however it was made
+        return self._edge is not None or (vw is not None and vw.base is not None and vw.base._edge is not None)
 
     @requires_grad.setter
     def requires_grad(self, value):

@@ -10,8 +10,9 @@ from ..ops.promotion import c_name, kind_of
 from ..ops.registry import T
 from ..ops.views import NEW, SELECT, SLICE, view_strides, whole
 from .bind import FUNCTIONS, function, type_name
-from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, slice_view, version
+from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, read, slice_view, version, wrap
 from .dtype import dtype as torch_dtype
+from .graph import node_class
 
 
 def offset_of(t):
@@ -103,7 +104,8 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
     strides = view_strides(m, shape)
     if strides is not None:
         return make_view(t, V.reshape, (shape, strides, "ViewBackward0"), offset_of(t))
-    from .shape import RESHAPE_COPY, clone
+    from ..ops.shape import RESHAPE_COPY
+    from .shape import clone
     from .dispatch import apply1
     if edge(t) is None:
         return apply1(RESHAPE_COPY, t, (T, shape))
@@ -179,7 +181,7 @@ def view_dtype(t, dtype):
     """The memory of `t` read as another dtype."""
     m, new = meta(t), dtype.np
     if new == m.dtype:
-        return alias_of(t)
+        return t
     old, size = m.dtype.itemsize, new.itemsize
     offset = offset_of(t)
     shape, strides = m.shape, m.strides
@@ -552,23 +554,25 @@ def chunk(input, chunks, dim=0):
 @function("unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0):
     """`chunk` whose pieces own their memory."""
-    return _apart(chunk(input, chunks, dim))
+    return _apart(chunk(input, chunks, dim), "UnsafeSplitBackward0")
 
 
 @function("unsafe_split")
 def unsafe_split(input, split_size, dim=0):
     """`split` whose pieces own their memory."""
-    return _apart(split(input, split_size, dim))
+    return _apart(split(input, split_size, dim), "UnsafeSplitBackward0")
 
 
 @function("unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
     """`split_with_sizes` whose pieces own their memory."""
-    return _apart(split_with_sizes(input, split_sizes, dim))
+    return _apart(split_with_sizes(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
-def _apart(pieces):
-    from .dispatch import read, wrap
+def _apart(pieces, name):
+    e = pieces[0]._edge
+    if e is not None:
+        e[0].__class__ = node_class(name)
     return tuple([wrap(read(p), p._edge) for p in pieces])
 
 

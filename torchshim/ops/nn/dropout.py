@@ -29,3 +29,11 @@ def alpha_dropout(self, keep, p):
     d = self.dtype
     k = keep.astype(d)
     return self * (k * a.astype(d)) + ((k - 1) * (alpha * a).astype(d) + (alpha * a * p).astype(d))
+
+
+@op("native_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="NativeDropoutBackward0", nondiff=("keep",), method=False,
+    function=False)
+def native_dropout(self, keep, p):
+    """self * keep * (1 / (1 - p)), rounded in this order."""
+    scale = jnp.where(p == 1, 0.0, 1 / jnp.where(p == 1, 1.0, 1 - p)).astype(self.dtype)
+    return self * keep.astype(self.dtype) * scale

@@ -11,7 +11,7 @@ from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..registry import op
-from .softmax import log_softmax_of
+from .softmax import log_softmax_of, refuse_integers
 
 
 def reduced(x, reduction):
@@ -117,9 +117,7 @@ def nll_loss(self, target, weight, reduction, ignore_index):
 
 
 def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
-    if P.kind_of(x.dtype) != 2:
-        raise NotImplementedError(f"\"log_softmax_{'' if _class_dim(x) == len(x.shape) - 1 else 'lastdim_'}kernel_impl\" not implemented "
-                                  f"for '{P.c_name(x.dtype)}'".replace("log_softmax_kernel", "log_softmax_lastdim_kernel"))
+    refuse_integers("log_softmax", x, _class_dim(x), x.dtype)
     check_classes(x, target, weight)
 
 
@@ -155,6 +153,16 @@ def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
         if reduction == "mean":
             out = out / (max(x.size // x.shape[dim], 0) if x.shape[dim] else 1)
     return out.astype(self.dtype)
+
+
+def _outside(target, classes, ignore_index):
+    t = target.astype(jnp.int64).ravel()
+    bad = ((t < 0) | (t >= classes)) & (t != ignore_index)
+    return jnp.where(jnp.any(bad), t[jnp.argmax(bad)], 0)
+
+
+OUTSIDE = op("outside.classes(Tensor target, int classes, int ignore_index) -> Tensor")(_outside)
+NO_PROBABILITY = op("outside.probabilities(Tensor self) -> Tensor")(lambda x: jnp.any(~((x >= 0) & (x <= 1))).astype(jnp.int64))
 
 
 # -- elementwise losses -----------------------------------------------------------------------------------------------------
@@ -294,7 +302,8 @@ def kl_div(self, target, reduction, log_target):
     return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
 
 
-@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0", **_LOSS)
+@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
+    check=lambda x, t, _: broadcast_shapes([x.shape, t.shape]), **_LOSS)
 def soft_margin_loss(self, target, reduction):
     """log(1 + exp(-target * self))."""
     return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)

@@ -10,7 +10,7 @@ from .loss import _LOSS, _named, reduced
 
 
 def _checked(x, target, *rest):
-    broadcast_shapes([x.shape, target.shape])
+    broadcast_shapes([target.shape, x.shape])
 
 
 @jax.custom_jvp

@@ -16,17 +16,17 @@ def _shown(shape):
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def _check_trailing(x, normalized_shape, weight, bias=None, names=("weight", "bias")):
+def _check_trailing(x, normalized_shape, weight, bias=None, star="*, "):
     if not normalized_shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
                            f"normalized_shape = {_shown(normalized_shape)}")
-    for name, t in zip(names, (weight, bias)):
+    for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t.shape != tuple(normalized_shape):
             raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {_shown(t.shape)} "
                                f"and normalized_shape = {_shown(normalized_shape)}")
     n = len(normalized_shape)
     if len(x.shape) < n or x.shape[len(x.shape) - n:] != tuple(normalized_shape):
-        stars = "[*, " + ", ".join(map(str, normalized_shape)) + "]"
+        stars = f"[{star}" + ", ".join(map(str, normalized_shape)) + "]"
         raise RuntimeError(f"Given normalized_shape={_shown(normalized_shape)}, expected input with shape {stars}, but got input of "
                            f"size{_shown(x.shape)}")
 
@@ -55,7 +55,7 @@ def layer_norm(self, normalized_shape, weight, bias, eps):
 
 
 def _check_rms_norm(x, normalized_shape, weight, eps):
-    _check_trailing(x, normalized_shape, weight)
+    _check_trailing(x, normalized_shape, weight, star="*")
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", grad="MulBackward0",

@@ -49,9 +49,16 @@ def _peak(x, dim):
 def _prepared(name, x, dim, dtype):
     """(the array to compute on, its wrapped dim, the result's dtype)."""
     d = x.dtype if dtype is None else jnp.dtype(dtype)
+    dim = wrap_dim(dim, x.ndim)
+    refuse_integers(name, x, dim, d)
+    return wide(cast(x, d)), dim, d
+
+
+def refuse_integers(name, x, dim, d):
+    """torch's error for dtypes that have no softmax; it names the kernel."""
     if P.kind_of(d) < 2:
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{P.c_name(d)}\'')
-    return wide(cast(x, d)), wrap_dim(dim, x.ndim), d
+        last = "lastdim_" if dim == max(len(x.shape) - 1, 0) else ""
+        raise NotImplementedError(f'"{name}_{last}kernel_impl" not implemented for \'{P.c_name(d)}\'')
 
 
 @op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0")

@@ -5,7 +5,7 @@ from ...ops import promotion as P
 from ...ops.layout import broadcast_shapes
 from ...ops.nn import attention as ops
 from ...ops.registry import SF, T
-from ...tensor.dispatch import apply
+from ..dispatch import apply
 from .dropout import _check, kept
 
 _NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",

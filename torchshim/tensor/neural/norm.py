@@ -4,8 +4,8 @@ from __future__ import annotations
 from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
-from ...tensor.bind import call, type_name
-from ...tensor.dispatch import apply
+from ..bind import call, type_name
+from ..dispatch import apply
 
 
 def _shape(name, shape):
@@ -100,7 +100,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
         return input / norm
-    from ...tensor.bind import FUNCTIONS
+    from ..bind import FUNCTIONS
     return FUNCTIONS["div"](input, norm, out=out)
 
 
@@ -111,7 +111,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
     if not input.numel():
         return input
-    from ...tensor.bind import FUNCTIONS
+    from ..bind import FUNCTIONS
     from .padding import pad
     square = input.mul(input)
     wide = pad(square, (0, 0) * (dim - 2) + (size // 2, (size - 1) // 2))

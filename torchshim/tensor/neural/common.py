@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 
+from ..indexing import host_known
+
 REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -21,22 +23,12 @@ def reduction_of(reduction, size_average=None, reduce=None, stacklevel=3):
 
 
 def known(value):
-    """The host array behind a Value that is computed already, else None: such indices are checked at the call."""
-    a = value.array
-    if a is None or value.meta.device == "meta":
-        return None
-    return a if isinstance(a, np.ndarray) else _host(a)
+    """The host array behind a Value that is computed already, else None."""
+    return np.asarray(value.array) if host_known(value) and value.meta.device != "meta" else None
 
 
-def _host(a):
-    import jax
-    if isinstance(a, jax.core.Tracer):
-        return None
-    return np.asarray(a) if a.is_fully_addressable and a.is_ready() else None
-
-
-def size_warning(name, input, target):
+def size_warning(name, input, target, stacklevel=3):
     """torch's warning about sizes that will broadcast."""
     if input._meta.shape != target._meta.shape:
         warnings.warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
+                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=stacklevel)

@@ -7,8 +7,8 @@ from ...engine import meta_of
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
-from ...tensor.bind import call
-from ...tensor.dispatch import apply, wrap
+from ..bind import call
+from ..dispatch import apply, wrap
 
 _LAYOUT = (T, T, SF)
 
@@ -32,14 +32,15 @@ def kept(shape, p, like, strides=None):
 def _drop(input, p, shape=None):
     """Whole elements, or everything that shares an element of a mask of `shape`."""
     m = input._meta
-    if P.kind_of(m.dtype) < 2:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(m.dtype)}")
     if not m.numel:
         return input
+    if P.kind_of(m.dtype) < 2:
+        kept(m.shape, p, input)                # as in torch the numbers are drawn before it fails
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(m.dtype)}")
     if p == 1:
         return call(ops.drop_all, (input,))
     if shape is None:
-        from ...tensor.creation import like_strides
+        from ..creation import like_strides
         mask = kept(m.shape, p, input, None if m.contiguous else like_strides(m))
     else:
         mask = kept(shape, p, input)
@@ -78,7 +79,8 @@ def _feature(name, spatial, input, p, training, inplace):
                       "To retain the behavior and silence this warning, please use dropout instead. Note that "
                       f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
                       f"and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).", stacklevel=3)
-    batched = n != spatial + 1 or spatial == 2 and n == 3
+    # dropout2d never adds a batch dimension
+    batched = n == spatial + 2 or spatial == 2
     if spatial == 2 and n == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
                       "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release "
@@ -87,11 +89,19 @@ def _feature(name, spatial, input, p, training, inplace):
     if not training or p == 0:
         return input
     x = input if batched else input.unsqueeze(0)
-    if x.dim() < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    out = _drop(x, p, _channels(x))
+    out = whole_channels(x, p, True)
     out = out if batched else out.squeeze(0)
     return _into(input, out) if inplace else out
+
+
+def whole_channels(input, p, training):
+    """Dropout of whole channels of (N, C, ...)."""
+    _check(p)
+    if not training or p == 0 or not input._meta.numel:
+        return input
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _drop(input, p, _channels(input))
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from ...ops.nn import margin_loss as ops
-from ...tensor.bind import call
-from ...tensor.dispatch import read
+from ..bind import call
+from ..dispatch import read
 from .common import known, reduction_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import warnings
 
 from ...ops.nn import softmax as ops
-from ...tensor.bind import call
-from ...tensor.memory import FORMATS
+from ..bind import call
+from ..memory import FORMATS
 
 
 def _dim(name, ndim):
@@ -40,7 +40,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """A sample of the Gumbel-softmax distribution; hard: one-hot, with the gradient of the soft sample."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    from ...tensor.creation import empty_like, zeros_like
+    from ..creation import empty_like, zeros_like
     contiguous = {"memory_format": FORMATS["contiguous_format"]}
     noise = -empty_like(logits.detach(), **contiguous).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)

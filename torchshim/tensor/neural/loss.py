@@ -3,24 +3,40 @@ from __future__ import annotations
 
 import warnings
 
+from ...engine import TRACED, context, record
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
-from ...tensor.bind import call
-from ...tensor.dispatch import apply, read
+from ..bind import call
+from ..dispatch import apply, read
+from ..indexing import bounds_of, flag, host_known
 from .common import known, reduction_of, size_warning
 
 
 def _check_targets(target, classes, ignore_index):
-    """IndexError for class numbers that do not exist, where the host knows them."""
-    a = known(read(target))
-    if a is None or not a.size or a.dtype.kind not in "iu":
+    """IndexError for class numbers that do not exist: now where the host knows them, else at the next look."""
+    v = read(target)
+    m = v.meta
+    if m.dtype.kind not in "iu" or not m.numel or m.device == "meta" or v.extra is TRACED:
         return
-    if a.min() >= 0 and a.max() < classes:
+    if not host_known(v):
+        flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], _out_of_bounds)
         return
+    low, high = bounds_of(v)
+    if low >= 0 and high < classes:
+        return
+    a = known(v)
     bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
     if bad.size:
-        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+        raise _out_of_bounds(bad.flat[0])
+
+
+def _out_of_bounds(target):
+    return IndexError(f"Target {target} is out of bounds.")
+
+
+def _not_a_probability(_):
+    return RuntimeError("all elements of input should be between 0 and 1")
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
@@ -73,7 +89,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def _pair(op, input, target, weight, size_average, reduce, reduction, *more):
-    size_warning("target", input, target)
+    size_warning("target", input, target, 4)
     return call(op, (input, target, weight, reduction_of(reduction, size_average, reduce, 4), *more))
 
 
@@ -112,9 +128,13 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
                          "Please ensure they have the same size.")
-    a = known(read(input))
-    if a is not None and a.size and not ((a >= 0) & (a <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    v = read(input)
+    if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
+        a = known(v)
+        if a is None:
+            flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], _not_a_probability)
+        elif not ((a >= 0) & (a <= 1)).all():
+            raise _not_a_probability(0)
     return call(ops.binary_cross_entropy, (input, target, weight, reduction))
 
 
@@ -161,7 +181,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        from ...tensor.creation import full_like
+        from ..creation import full_like
         var = full_like(input.detach(), var)
     elif (var < 0).any():
         raise ValueError("var has negative entry/entries")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ...ops.nn import padding as ops
-from ...tensor.bind import call
+from ..bind import call
 
 
 def pad(input, pad, mode="constant", value=None):

@@ -5,9 +5,14 @@ import numpy as np
 
 from ...ops.nn import embedding as ops
 from ...ops.registry import T
-from ...tensor.bind import call, type_name
-from ...tensor.dispatch import TensorBase, apply, read
+from ..bind import call, type_name
+from ..dispatch import TensorBase, apply, read
+from ..indexing import in_range
 from .common import known
+
+
+def _out_of_range(_):
+    return IndexError("index out of range in self")
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -24,11 +29,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    v = read(input)
-    if v.array is not None and v.meta.numel and v.meta.dtype.kind == "i" and weight._meta.ndim == 2:
-        a = known(v)
-        if a is not None and (a.min() < 0 or a.max() >= rows):
-            raise IndexError("index out of range in self")
+    if weight._meta.ndim == 2 and input._meta.dtype.kind == "i":
+        in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
         from ...autograd.modes import no_grad
         with no_grad():

@@ -1,0 +1,141 @@
+"""BatchNorm and InstanceNorm, with running statistics."""
+from __future__ import annotations
+
+from ...tensor.creation import empty, ones, zeros
+from ...tensor.tensor import tensor_from
+from .. import functional as F, init
+from ..parameter import Parameter
+from .module import Module
+
+import numpy as np
+
+
+class _NormBase(Module):
+    """The parameters and running statistics of batch and instance norm."""
+
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    _dims: tuple = ()
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        where = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = Parameter(empty(num_features, **where))
+        else:
+            self.register_parameter("weight", None)
+        if affine and bias:
+            self.bias = Parameter(empty(num_features, **where))
+        else:
+            self.register_parameter("bias", None)
+        if track_running_stats:
+            self.register_buffer("running_mean", zeros(num_features, **where))
+            self.register_buffer("running_var", ones(num_features, **where))
+            self.register_buffer("num_batches_tracked", tensor_from(np.array(0)).to(device=device) if device is not None
+                                 else tensor_from(np.array(0)))
+        else:
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                self.register_buffer(name, None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Mean 0, variance 1, no batch seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Weight 1, bias 0, fresh statistics."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input):
+        if input.dim() not in self._dims:
+            names = " or ".join(f"{d}D" for d in self._dims)
+            raise ValueError(f"expected {names} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        s = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        s += f", track_running_stats={self.track_running_stats}"
+        return s
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        version = local_metadata.get("version", None)
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            # checkpoints from before the count existed
+            count = self.num_batches_tracked
+            state_dict[key] = count if count is not None and not count.is_meta else tensor_from(np.array(0))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input):
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / float(self.num_batches_tracked)
+        training = self.training or self.running_mean is None and self.running_var is None
+        track = not self.training or self.track_running_stats
+        return F.batch_norm(input, self.running_mean if track else None, self.running_var if track else None, self.weight, self.bias,
+                            training, momentum, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch norm of (N, C) or (N, C, L)."""
+    _dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch norm of (N, C, H, W)."""
+    _dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch norm of (N, C, D, H, W)."""
+    _dims = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        batched = input.dim() == self._dims[1]
+        c = input.shape[1 if batched else 0]
+        if c != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={1 if batched else 0} to match num_features ({self.num_features}), but "
+                                 f"got: {c}.")
+            import warnings
+            warnings.warn(f"input's size at dim={1 if batched else 0} does not match num_features. You can silence this warning by not "
+                          "passing in num_features, which is not used because affine=False", stacklevel=3)
+        x = input if batched else input.unsqueeze(0)
+        y = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
+                            self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps)
+        return y if batched else y.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance norm of (N, C, L) or (C, L)."""
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance norm of (N, C, H, W) or (C, H, W)."""
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance norm of (N, C, D, H, W) or (C, D, H, W)."""
+    _dims = (4, 5)
