@@ -45,7 +45,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     roots = _roots(tensors)
     if retain_graph is None:
         retain_graph = create_graph
-    _go(roots, cts, retain_graph, create_graph, None if inputs is None else [_input_edge(t, i) for i, t in enumerate(inputs)], True)
+    targets = None if inputs is None else [_input_edge(t, i) for i, t in enumerate(inputs)]
+    for t in inputs or ():
+        t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
+    _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:
         context.backward_done()
 
@@ -71,15 +74,7 @@ def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
     from ..tensor.dispatch import read
     if not create_graph:
         cts = [read(c) for c in cts]
-    captured = run(roots, cts, retain_graph, create_graph, inputs, accumulate)
-    if accumulate and inputs is not None:
-        from .backward import GradList, GradTensors, accumulate_grad
-        mode = GradTensors if create_graph else GradList
-        for k, e in enumerate(inputs):
-            # a leaf was accumulated on the way; a non-leaf input gets its gradient here
-            if not isinstance(e, Tensor) and k in captured:
-                raise NotImplementedError("torchshim: backward(inputs=...) with a non-leaf tensor")
-    return captured
+    return run(roots, cts, retain_graph, create_graph, inputs, accumulate)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,

@@ -215,6 +215,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
                 continue
             node = target
             if needed is not None and id(node) not in needed:
+                if box and node.extra is not None:
+                    _tensor_hooks(box, mode, node.extra)
                 grads = [None] * len(node.next)
             else:
                 extra = node.extra
@@ -224,7 +226,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
                     for nr, k in wanted[id(node)]:
                         if nr in box:
                             captured[k] = box[nr]
-                if needed is not None and needed[id(node)] is False:
+                if needed is not None and needed[id(node)] is False and not accumulate:
                     continue                   # only captured here: nothing below is asked for
                 if not box:
                     grads = [None] * len(node.next)
@@ -318,6 +320,21 @@ def _copy_slices(node, g, mode):
 
 def _before(node, box, mode, extra):
     """Hooks on this node's outputs: tensor hooks, retained gradients, prehooks."""
+    _tensor_hooks(box, mode, extra)
+    if extra.pre:
+        n = node.n_outputs
+        gs = tuple(mode.tensor(box[k]) if k in box else None for k in range(n))
+        for hook in list(extra.pre.values()):
+            r = hook(gs)
+            if r is not None:
+                gs = r if isinstance(r, tuple) else (r,)
+        for k, g in enumerate(gs):
+            if g is not None:
+                box[k] = mode.back(g)
+
+
+def _tensor_hooks(box, mode, extra):
+    """What belongs to the tensors: they get to see their gradient even where the node itself is not asked for."""
     if extra.tensor_hooks:
         for nr, hooks in extra.tensor_hooks.items():
             if nr in box:
@@ -329,16 +346,6 @@ def _before(node, box, mode, extra):
                 g = mode.tensor(box[nr])
                 old = t._more().grad
                 t._more().grad = g if old is None else old + g
-    if extra.pre:
-        n = node.n_outputs
-        gs = tuple(mode.tensor(box[k]) if k in box else None for k in range(n))
-        for hook in list(extra.pre.values()):
-            r = hook(gs)
-            if r is not None:
-                gs = r if isinstance(r, tuple) else (r,)
-        for k, g in enumerate(gs):
-            if g is not None:
-                box[k] = mode.back(g)
 
 
 def _after(node, grads, box, mode, extra):

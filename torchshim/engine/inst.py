@@ -6,11 +6,16 @@ Its function is pure: arrays (then one 0-d number per runtime scalar) in, a list
 from __future__ import annotations
 
 import jax
-import jax.extend.core as jec
 import jax.numpy as jnp
 import numpy as np
 
 from .meta import meta_of
+
+
+def _core():
+    """jax.extend.core, imported when the first operator is met: it takes as long as a tenth of JAX."""
+    import jax.extend.core
+    return jax.extend.core
 
 
 def bind_eqns(eqns, env, read):
@@ -33,7 +38,7 @@ def _inlined(closed):
     def evaluate(closed, args):
         env = dict(zip(closed.jaxpr.constvars, closed.consts))
         env.update(zip(closed.jaxpr.invars, args))
-        read = lambda v: v.val if isinstance(v, jec.Literal) else env[v]
+        read = lambda v: v.val if isinstance(v, _core().Literal) else env[v]
         for eqn in closed.jaxpr.eqns:
             if eqn.primitive.name in _CALLS:
                 env.update(zip(eqn.outvars, evaluate(eqn.params["jaxpr"], [read(v) for v in eqn.invars])))
@@ -45,14 +50,14 @@ def _inlined(closed):
 
 def _needed(jaxpr, outvars, given):
     """Equations that `outvars` depend on when the variables in `given` are known, and the free variables."""
-    want = {v for v in outvars if not isinstance(v, jec.Literal)}
+    want = {v for v in outvars if not isinstance(v, _core().Literal)}
     eqns = []
     for eqn in reversed(jaxpr.eqns):
         hit = [v for v in eqn.outvars if v in want and v not in given]
         if hit:
             eqns.append(eqn)
             want.difference_update(hit)
-            want.update(v for v in eqn.invars if not isinstance(v, jec.Literal))
+            want.update(v for v in eqn.invars if not isinstance(v, _core().Literal))
     return eqns[::-1], want
 
 
@@ -92,11 +97,11 @@ class Inst:
 
     def call(self, *args):
         """Apply to arrays or tracers (inputs, then numbers); a list of results."""
-        return jec.jaxpr_as_fun(self.jaxpr)(*args)
+        return _core().jaxpr_as_fun(self.jaxpr)(*args)
 
     def jitted(self):
         if self._jit is None:
-            self._jit = jax.jit(jec.jaxpr_as_fun(self.jaxpr), compiler_options=compiler_options())
+            self._jit = jax.jit(_core().jaxpr_as_fun(self.jaxpr), compiler_options=compiler_options())
         return self._jit
 
     def interpreted(self):
@@ -149,7 +154,7 @@ class Inst:
         arg_vars, num_vars, ct_vars = jaxpr.invars[:n], jaxpr.invars[n:len(avals)], jaxpr.invars[len(avals):]
         named = {}
         for k, v in enumerate(primal_vars):
-            if not isinstance(v, jec.Literal) and v not in arg_vars:
+            if not isinstance(v, _core().Literal) and v not in arg_vars:
                 named.setdefault(v, k)
         best = None
         for known in ({}, named):
@@ -175,7 +180,7 @@ class Inst:
                 env[v] = next(it)
             for i in nums:
                 env[num_vars[i]] = next(it)
-            read = lambda v: v.val if isinstance(v, jec.Literal) else env[v]
+            read = lambda v: v.val if isinstance(v, _core().Literal) else env[v]
             bind_eqns(eqns, env, read)
             # jnp.asarray: a gradient can be a literal (zero)
             return [jnp.asarray(read(v), v.aval.dtype) for v in grad_vars]

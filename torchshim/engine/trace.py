@@ -218,7 +218,7 @@ class Context(threading.local):
     def __init__(self):
         self.eager = _default_eager
         self.thread = threading.get_ident()
-        self.trace = Trace(self, default_device())
+        self.trace = Trace(self, None)         # the first value tells the device: asking JAX for one starts its backends
         self.grad = True
         self.inference = False
         self.modes = {}

@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import meta_of
+from ..engine import contiguous_strides, meta_of
 from .common import wide, wrap_dim
 from .layout import elementwise_strides
 from .registry import InplaceOp, _spread, cast, op
+from .views import _places
 
 
 def ruled(op_, gradients):
@@ -37,6 +38,13 @@ def zero(x):
     return jnp.zeros((), x.dtype)
 
 
+def into(x, places, values, how):
+    """x.at[places].set, add, multiply, max or min; booleans add as "or" and multiply as "and". Places outside are ignored."""
+    if x.dtype == np.bool_ and how != "set":
+        return into(x.astype(jnp.int8), places, values.astype(jnp.int8), {"add": "max", "multiply": "min"}.get(how, how)) != 0
+    return getattr(x.at[places], how)(values, mode="drop")
+
+
 # -- tensor[index] ------------------------------------------------------------------------------------------------------------
 def places(x, indices):
     """A NumPy index: None stands for a dimension that is not indexed."""
@@ -59,7 +67,7 @@ def indexed_shape(shape, indices):
 
 def _index_strides(inst, m, indices):
     """torch lays the result out as its iterator finds the operands: the source with stride 0 where it is indexed."""
-    if m.contiguous:
+    if m.strides == contiguous_strides(m.shape):
         return None
     shape, first, common = indexed_shape(m.shape, indices)
     rest = [s for d, s in enumerate(m.strides) if d >= len(indices) or indices[d] is None]
@@ -69,7 +77,8 @@ def _index_strides(inst, m, indices):
         if i is not None:
             lead = first + len(common) - i.ndim
             padded = (1,) * lead + i.shape + (1,) * (len(rest) - first)
-            strides = (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(i.shape, i.strides)]) + (0,) * (len(rest) - first)
+            strides = contiguous_strides(padded) if i.contiguous and i.shape == common else \
+                (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(i.shape, i.strides)]) + (0,) * (len(rest) - first)
             operands.append(meta_of(padded, i.dtype, m.device, strides))
     return elementwise_strides(operands, shape)
 
@@ -86,8 +95,7 @@ def _shaped(ct, like):
 
 
 def _put_at(self, indices, values, accumulate):
-    at = self.at[places(self, indices)]
-    return at.add(values, mode="drop") if accumulate else at.set(values, mode="drop")
+    return into(self, places(self, indices), values, "add" if accumulate else "set")
 
 
 INDEX_PUT = both(
@@ -145,6 +153,12 @@ def _gather(self, dim, index):
     return jnp.take_along_axis(x, i, d, mode="clip").reshape(index.shape)
 
 
+def _gather_wrapped(self, dim, index):
+    n = self.shape[dim] if self.ndim else 1
+    return _gather(self, dim, jnp.where(index < 0, index + n, index))
+
+
+GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0")(_gather_wrapped)
 GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0")(_gather)
 
 
@@ -156,9 +170,8 @@ def _scatter_into(self, dim, index, src, how):
     x, i = _one(self), _one(index)
     if not i.size:
         return self
-    at = x.at[along(x.shape, wrap_dim(dim, x.ndim), i)]
     values = _src(src, i) if jnp.ndim(src) else cast(jnp.asarray(src), self.dtype)
-    return getattr(at, how)(values, mode="drop").reshape(self.shape)
+    return into(x, along(x.shape, wrap_dim(dim, x.ndim), i), values, how).reshape(self.shape)
 
 
 def _cleared(ct, dim, index):
@@ -240,14 +253,13 @@ def _reduce_gradients(ct, self, src, out, reduce, include_self, read, add, clear
         hidden = self == 0
         nonzero = jnp.where(hidden, jnp.ones((), self.dtype), self)
         rest = _reduce_prod(nonzero, src, read, add, include_self, clear)
-        g_self = ct * rest
+        g_self = ct * rest / nonzero
         src_zero = src == 0
         n_zero = add(jnp.zeros(self.shape, ct.dtype), src_zero.astype(ct.dtype))
         masked = jnp.where(src_zero, jnp.ones((), src.dtype), src)
         without = _reduce_prod(self, masked, read, add, include_self, clear)
         one = jnp.logical_and(src_zero, read(n_zero) == 1)
         g_src = jnp.where(one, read(ct * without), read(ct * out) / masked)
-        g_src = jnp.where(jnp.logical_and(src_zero, ~one), 0, g_src)
     else:
         value = read(out)
         is_self, is_src = self == out, src == value
@@ -313,12 +325,12 @@ def _into_rows(self, dim, index, values, how):
         values = values.reshape(x.shape[:d] + (index.size,) + x.shape[d + 1:])
     if not jnp.ndim(values) and index.size == 1 and how != "set":
         values = jnp.reshape(values, (1,) * x.ndim)
-    return getattr(x.at[_rows(x, d, index)], how)(values, mode="drop").reshape(self.shape)
+    return into(x, _rows(x, d, index), values, how).reshape(self.shape)
 
 
 def _index_add(self, dim, index, source, alpha):
     v = source if alpha.__class__ is int else source * cast(alpha, source.dtype)
-    return _into_rows(self, dim, index, v, "add") if self.dtype != np.bool_ else _into_rows(self, dim, index, v, "max")
+    return _into_rows(self, dim, index, v, "add")
 
 
 INDEX_ADD = both(op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
@@ -363,12 +375,10 @@ def _check_mask(m, mask, *_):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {name}")
 
 
-MASKED_FILL = both(op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor", grad="MaskedFillBackward0", check=_check_mask,
-                      strides=lambda inst, m, mask, value: elementwise_strides([m, mask], inst.out_metas[0].shape))(
+MASKED_FILL = both(op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor", grad="MaskedFillBackward0", check=_check_mask)(
     lambda self, mask, value: jnp.where(mask, cast(jnp.asarray(value), self.dtype), self)))
 MASKED_FILL_TENSOR = both(op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", grad="MaskedFillBackward1",
-                             check=_check_mask,
-                             strides=lambda inst, m, mask, value: elementwise_strides([m, mask], inst.out_metas[0].shape))(
+                             check=_check_mask)(
     lambda self, mask, value: jnp.where(mask, cast(value, self.dtype), self)))
 
 
@@ -398,15 +408,30 @@ TAKE = op("take.flat(Tensor self, Tensor index) -> Tensor", grad="TakeBackward0"
 
 
 def _put_flat(self, index, source, accumulate):
-    at = self.ravel().at[_flat(index.ravel(), self.size)]
-    out = at.add(source.ravel(), mode="drop") if accumulate else at.set(source.ravel(), mode="drop")
-    return out.reshape(self.shape)
+    at = _flat(index.ravel(), self.size)
+    return into(self.ravel(), at, source.ravel(), "add" if accumulate else "set").reshape(self.shape)
 
 
 PUT = both(op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0")(_put_flat),
            lambda ct, self, index, source, accumulate: [
                ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
                ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])
+
+
+# torch's gradient for self is that of the written window, zero elsewhere
+AS_STRIDED_SCATTER = ruled(
+    op("as_strided_scatter.own(Tensor self, Tensor src, int[] size, int[] stride, int offset) -> Tensor", grad="AsStridedScatterBackward0")(
+        lambda self, src, size, stride, offset: _put_window(self, src, size, stride, offset)),
+    lambda ct, self, src, size, stride, offset: [
+        _put_window(jnp.zeros_like(ct), _window(ct, size, stride, offset), size, stride, offset), _window(ct, size, stride, offset)])
+
+
+def _window(x, size, stride, offset):
+    return x.ravel()[_places(size, stride, offset)]
+
+
+def _put_window(x, v, size, stride, offset):
+    return x.ravel().at[_places(size, stride, offset)].set(v).reshape(x.shape)
 
 
 # -- is an index tensor within its bounds? -----------------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ def without_nan(x):
 
 @without_nan.defjvp
 def _without_nan_jvp(primals, tangents):
-    return without_nan(primals[0]), tangents[0] * (~jnp.isnan(primals[0])).astype(tangents[0].dtype)
+    t = tangents[0]
+    return without_nan(primals[0]), jnp.where(jnp.isnan(primals[0]), t * np.zeros((), t.dtype), t)
 
 
 @op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0")
@@ -224,7 +225,9 @@ def _evenly_jvp(axes, nan, primals, tangents):
     kept = value.ndim == x.ndim
     v = value if kept else jnp.expand_dims(value, axes)
     same = (x == v) | ((x != x) & (v != v)) if nan else x == v
-    share = same.astype(t.dtype) / jnp.sum(same, axes, keepdims=True).astype(t.dtype)
+    n = jnp.sum(same, axes, keepdims=True).astype(t.dtype)
+    # written out because XLA makes a select of a product with a mask: 0 / 0 would become 0
+    share = jnp.where(n == 0, jnp.asarray(np.nan, t.dtype), jnp.where(same, 1 / n, jnp.zeros((), t.dtype)))
     return value, jnp.sum(share * t, axes, keepdims=kept)
 
 

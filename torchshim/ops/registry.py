@@ -211,7 +211,7 @@ class Op:
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides = None
         if self.elementwise:
-            number = self.name != "pow" and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
+            number = self.name not in NOT_OPERANDS and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
             inst = Inst(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
@@ -298,6 +298,8 @@ class Op:
         return RuntimeError(f"{self.name}: {error}")
 
 
+# torch passes the numbers of these to its kernel; the others' take part in the iteration as 0-d tensors
+NOT_OPERANDS = ("pow", "clamp", "clamp_min", "clamp_max", "clip")
 PACKED_SET = frozenset((SB, SI, SF, SC))
 _STATIC_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
 

@@ -5,6 +5,7 @@ operators (torch's composites) are registered with `@function`.
 """
 from __future__ import annotations
 
+import functools
 import numbers
 import warnings
 
@@ -175,7 +176,13 @@ def can_store(result, out):
     return P.can_cast(result.dtype.np, out.dtype.np)
 
 
-def _source(name, op, first, inplace, with_out, flag):
+@functools.cache
+def _compiled(source):
+    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
+    return compile(source, "<operator>", "exec")
+
+
+def _source(op, first, inplace, with_out, flag):
     """A Python function with the operator's own signature; `flag` adds an `inplace` parameter."""
     sig, names, star = [], [], False
     for p in op.params:
@@ -220,25 +227,18 @@ def _source(name, op, first, inplace, with_out, flag):
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
     body = aliases + (f"    _precheck({args})\n" if op.precheck else "") + fast
     target = "call_inplace" if inplace else "call"
-    made = f"{target}(_op, ({args},), {name!r}, {int(first != 'self')})"
+    made = f"{target}(_op, ({args},), _name, {int(first != 'self')})"
     if flag:
-        body += f"    if inplace:\n        return call_inplace(_op, ({args},), {name!r})\n"
+        body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
     if with_out:
-        done = f"into(out, {made}, {name!r})"
+        done = f"into(out, {made}, _name)"
         body += f"    if out is not None:\n        return {f'finish({done})' if op.result else done}\n"
     body += f"    return finish({made})\n" if op.result else f"    return {made}\n"
     if required_dim:
         sig = [s if s != "dim" else "dim=_unset" for s in sig]
-        fixed, seen = [], False
-        for s in sig:
-            if s == "*":
-                seen = True
-            if "=" in s:
-                started = True
-            fixed.append(s)
-        sig = _legal(fixed)
-        body = f"    if dim is _unset and axis is _unset:\n        raise TypeError(\"{name}() missing 1 required positional arguments: \\\"dim\\\"\")\n" + body
-    return f"def {name}({', '.join(sig)}):\n{body}"
+        sig = _legal(sig)
+        body = "    if dim is _unset and axis is _unset:\n        raise TypeError(_name + '() missing 1 required positional arguments: \"dim\"')\n" + body
+    return f"def _f({', '.join(sig)}):\n{body}"
 
 
 def _legal(sig):
@@ -270,8 +270,11 @@ def make(name, op, first, inplace=False, with_out=False, flag=False):
              "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
     for p in op.params:
         space["_d_" + p.name] = p.default
-    exec(compile(_source(name, op, first, inplace, with_out, flag), f"<{op.full_name}>", "exec"), space)
-    f = space[name]
+    space["_name"] = name
+    exec(_compiled(_source(op, first, inplace, with_out, flag)), space)
+    f = space.pop("_f")
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+    f.__name__ = name
     f.__doc__ = f"{op.schema}\n\n{op.doc}"
     f.__module__ = "torch"
     f.__qualname__ = name

@@ -32,7 +32,7 @@ Tensor = None              # set by tensor.py: the class that results get
 
 def use_class(cls):
     global Tensor, _new_tensor
-    Tensor, _new_tensor = cls, cls.__new__
+    Tensor, _new_tensor = cls, object.__new__
 
 
 def wrap(value, edge=None):
@@ -259,10 +259,64 @@ def apply_number(op, a, x, layout, kind):
 
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
-    vals = [read(t) for t in tensors]
-    edges = tuple([edge(t) for t in tensors])
-    result, inst = record(context, op, layout, vals, nums, kinds)
-    return finish(result, inst, vals, edges, tensors, nums)
+    tr = context.trace
+    vals, edges, slots, needs, bit = [], [], [], 0, 1
+    try:
+        for t in tensors:
+            if t._view is None:
+                v, e = t._st.value, t._edge
+                if e is True:
+                    e = t
+            else:
+                v, e = read(t), edge(t)
+            vals.append(v)
+            edges.append(e)
+            if e is not None:
+                needs |= bit
+            bit <<= 1
+            slots.append(v.slot if v.trace is tr else tr.enter(v))
+    except Immediate:
+        tr = None
+    if context.trace is not tr:                # reading a view or a value of another thread may have flushed
+        vals, edges = [read(t) for t in tensors], tuple([edge(t) for t in tensors])
+        result, inst = record(context, op, layout, vals, nums, kinds)
+        return finish(result, inst, vals, edges, tensors, nums)
+    slots, edges = tuple(slots), tuple(edges)
+    key = (op, layout, kinds, slots)
+    st = tr.state.next.get(key)
+    if st is None:
+        st = tr.miss(op, layout, vals, kinds, slots, key)
+    if kinds:
+        tr.nums.extend(nums)
+    inst = st.inst
+    out, values = inst.out, tr.values
+    if out.__class__ is tuple:
+        outs = []
+        for m in out:
+            v = _new_value(Value)
+            v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), m, None, None
+            values.append(v)
+            outs.append(v)
+        tr.state = st
+        made = finish(outs, inst, vals, edges, tensors, nums)
+    else:
+        v = _new_value(Value)
+        v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), out, None, None
+        values.append(v)
+        tr.state = st
+        made = _new_tensor(Tensor)
+        s = _new_storage(Storage)
+        s.value, s.gen, s.version, s.address = v, 0, 0, None
+        made._st, made._view, made._extra = s, None, None
+        if needs and context.grad:
+            made._edge = node = make_node(inst, needs, edges, vals, tensors, (v,), nums)
+            if node is not None and node.plan.outs:
+                guard_output(node, 0, s)
+        else:
+            made._edge = None
+    if len(values) >= tr.limit:
+        tr.cut()
+    return made
 
 
 def finish(result, inst, vals, edges, tensors, nums):
@@ -563,6 +617,8 @@ def refuse_overlap(t, tensors=(), mode=None):
     if mode in (None, "indexed") and not m.contiguous and m.numel > 1 and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
+    if mode == "fill":
+        return                                 # the value is read before
     strict, itself = mode in ("indexed", "put"), False
     for x in tensors:
         if x._st is t._st:

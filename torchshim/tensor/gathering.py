@@ -15,7 +15,7 @@ from .graph import node_class
 from .indexing import _as_tuple, _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
 from .shape import filler, ints
 from .tensor import tensor_from
-from .views import expanded, integer, reshaped, select, unsqueezed
+from .views import expanded, integer, offset_of, reshaped, select
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -53,7 +53,7 @@ def packed(value, m, name):
 def _index_type(index, name):
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type_name(index)}")
-    if meta(index).dtype.name not in ("int64", "int32"):
+    if meta(index).dtype.name not in ("int64", "int32") and meta(index).numel:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -346,6 +346,19 @@ def nonzero(input, *, as_tuple=False):
     return swap(tensor_from(rows.astype(np.int64), m.device), 0, 1)
 
 
+@function("nonzero_static", out=True)
+def nonzero_static(input, *, size, fill_value=-1):
+    """`nonzero` with a fixed number of rows: cut off, or filled up."""
+    m = meta(input)
+    at = nonzero_places(input)
+    rows = np.stack(at, 1) if m.ndim else np.zeros((at[0].size, 0), np.int64)
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    out = np.full((size, m.ndim), fill_value, np.int64)
+    out[:min(size, rows.shape[0])] = rows[:size]
+    return tensor_from(out, m.device)
+
+
 @function("argwhere")
 def argwhere(input):
     """Where the elements are not zero, one row for each."""
@@ -391,7 +404,8 @@ def take_along_dim(input, indices, dim=None):
     """`gather` with the tensor and the indices broadcast to each other."""
     m, im = meta(input), meta(indices)
     if dim is None:
-        return gather(reshaped(input, (m.numel,)), 0, reshaped(indices, (im.numel,)))
+        input, indices, dim = reshaped(input, (m.numel,)), reshaped(indices, (im.numel,)), 0
+        m, im = meta(input), meta(indices)
     if m.ndim != im.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                            f"{m.ndim} dimensions for input, and {im.ndim} dimensions for indices")
@@ -401,7 +415,9 @@ def take_along_dim(input, indices, dim=None):
     shape = broadcast_shapes([m.shape[:d] + (1,) + m.shape[d + 1:], im.shape[:d] + (1,) + im.shape[d + 1:]])
     own, other = list(shape), list(shape)
     own[d], other[d] = m.shape[d], im.shape[d]
-    return gather(expanded(input, tuple(own)), d, expanded(indices, tuple(other)))
+    n = m.shape[d] if m.ndim else 1
+    in_range(indices, -n, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    return apply(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
 
 
 def _index_put(inplace, self, indices, values, accumulate=False):
@@ -445,7 +461,7 @@ def _view_scatter(name, view, grad):
         return out
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."
-    function(name)(f)
+    function(name, out=True)(f)
 
 
 def _slice(t, dim=0, start=None, end=None, step=1):
@@ -458,8 +474,20 @@ def _slice(t, dim=0, start=None, end=None, step=1):
 _view_scatter("select_scatter", lambda t, dim, index: select(t, dim, index), "SelectScatterBackward0")
 _view_scatter("slice_scatter", _slice, "SliceScatterBackward0")
 _view_scatter("diagonal_scatter", lambda t, offset=0, dim1=0, dim2=1: FUNCTIONS["diagonal"](t, offset, dim1, dim2), "DiagonalScatterBackward0")
-_view_scatter("as_strided_scatter", lambda t, size, stride, storage_offset=None: FUNCTIONS["as_strided"](t, size, stride, storage_offset),
-              "AsStridedScatterBackward0")
+
+
+@function("as_strided_scatter", out=True)
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy of the tensor with a window on its memory written."""
+    m, size, stride = meta(input), ints((size,), "as_strided_scatter"), ints((stride,), "as_strided_scatter", "stride")
+    at = 0 if storage_offset is None else storage_offset - offset_of(input)
+    last = at + sum((n - 1) * s for n, s in zip(size, stride))
+    if not m.contiguous or at < 0 or last >= max(m.numel, 1):
+        raise NotImplementedError("as_strided_scatter beyond the elements of a contiguous tensor")
+    if meta(src).shape != size:
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
+                           f"{list(size)}")
+    return apply(I.AS_STRIDED_SCATTER, (input, src), (T, T, size, stride, at))
 
 
 @function("unravel_index", method=False)

@@ -13,7 +13,7 @@ sequence = itertools.count()
 _classes: dict = {}
 
 
-_SAVE_NUMBERS = ("mul", "div")
+_SAVE_NUMBERS = ("mul", "multiply", "div", "divide", "true_divide")
 
 
 class Node:
@@ -39,7 +39,7 @@ class Node:
 
     def release(self):
         # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
-        if self.saved or self.nums and self.inst.op.name in _SAVE_NUMBERS:
+        if self.saved or self.nums and self.inst.op.name.rstrip("_") in _SAVE_NUMBERS:
             self.saved = None
             self.guard = ()
 

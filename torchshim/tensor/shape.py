@@ -410,19 +410,17 @@ def combinations(input, r=2, with_replacement=False):
 
 
 # -- repeating and mirroring ------------------------------------------------------------------------------------------------
-def repeat(self, *repeats):
+def repeat(self, *args, repeats=None):
     """The tensor laid side by side."""
-    if not repeats:
-        repeats = ((),)
-    return call(S.repeat, (self, ints(repeats, "repeat", "repeats")))
+    return call(S.repeat, (self, ints(args if repeats is None else (repeats,), "repeat", "repeats")))
 
 
 Tensor.repeat = repeat
 
 
-def tile(input, *dims):
+def tile(input, *args, dims=None):
     """As `repeat`, where missing counts are 1."""
-    dims = ints(dims, "tile", "dims")
+    dims = ints(args if dims is None else (dims,), "tile", "dims")
     return call(S.repeat, (input, (1,) * (meta(input).ndim - len(dims)) + dims))
 
 
@@ -473,11 +471,11 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     return FUNCTIONS["index_select"](input, d, tensor_from(np.repeat(np.arange(m.shape[d]), counts), m.device))
 
 
-def flip(self, *dims):
+def flip(self, *args, dims=None):
     """The elements of some dimensions in reverse order."""
-    if not dims:
+    if not args and dims is None:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    return call(S.flip, (self, ints(dims, "flip", "dims")))
+    return call(S.flip, (self, ints(args if dims is None else (dims,), "flip", "dims")))
 
 
 Tensor.flip = flip

@@ -112,9 +112,9 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
     return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (T, shape))
 
 
-def reshape(self, *shape):
+def reshape(self, *args, shape=None):
     """The same elements with another shape: a view if possible, else a copy."""
-    return reshaped(self, ints(shape, "reshape", "shape"))
+    return reshaped(self, ints(args if shape is None else (shape,), "reshape", "shape"))
 
 
 FUNCTIONS["reshape"] = lambda input, shape: reshape(input, shape)
@@ -251,10 +251,10 @@ def t(input):
     return swap(input, 0, n - 1, "TBackward0") if n else permuted(input, (), "TBackward0")
 
 
-def permute(self, *dims):
+def permute(self, *args, dims=None):
     """The dimensions in another order."""
     n = meta(self).ndim
-    dims = ints(dims, "permute", "dims")
+    dims = ints(args if dims is None else (dims,), "permute", "dims")
     if len(dims) != n:
         raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
                            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
@@ -401,9 +401,9 @@ def _typed(m):
 
 
 @function("expand", torch=False)
-def expand(self, *size, implicit=False):
+def expand(self, *args, size=None, implicit=False):
     """Dimensions of size 1 repeated without using memory."""
-    return expanded(self, ints(size, "expand"))
+    return expanded(self, ints(args if size is None else (size,), "expand"))
 
 
 @function("expand_as", torch=False)
@@ -816,14 +816,13 @@ def resolve_neg(input):
 
 
 # -- aliases ---------------------------------------------------------------------------------------------------------------
-@function("alias", torch=False, method=False)
-def alias(input):
-    """A view of the whole tensor."""
-    return alias_of(input)
+@function("alias_copy", method=False, out=True)
+def alias_copy(input):
+    """A copy of the tensor."""
+    return input.clone()
 
 
 FUNCTIONS["detach"] = lambda input: input.detach()
-FUNCTIONS["alias_copy"] = lambda input: input.clone()
 FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
 
 

@@ -310,7 +310,7 @@ def soft_margin_loss(self, target, reduction):
 
 
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), **_LOSS)
+    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "promote": "float"})
 def poisson_nll_loss(self, target, log_input, full, eps, reduction):
     """Negative log-likelihood of counts; full: with Stirling's term."""
     y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)
@@ -321,7 +321,7 @@ def poisson_nll_loss(self, target, log_input, full, eps, reduction):
 
 
 @op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), **_LOSS)
+    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "promote": "float"})
 def gaussian_nll_loss(self, target, var, full, eps, reduction):
     """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""
     v = jax.lax.stop_gradient(jnp.maximum(var, eps) - var) + var

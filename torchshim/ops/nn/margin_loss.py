@@ -25,7 +25,7 @@ def _clamp_min_jvp(primals, tangents):
 
 
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
-    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **_LOSS)
+    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **{**_LOSS, "promote": "float"})
 def hinge_embedding_loss(self, target, margin, reduction):
     """self where target is 1, max(0, margin - self) where it is -1."""
     far = jnp.where(target != 1, _clamp_min(margin - self), 0)
@@ -34,7 +34,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean') -> Tensor",
-    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None})
+    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None, "promote": "float"})
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     """max(0, -target * (input1 - input2) + margin)."""
     return reduced(_clamp_min(-target * (input1 - input2) + margin), reduction)
@@ -103,4 +103,7 @@ def cosine_similarity(x1, x2, dim, eps):
     """The cosine of the angle between x1 and x2 along dim."""
     from ..common import wrap_dim
     shape = broadcast_shapes([x1.shape, x2.shape])
+    if not shape:
+        wrap_dim(dim, 0)
+        return cosine(x1.reshape(1), x2.reshape(1), 0, eps)
     return cosine(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape), wrap_dim(dim, len(shape)), eps)

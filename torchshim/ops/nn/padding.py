@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from ..registry import cast, op
 
@@ -27,14 +28,12 @@ def _check(x, pad, value):
     if len(pad) > 2 * n:
         raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
                            f"{len(pad)} and input of dimension {n}")
-    shape = "[" + ", ".join(map(str, x.shape)) + "]"
     for d, (a, b) in enumerate(_widths(n, pad)):
         if x.shape[d] + min(a, 0) + min(b, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
         if x.shape[d] + a + b < 0:
             raise RuntimeError(f"The input size {x.shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
                                f"which is invalid. Check dimension {d} of your input.")
-    del shape
 
 
 @op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, method=False)
@@ -51,5 +50,20 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
     f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", function=False, method=False)
 def pad_edge(self, pad, mode):
     """The values at the edge, mirrored values, or those of the other end."""
-    x, widths = _cropped(self, _widths(self.ndim, pad))
+    widths = _widths(self.ndim, pad)
+    if mode != "circular" and min(pad) < 0:
+        x = self
+        for d, (a, b) in enumerate(widths):
+            if a or b:
+                x = jnp.take(x, _sources(x.shape[d], a, b, mode), d)
+        return x
+    x, widths = _cropped(self, widths)
     return jnp.pad(x, widths, mode={"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
+
+
+def _sources(n, before, after, mode):
+    """Where each element of a padded (or cut) dimension comes from."""
+    k = np.arange(n + before + after) - before
+    if mode == "reflect":
+        k = np.where(k < 0, -k, np.where(k >= n, 2 * (n - 1) - k, k))
+    return np.clip(k, 0, n - 1)

@@ -1,7 +1,7 @@
 """Similarities, distances, and the losses made of them."""
 from __future__ import annotations
 
-from ...ops.nn import margin_loss as ops
+from ...ops.nn import loss as L, margin_loss as ops
 from ..bind import call
 from ..dispatch import read
 from .common import known, reduction_of
@@ -105,7 +105,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
                            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}.")
     a = known(read(target))
-    if a is not None and a.size and (a.min() < 0 or a.max() >= input.shape[-1]):
+    if a is not None and a.size and (a.min() < 0 or a.max() >= (input.shape[-1] if input.dim() else 1)):
         raise RuntimeError("target out of range")
     return call(ops.multi_margin_loss, (input, target, weight, int(p), float(margin), reduction))
 
@@ -121,8 +121,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross entropy of logits, averaged over classes."""
     reduction = reduction_of(reduction, size_average, reduce)
-    from .loss import binary_cross_entropy_with_logits
-    loss = binary_cross_entropy_with_logits(input, target, reduction="none")
+    loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(-1) / input.shape[input.dim() - 1], reduction)

@@ -1,0 +1,116 @@
+"""Protects torch.nn.functional: values, gradients, grad_fn names and errors as PyTorch 2.13 has them."""
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+LOGITS = [[1.0, 2.0, 0.5], [0.1, 0.2, 0.3]]
+
+
+def logits():
+    return torch.tensor(LOGITS, requires_grad=True)
+
+
+def near(t, expected, tolerance=1e-6):
+    return torch.allclose(t.detach(), torch.tensor(expected), atol=tolerance, rtol=1e-5)
+
+
+@pytest.mark.parametrize("call, value, gradient, name", [
+    (lambda x: F.cross_entropy(x, torch.tensor([1, 2])), 0.7331558465957642,
+     [[0.11561194062232971, -0.18573415279388428, 0.07012218981981277], [0.15030479431152344, 0.16611248254776, -0.31641730666160583]],
+     "NllLossBackward0"),
+    (lambda x: F.cross_entropy(x, torch.tensor([1, 2]), weight=torch.tensor([1.0, 2.0, 0.5]), label_smoothing=0.1), 0.6117897033691406,
+     [[0.16393828392028809, -0.2647923529148102, 0.10085401684045792], [0.05480483919382095, 0.04863765463232994, -0.10344249755144119]],
+     "AddBackward0"),
+    (lambda x: F.cross_entropy(x, torch.tensor([1, -100]), reduction="none"), [0.4643687903881073, 0.0],
+     [[0.23122388124465942, -0.37146830558776855, 0.14024437963962555], [0.0, 0.0, 0.0]], "NllLossBackward0"),
+    (lambda x: F.cross_entropy(x, torch.tensor([[0.2, 0.5, 0.3], [1.0, 0, 0]])), 1.158155918121338,
+     [[0.015611939132213593, 0.06426584720611572, -0.0798778161406517], [-0.34969520568847656, 0.16611248254776, 0.18358269333839417]],
+     "DivBackward1"),
+    (lambda x: F.binary_cross_entropy_with_logits(x, torch.tensor([[0.0, 1, 0.5], [1, 0, 0]]), pos_weight=torch.tensor(2.0)),
+     0.9115867614746094,
+     [[0.12184309959411621, -0.03973432257771492, -0.011051833629608154], [-0.15834027528762817, 0.09163898974657059, 0.0957404151558876]],
+     "BinaryCrossEntropyWithLogitsBackward0"),
+    (lambda x: F.layer_norm(x, (3,), torch.tensor([1.0, 2.0, 0.5])) * torch.arange(6.0).reshape(2, 3),
+     [[-0.0, 2.6725783348083496, -1.0690311193466187], [-3.6714816093444824, 0.0, 3.059568405151367]],
+     [[-1.3744746446609497, 0.4581853449344635, 0.9162890911102295], [-21.412391662597656, 42.833953857421875, -21.42156219482422]],
+     "MulBackward0"),
+])
+def test_values_and_gradients(call, value, gradient, name):
+    x = logits()
+    y = call(x)
+    assert near(y, value) and y.grad_fn.name() == name
+    y.sum().backward()
+    assert near(x.grad, gradient, 2e-5)
+
+
+def test_no_recompile_for_changing_numbers():
+    """eps, p and label_smoothing are run-time inputs of the compiled program."""
+    x, y = logits(), torch.tensor([1, 2])
+
+    def step(k):
+        loss = F.cross_entropy(F.layer_norm(F.dropout(x, 0.1 + k / 100), (3,), eps=1e-5 * (k + 1)), y, label_smoothing=0.01 * (k + 1))
+        loss.backward()
+        return loss.item()
+    for k in range(12):
+        step(k)
+    before = torch.stats()["compiles"]
+    for k in range(12, 20):
+        step(k)
+    assert torch.stats()["compiles"] == before
+
+
+def test_attention():
+    q = torch.arange(8.0).reshape(1, 1, 4, 2) / 4
+    causal = F.scaled_dot_product_attention(q, q, q, is_causal=True)
+    assert near(causal, [[[[0.0, 0.25], [0.3043608069419861, 0.5543608069419861], [0.7405549883842468, 0.990554928779602],
+                           [1.2883877754211426, 1.5383877754211426]]]])
+    blind = F.scaled_dot_product_attention(q[0, 0], q[0, 0], q[0, 0], attn_mask=torch.tensor([[False] * 4] + [[True] * 4] * 3))
+    assert blind[0].tolist() == [0.0, 0.0] and near(blind[1], [1.0119872093200684, 1.2619872093200684])
+
+
+def test_dropout_draws_torchs_mask():
+    torch.manual_seed(0)
+    assert F.dropout(torch.ones(8), 0.5).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0]
+    assert near(F.alpha_dropout(torch.ones(4), 0.5, True), [-0.7791939377784729, 1.6655988693237305, 1.6655988693237305, 1.6655988693237305])
+    x = torch.ones(3)
+    assert F.dropout(x, 0.5, training=False) is x and F.dropout(x, 0.0) is x
+
+
+def test_embedding_padding_row_gets_no_gradient():
+    w = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    y = F.embedding(torch.tensor([[1, 2], [1, 1]]), w, padding_idx=2)
+    assert y.grad_fn.name() == "EmbeddingBackward0" and y[0, 1].tolist() == [4.0, 5.0]
+    y.sum().backward()
+    assert w.grad.tolist() == [[0, 0], [3, 3], [0, 0]]
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: F.cross_entropy(logits(), torch.tensor([1, 5])), IndexError, "Target 5 is out of bounds."),
+    (lambda: F.cross_entropy(logits(), torch.tensor([1])), ValueError, r"Expected input batch_size \(2\) to match target batch_size \(1\)"),
+    (lambda: F.cross_entropy(logits(), torch.tensor([1.0, 2.0])), RuntimeError, "expected target dtype to be Long or Byte, but got Float"),
+    (lambda: F.embedding(torch.tensor([7]), logits()), IndexError, "index out of range in self"),
+    (lambda: F.embedding(torch.tensor([0]) + 7, logits()).sum().item(), IndexError, "index out of range in self"),
+    (lambda: F.layer_norm(logits(), (2,)), RuntimeError, r"expected input with shape \[\*, 2\], but got input of size\[2, 3\]"),
+    (lambda: F.mse_loss(logits(), logits(), reduction="bad"), ValueError, "bad is not a valid value for reduction"),
+    (lambda: F.binary_cross_entropy(logits() * 3, torch.ones(2, 3)).item(), RuntimeError, "all elements of input should be between 0 and 1"),
+    (lambda: F.dropout(logits(), 1.5), ValueError, "dropout probability has to be between 0 and 1, but got 1.5"),
+    (lambda: F.softmax(torch.ones(2).long(), 0), NotImplementedError, "softmax_lastdim_kernel_impl"),
+])
+def test_errors(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_double_backward_of_softmax_and_losses():
+    """Against finite differences of the first gradient."""
+    for f in (lambda x: F.softmax(x, 1).pow(2).sum(), lambda x: F.cross_entropy(x, torch.tensor([1, 2]).clone()),
+              lambda x: F.layer_norm(x, (3,)).pow(3).sum()):
+        x = torch.tensor(LOGITS, dtype=torch.float64, requires_grad=True)
+        g, = torch.autograd.grad(f(x), x, create_graph=True)
+        v = torch.tensor([[0.3, -1.0, 0.5], [1.0, 0.2, -0.7]], dtype=torch.float64)
+        h, = torch.autograd.grad((g * v).sum(), x)
+        e = 1e-6
+        up, down = (x.detach() + s * e * v for s in (1, -1))
+        gs = [torch.autograd.grad(f(y), y)[0] for y in (up.requires_grad_(), down.requires_grad_())]
+        assert torch.allclose(h, (gs[0] - gs[1]) / (2 * e), atol=1e-5)

@@ -1,0 +1,182 @@
+"""Protects Module: registration, names, text, state dicts, hooks, copies."""
+import copy
+import pickle
+
+import pytest
+
+import torchshim as torch
+from torchshim import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 3)
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("steps", torch.zeros(1))
+        self.register_buffer("scratch", torch.ones(2), persistent=False)
+        self.inner = nn.Sequential(nn.ReLU(), nn.Dropout(0.5), nn.ReLU(), nn.ReLU())
+        self.blocks = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3), nn.GELU()])
+
+    def forward(self, x):
+        return self.inner(self.first(x)) * self.scale
+
+
+def test_names_and_text():
+    m = Net()
+    assert [n for n, _ in m.named_parameters()] == ["scale", "first.weight", "first.bias", "blocks.0.weight", "blocks.0.bias",
+                                                    "blocks.1.weight", "blocks.1.bias"]
+    assert [n for n, _ in m.named_buffers()] == ["steps", "scratch"]
+    assert list(m.state_dict())[:3] == ["scale", "steps", "first.weight"] and "scratch" not in m.state_dict()
+    assert repr(m) == ("Net(\n  (first): Linear(in_features=2, out_features=3, bias=True)\n  (inner): Sequential(\n    (0): ReLU()\n"
+                       "    (1): Dropout(p=0.5, inplace=False)\n    (2): ReLU()\n    (3): ReLU()\n  )\n  (blocks): ModuleList(\n"
+                       "    (0-1): 2 x Linear(in_features=3, out_features=3, bias=True)\n    (2): GELU(approximate='none')\n  )\n)")
+    assert repr(nn.Parameter(torch.ones(2))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    assert "scale" in dir(m) and m.get_parameter("first.bias") is m.first.bias and m.get_submodule("inner.1") is m.inner[1]
+
+
+def test_tied_parameters_count_once():
+    a, b = nn.Embedding(3, 2), nn.Linear(2, 3, bias=False)
+    b.weight = a.weight
+    m = nn.ModuleDict({"a": a, "b": b})
+    assert len(list(m.parameters())) == 1 and list(m.state_dict()) == ["a.weight", "b.weight"]
+    assert [n for n, _ in m.named_parameters(remove_duplicate=False)] == ["a.weight", "b.weight"]
+
+
+@pytest.mark.parametrize("act, kind, text", [
+    (lambda m: m.missing, AttributeError, "'Net' object has no attribute 'missing'"),
+    (lambda m: setattr(m, "scale", torch.ones(3)), TypeError,
+     r"cannot assign 'torch.FloatTensor' as parameter 'scale' \(torch.nn.Parameter or None expected\)"),
+    (lambda m: setattr(m, "first", 3), TypeError, r"cannot assign 'int' as child module 'first' \(torch.nn.Module or None expected\)"),
+    (lambda m: m.register_parameter("a.b", None), KeyError, "parameter name can"),
+    (lambda m: m.register_buffer("forward", None), KeyError, "attribute 'forward' already exists"),
+    (lambda m: m.add_module("x", 3), TypeError, "int is not a Module subclass"),
+    (lambda m: nn.Module()(1), NotImplementedError, r'Module \[Module\] is missing the required "forward" function'),
+    (lambda m: m.get_submodule("nope"), AttributeError, "Net has no attribute `nope`"),
+    (lambda m: m.to(torch.int32), TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int32"),
+    (lambda m: nn.Parameter(torch.tensor([1])), RuntimeError, "Only Tensors of floating point and complex dtype can require gradients"),
+])
+def test_errors(act, kind, text):
+    with pytest.raises(kind, match=text):
+        act(Net())
+
+
+def test_attributes_before_init():
+    class Bad(nn.Module):
+        def __init__(self):
+            self.w = nn.Parameter(torch.ones(1))
+    with pytest.raises(AttributeError, match=r"cannot assign parameters before Module.__init__\(\) call"):
+        Bad()
+
+
+def test_state_dict_round_trip_and_errors():
+    a, b = nn.Linear(2, 3), nn.Linear(2, 3)
+    state = a.state_dict()
+    assert state["weight"].data_ptr() == a.weight.data_ptr() and not state["weight"].requires_grad
+    assert repr(b.load_state_dict(state)) == "<All keys matched successfully>" and torch.equal(a.weight, b.weight)
+    assert repr(b.load_state_dict({"new": torch.ones(1)}, strict=False)) == (
+        "_IncompatibleKeys(missing_keys=['weight', 'bias'], unexpected_keys=['new'])")
+    with pytest.raises(RuntimeError) as e:
+        a.load_state_dict({"weight": torch.ones(2), "new": 1})
+    assert str(e.value) == ('Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: "bias". \n\tUnexpected key(s) in '
+                            'state_dict: "new". \n\tsize mismatch for weight: copying a param with shape torch.Size([2]) from checkpoint, '
+                            "the shape in current model is torch.Size([3, 2]).")
+    given = {"weight": torch.ones(3, 2), "bias": torch.ones(3)}
+    b.load_state_dict(given, assign=True)
+    assert isinstance(b.weight, nn.Parameter) and b.weight.data_ptr() == given["weight"].data_ptr()
+
+
+def test_forward_hooks_change_arguments_and_result():
+    m = nn.Identity()
+    pre = m.register_forward_pre_hook(lambda mod, args, kwargs: ((args[0] * 2,), kwargs), with_kwargs=True)
+    post = m.register_forward_hook(lambda mod, args, out: out + 1)
+    assert m(torch.tensor(3.0)).item() == 7
+    pre.remove()
+    post.remove()
+    assert m(torch.tensor(3.0)).item() == 3
+    seen = []
+    with nn.modules.module.register_module_forward_hook(lambda mod, args, out: seen.append(type(mod).__name__)):
+        nn.Sequential(nn.ReLU())(torch.ones(1))
+    assert seen == ["ReLU", "Sequential"]
+
+
+def test_always_called_hook_runs_after_an_error():
+    class Fails(nn.Module):
+        def forward(self, x):
+            raise ValueError("no")
+    seen = []
+    m = Fails()
+    m.register_forward_hook(lambda *a: seen.append(a[2]), always_call=True)
+    with pytest.raises(ValueError, match="no"):
+        m(torch.ones(1))
+    assert seen == [None]
+
+
+def test_full_backward_hooks():
+    torch.manual_seed(0)
+    m = nn.Linear(2, 1)
+    seen = []
+    m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 2,))
+    m.register_full_backward_hook(lambda mod, gi, go: seen.append((gi[0].shape, go[0].item())))
+    x = torch.ones(1, 2, requires_grad=True)
+    m(x).sum().backward()
+    assert seen == [(torch.Size([1, 2]), 2.0)] and torch.equal(x.grad, 2 * m.weight.detach()) and m.weight.grad.tolist() == [[2.0, 2.0]]
+    x = torch.ones(1, 2)
+    m = nn.Linear(2, 1)
+    m.register_full_backward_hook(lambda mod, gi, go: seen.append(gi))
+    m(x).sum().backward()
+    assert seen[-1] == (None,)
+
+
+def test_copies():
+    m = Net()
+    m(torch.ones(1, 2)).sum().backward()
+    for c in (copy.deepcopy(m), pickle.loads(pickle.dumps(m))):
+        assert type(c.first.weight) is nn.Parameter and c.first.weight.requires_grad
+        assert torch.equal(c.first.weight, m.first.weight) and c.first.weight.data_ptr() != m.first.weight.data_ptr()
+        with torch.no_grad():
+            c.first.weight.zero_()
+        assert not torch.equal(c.first.weight, m.first.weight)
+    assert copy.deepcopy(m).first.weight.grad is None
+
+
+def test_conversions_keep_the_parameters():
+    m = Net()
+    p = m.scale
+    assert m.double().scale is p and p.dtype == torch.float64 and m.steps.dtype == torch.float64
+    assert m.to(torch.bfloat16) is m and p.dtype == torch.bfloat16
+    m.float().requires_grad_(False)
+    assert not any(q.requires_grad for q in m.parameters())
+    assert not m.eval().inner[1].training and m.train().inner[1].training
+    with torch.no_grad():
+        assert nn.Linear(1, 2, device="meta").weight.is_meta
+
+
+def test_containers():
+    s = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Identity())
+    assert len(s[1:]) == 2 and s[-1] is s[2] and [type(m).__name__ for m in s + nn.Sequential(nn.GELU())][-1] == "GELU"
+    del s[0]
+    assert list(s._modules) == ["0", "1"]
+    s.insert(0, nn.Sigmoid())
+    assert type(s[0]) is nn.Sigmoid and type(s.pop(0)) is nn.Sigmoid
+    with pytest.raises(IndexError, match="index 5 is out of range"):
+        s[5]
+    p = nn.ParameterList([torch.ones(2, 3), 3])
+    assert repr(p) == "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2x3]\n    (1): Object of type: int\n)"
+    d = nn.ParameterDict({"a": torch.ones(2)})
+    assert repr(d) == "ParameterDict(  (a): Parameter containing: [torch.FloatTensor of size 2])" and "a" in d
+
+
+def test_clipping():
+    a, b = nn.Parameter(torch.tensor([3.0])), nn.Parameter(torch.tensor([[1.0, 2.0]]))
+    a.grad, b.grad = torch.tensor([3.0]), torch.tensor([[4.0, -12.0]])
+    assert nn.utils.clip_grad_norm_([a, b], 6.5).item() == 13.0
+    assert torch.allclose(b.grad, torch.tensor([[2.0, -6.0]]))
+    nn.utils.clip_grad_value_([b], 3)
+    assert b.grad[0, 1].item() == -3.0
+    v = nn.utils.parameters_to_vector([a, b])
+    nn.utils.vector_to_parameters(v * 2, [a, b])
+    assert b.tolist() == [[2.0, 4.0]]
+    a.grad = torch.tensor([float("nan")])
+    with pytest.raises(RuntimeError, match="non-finite"):
+        nn.utils.clip_grad_norm_([a], 1.0, error_if_nonfinite=True)
