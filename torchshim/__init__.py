@@ -22,7 +22,7 @@ from .tensor import creation as _creation, convert as _convert, printing as _pri
 
 for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
               "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
-              "tensor.shape", "tensor.indexing", "random.fills", "tensor.neural"):
+              "tensor.shape", "tensor.indexing", "random.fills", "tensor.neural", "tensor.untyped"):
     if _util.find_spec(__name__ + "." + _name) is not None:
         _importlib.import_module(__name__ + "." + _name)
 _bind.bind_all(Tensor)
@@ -33,6 +33,9 @@ globals().update(_bind.FUNCTIONS)
 globals().update(_dtypes)
 globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})
+
+from .tensor.untyped import NAMED as _storages, TypedStorage, UntypedStorage
+globals().update(_storages)
 
 from .interop import from_jax, to_jax
 from .tensor.printing import set_printoptions
@@ -71,4 +74,4 @@ def is_nonzero(input, /):
     return input.__bool__()
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func"))
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func", "storage"))

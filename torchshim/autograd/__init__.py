@@ -120,12 +120,12 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
     """One backward per batch entry, stacked."""
-    import torchshim as torch
+    from ..tensor.shape import stack
     gs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     n = next(g.shape[0] for g in gs if g is not None)
     rows = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], True, create_graph, True, allow_unused, False,
                  materialize_grads) for i in range(n)]
-    return tuple(None if r[0] is None else torch.stack(r) for r in zip(*rows))
+    return tuple(None if r[0] is None else stack(r) for r in zip(*rows))
 
 
 from . import functional  # noqa: E402

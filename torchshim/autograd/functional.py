@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import jax
 
-from ..engine import context
-from ..tensor.dispatch import edge, read, wrap
+from ..tensor.creation import ones_like, zeros, zeros_like
+from ..tensor.shape import stack
 from ..tensor.tensor import Tensor
 from . import grad as _grad
 from .modes import grad_mode
@@ -117,7 +117,6 @@ def _jax_jacobian(func, xs, single_in, strategy):
 
 def _rows(func, xs, single_in, create_graph, strict):
     """The Jacobian by one backward pass per output element."""
-    import torchshim as torch
     with grad_mode(True):
         xs = _fresh(xs, create_graph)
         outs, single_out = _outputs(func, xs, "jacobian")
@@ -134,9 +133,9 @@ def _rows(func, xs, single_in, create_graph, strict):
                         if strict:
                             raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed "
                                                "in strict mode.")
-                        g = torch.zeros_like(x)
+                        g = zeros_like(x)
                     per_input[j].append(g)
-            result.append([(torch.stack(rows) if rows else torch.zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
+            result.append([(stack(rows) if rows else zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
                            for rows, x in zip(per_input, xs)])
     out = [[g if create_graph else g.detach() for g in row] for row in result]
     return _pack(out, single_out, single_in)
@@ -224,21 +223,19 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def _filled(gs, xs, strict):
-    import torchshim as torch
     out = []
     for j, (g, x) in enumerate(zip(gs, xs)):
         if g is None:
             if strict:
                 raise RuntimeError(f"The output of the user-provided function is independent of input {j}. This is not allowed in strict "
                                    "mode.")
-            g = torch.zeros_like(x)
+            g = zeros_like(x)
         out.append(g)
     return tuple(out)
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(outputs, J v): the directional derivative, by the double-backward trick as in torch."""
-    import torchshim as torch
     with grad_mode(True):
         xs, single_in = _tuple(inputs, "inputs", "jvp")
         xs = _fresh(xs, create_graph)
@@ -249,16 +246,16 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
             if len(xs) != 1 or xs[0].numel() != 1:
                 raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a "
                                    "single element.")
-            vs = (torch.ones_like(xs[0]),)
+            vs = (ones_like(xs[0]),)
         outs, single_out = _outputs(func, xs, "jvp")
         if strict:
             _strict_outputs(outs)
-        us = tuple(torch.zeros_like(o, requires_grad=True) for o in outs)
+        us = tuple(zeros_like(o, requires_grad=True) for o in outs)
         live = [(o, u) for o, u in zip(outs, us) if o.requires_grad]
         pulled = _grad([o for o, _ in live], xs, [u for _, u in live], create_graph=True, allow_unused=True) if live else [None] * len(xs)
         pairs = [(g, w) for g, w in zip(pulled, vs) if g is not None and g.requires_grad]
         pushed = _grad([g for g, _ in pairs], us, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(us)
-        pushed = tuple(torch.zeros_like(o) if g is None else g for g, o in zip(pushed, outs))
+        pushed = tuple(zeros_like(o) if g is None else g for g, o in zip(pushed, outs))
     finish = (lambda t: t) if create_graph else (lambda t: t.detach())
     outs, pushed = tuple(map(finish, outs)), tuple(map(finish, pushed))
     return outs[0] if single_out else outs, pushed[0] if single_out else pushed
@@ -274,7 +271,6 @@ def _gradient(func, xs, name, strict):
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(output, v^T H) of a scalar function."""
-    import torchshim as torch
     with grad_mode(True):
         xs, single_in = _tuple(inputs, "inputs", "vhp")
         xs = _fresh(xs, create_graph)
@@ -289,7 +285,6 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def _direction(v, xs, name):
-    import torchshim as torch
     if v is not None:
         vs, _ = _tuple(v, "v", name)
         _shape_fits(xs, vs, "v")
@@ -297,7 +292,7 @@ def _direction(v, xs, name):
     if len(xs) != 1 or xs[0].numel() != 1:
         raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
                            "element.")
-    return (torch.ones_like(xs[0]),)
+    return (ones_like(xs[0]),)
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):

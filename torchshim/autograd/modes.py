@@ -5,6 +5,7 @@ import functools
 import inspect
 
 from ..engine import context
+from ..tensor.dispatch import UNVERSIONED
 
 
 class grad_mode:
@@ -86,7 +87,8 @@ class enable_grad(no_grad):
     """Results need gradients again inside."""
 
     def __enter__(self):
-        self.before, context.grad = context.grad, True
+        # in inference mode no graph is built, whatever is switched on
+        self.before, context.grad = context.grad, not context.inference
 
 
 class set_grad_enabled(_Decorating):
@@ -113,6 +115,11 @@ class set_grad_enabled(_Decorating):
         return "torch.autograd.grad_mode.set_grad_enabled"
 
 
+def _set_inference(on):
+    context.inference = on
+    context.version = context.trace.version = UNVERSIONED if on else 0
+
+
 class inference_mode(_Decorating):
     """no_grad, and the tensors made inside can never take part in a graph."""
 
@@ -128,12 +135,12 @@ class inference_mode(_Decorating):
 
     def __enter__(self):
         self.before = context.grad, context.inference
-        if self.mode:
-            context.grad = False
-        context.inference = self.mode
+        context.grad = not self.mode
+        _set_inference(self.mode)
 
     def __exit__(self, *exc):
-        context.grad, context.inference = self.before
+        context.grad = self.before[0]
+        _set_inference(self.before[1])
 
     def clone(self):
         return type(self)(self.mode)

@@ -73,7 +73,7 @@ class Plan:
 class Inst:
     """See the module docstring. `out` is one Meta, or a tuple of them when the operator returns several."""
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "jaxpr", "node_class", "plans", "steps",
-                 "_jit", "_interp", "info", "diff_ins", "diff_outs", "grad_fn_name")
+                 "_jit", "_interp", "info", "ran", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, jaxpr=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
@@ -89,6 +89,7 @@ class Inst:
         self.plans = {}
         self.node_class = None
         self._jit = self._interp = self.info = None
+        self.ran = False                       # whether some tier has run it
         self.diff_ins = tuple(i for i, m in enumerate(in_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
         self.diff_outs = tuple(i for i, m in enumerate(self.out_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
 

@@ -58,7 +58,7 @@ def _needed_steps(steps, wanted):
 
 class Program:
     """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers."""
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate")
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate", "early")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
@@ -150,12 +150,19 @@ def run_trace(tr):
         p = _find(state, mask, dead)
         if p is None:
             state.seen += 1
-            if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1):
+            early = tier == "auto" and state.seen == 1 and _promise(state)
+            if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1 and not early):
                 _trace.counters["interpreted"] += 1
                 return run_operators(state, values, inputs, tr.nums, live)
             p = _compile(state, live, dead, values)
+            p.early = early
+            if early:
+                _credit[0] -= 1
         else:
             _trace.counters["hits"] += 1
+            if p.early:
+                p.early = False
+                _credit[0] += 1
         try:
             arrays = p(inputs, tr.nums)
         except Exception as error:
@@ -167,6 +174,16 @@ def run_trace(tr):
     where = p.where
     for k in live:
         values[k].array = arrays[where[k]]
+
+
+# A long trace seen for the first time whose operators all ran before is most likely a loop that got into its stride:
+# compiling it at once saves a round. Each guess costs a credit, and gives it back when the program is used again.
+EARLY_FROM = 16
+_credit = [4]
+
+
+def _promise(state):
+    return _credit[0] > 0 and state.n_ops >= EARLY_FROM and all(s[0].ran for s in steps_of(state))
 
 
 DONATE_BYTES = 1 << 16
@@ -258,6 +275,7 @@ def run_operators(state, values, inputs, nums, live, cause=None):
             except Exception as error:
                 failed = failed or (error, inst, site)
                 continue
+            inst.ran = True
             for k, a in enumerate(out):
                 made[first + k] = a
             for s in slots:

@@ -96,7 +96,7 @@ def user_site():
 class Trace:
     """One walk from the root. Lists only grow and `state` is assigned last, so that another
     thread that needs one of our values can run the consistent prefix that `state` describes."""
-    __slots__ = ("state", "values", "inputs", "nums", "limit", "device", "context", "checks", "graph", "backwards")
+    __slots__ = ("state", "values", "inputs", "nums", "limit", "device", "context", "checks", "graph", "backwards", "version")
 
     def __init__(self, context, device):
         self.context, self.device = context, device
@@ -106,6 +106,7 @@ class Trace:
         self.backwards = 0
         self.graph = False         # whether an autograd graph is being built
         self.limit = 1 if context.eager else PERIOD_CHECK
+        self.version = context.version
 
     def enter(self, v):
         """Number an outside value as the next input of this trace; returns its slot."""
@@ -218,6 +219,7 @@ class Context(threading.local):
     def __init__(self):
         self.eager = _default_eager
         self.thread = threading.get_ident()
+        self.version = 0           # with which new memory begins; the facade marks what is born in some mode by another
         self.trace = Trace(self, None)         # the first value tells the device: asking JAX for one starts its backends
         self.grad = True
         self.inference = False

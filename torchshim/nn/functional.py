@@ -6,7 +6,7 @@ from ..tensor.neural.distance import (cosine_embedding_loss, cosine_similarity, 
                                  multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, pairwise_distance,
                                  triplet_margin_loss, triplet_margin_with_distance_loss)
 from ..tensor.neural.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from ..tensor.neural.embedding import embedding, one_hot
+from ..tensor.neural.embedding import embedding, embedding_bag, one_hot
 from ..tensor.neural.loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss,
                              kl_div, l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
 from ..tensor.neural.norm import (batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm)

@@ -40,7 +40,6 @@ class Parameter(Tensor, metaclass=_Kind):
     data: the values (its memory is shared); requires_grad: whether gradients are wanted.
     """
     __slots__ = ()
-    __module__ = "torch.nn.parameter"
     _mark = "_is_param"
     _repr_prefix = "Parameter containing:\n"
 
@@ -61,7 +60,6 @@ class Parameter(Tensor, metaclass=_Kind):
 class Buffer(Tensor, metaclass=_Kind):
     """A tensor that belongs to a Module's state without being trained. persistent: whether it is in the state_dict."""
     __slots__ = ()
-    __module__ = "torch.nn.parameter"
     _mark = "_is_buffer"
 
     def __new__(cls, data=None, *, persistent=True):
@@ -93,7 +91,6 @@ def _uninitialized(name):
         def __new__(cls, *args, **kwargs):
             raise NotImplementedError(f"torchshim: {name} (lazy modules)")
     Uninitialized.__name__ = Uninitialized.__qualname__ = name
-    Uninitialized.__module__ = "torch.nn.parameter"
     Uninitialized.__doc__ = "Not in torchshim yet."
     return Uninitialized
 

@@ -111,6 +111,8 @@ def floor_quotient(a, b):
 def quotient(self, other, rounding_mode):
     if rounding_mode is None:
         return self / other
+    if not (is_float(self) or jnp.issubdtype(self.dtype, jnp.integer)):
+        raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
     if rounding_mode == "floor":
         return floor_quotient(self, other)
     return jnp.trunc(self / other) if is_float(self) else jax.lax.div(self, other)
@@ -155,7 +157,7 @@ def _remainder_name(inst):
 
 @op("remainder(Tensor self, Tensor other) -> Tensor", grad=_remainder_name, promote="arith", inplace="method", scalar_left=True,
     refuses=("remainder_cpu", "bc"),
-    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -floor_quotient(self, other)))
+    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
 def remainder(self, other):
     """Python's self % other: the sign of `other`."""
     return jnp.remainder(self, other)
@@ -243,14 +245,17 @@ def _negative_power(x, e):
     e = jnp.asarray(e, x.dtype)
     even = (e & 1) == 0
     small = jnp.where(x == 1, 1, jnp.where(x == -1, jnp.where(even, 1, -1), 0)).astype(x.dtype)
-    return jnp.where(e < 0, small, jnp.power(x, jnp.maximum(e, 0)))
+    x, e = jnp.broadcast_arrays(x, e)
+    square_and_multiply = lambda s: (jnp.where(s[2] & 1 == 1, s[0] * s[1], s[0]), s[1] * s[1], s[2] >> 1)
+    power = jax.lax.while_loop(lambda s: (s[2] > 0).any(), square_and_multiply, (jnp.ones_like(x), x, jnp.maximum(e, 0)))[0]
+    return jnp.where(e < 0, small, power)
 
 
 def _pow_self(out, x, e):
     if e.__class__ in (int, float):
         if e in (0, 1):
             return jnp.full_like(out, e)
-        return e * (_power(x, e - 1) if e == int(e) else jnp.power(x, np.asarray(e - 1, x.dtype)))
+        return e * (_power(x, e - 1) if e == 0.5 or e == int(e) else jnp.power(x, np.asarray(e - 1, x.dtype)))
     return jnp.where(e == 0, 0, e * jnp.power(x, e - 1))
 
 
@@ -330,13 +335,24 @@ def logaddexp2(self, other):
     return jnp.logaddexp2(self, other)
 
 
-def magnitude(x):
-    """|x| with torch's gradient at 0, which is 0; that of jnp.abs is 1."""
-    r = jnp.abs(x)
-    return jnp.where(x == 0, jnp.zeros_like(r), r) if jnp.issubdtype(x.dtype, jnp.inexact) else r
-
-
 # -- signs -------------------------------------------------------------------------------------------------------------
+@jax.custom_jvp
+def _size(x):
+    return jnp.abs(x)
+
+
+@_size.defjvp
+def _size_jvp(primals, tangents):
+    return _size(*primals), tangents[0] * sign.body(*primals)
+
+
+def magnitude(x):
+    """|x| with torch's gradient at 0 and at nan, which is 0; that of jnp.abs is 1."""
+    if is_complex(x):
+        return jnp.where(x == 0, 0, jnp.abs(x))
+    return _size(x) if is_float(x) else jnp.abs(x)
+
+
 @op("abs(Tensor self) -> Tensor", elementwise=True, grad="AbsBackward0", inplace=True, refuses=("abs_cpu", "b"))
 def abs(self):
     """The absolute value."""
@@ -380,7 +396,7 @@ def sgn(self):
 
 
 def _copysign_ratio(out, self, other):
-    return jnp.where(self == 0, 0, out / jnp.where(self == 0, 1, self))
+    return jax.lax.stop_gradient(jnp.where(self == 0, 0, out / jnp.where(self == 0, 1, self)))
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
@@ -579,16 +595,27 @@ def fmin(self, other):
 
 
 # -- integers and neighbours -----------------------------------------------------------------------------------------------
+def common_divisor(a, b):
+    """Euclid's algorithm; jnp.gcd does not end for the smallest int8."""
+    def step(pair):
+        a, b = pair
+        return jnp.where(b == 0, a, b), jnp.where(b == 0, b, jax.lax.rem(a, jnp.where(b == 0, 1, b)))
+    return jnp.abs(jax.lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (a, b))[0])
+
+
 @op("gcd(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("gcd_cpu", "bfc"))
 def gcd(self, other):
     """The greatest common divisor."""
-    return jnp.gcd(self, other)
+    return common_divisor(self, other)
 
 
 @op("lcm(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("lcm_cpu", "bfc"))
 def lcm(self, other):
     """The least common multiple."""
-    return jnp.lcm(self, other)
+    g = common_divisor(self, other)
+    wide = jnp.int64 if self.dtype.itemsize < 8 else self.dtype        # |a * b| is taken before it wraps, as in C
+    a, b = jax.lax.div(self, jnp.where(g == 0, 1, g)).astype(wide), other.astype(wide)
+    return jnp.abs(a * b).astype(self.dtype)
 
 
 @op("nextafter(Tensor self, Tensor other) -> Tensor", elementwise=True, grad="NextafterBackward0", inplace="method", numbers=(),

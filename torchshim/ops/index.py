@@ -124,6 +124,8 @@ MASK_PUT_NUMBER = both(op("index_put.mask_number(Tensor self, Tensor mask, Scala
 
 def _mask_put_rows(self, mask, values):
     """x[mask] = rows: the k-th chosen place gets the k-th row."""
+    if not values.size:
+        return self
     k = jnp.cumsum(mask.ravel().astype(jnp.int32)).reshape(mask.shape) - 1
     rows = values.at[jnp.maximum(k, 0)].get(mode="clip")
     return jnp.where(_masked_dims(self, mask, 0), rows, self)

@@ -81,3 +81,31 @@ def _dense(m):
 
 
 dense = _dense
+
+
+def channels_last_strides(shape):
+    """Strides of a dense tensor whose dimension 1 lies innermost."""
+    order = [0] + list(range(2, len(shape))) + [1]
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def lies_channels_last(m):
+    """Whether a Meta's strides descend as those of a channels_last tensor do: what torch infers a format from."""
+    return m.ndim in (4, 5) and _descends(m, [1] + list(range(m.ndim - 1, 1, -1)) + [0])
+
+
+def _descends(m, order):
+    least = 0
+    if m.strides[1] == 0:
+        return False
+    for d in order:
+        if m.shape[d] == 0 or m.strides[d] < least:
+            return False
+        if d == 0 and least == m.strides[1]:       # N11 with equal strides: rather row-major
+            return False
+        least = m.strides[d] * max(m.shape[d], 1)
+    return True

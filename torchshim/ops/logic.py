@@ -60,10 +60,10 @@ def _left(a, n):
 
 def _right(a, n):
     """The sign is kept; a shift by too much, or by a negative number, leaves only it."""
-    last = a.dtype.itemsize * 8 - 1
-    n = jnp.where((n < 0) | (n > last), last, n).astype(a.dtype)
     if jnp.issubdtype(a.dtype, jnp.unsignedinteger):
         return jax.lax.shift_right_logical(a, n)
+    last = a.dtype.itemsize * 8 - 1
+    n = jnp.where((n < 0) | (n > last), last, n).astype(a.dtype)
     return jax.lax.shift_right_arithmetic(a, n)
 
 

@@ -11,7 +11,6 @@ complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 
 _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
-_WIDE_UNSIGNED = (uint16, uint32, uint64)
 _SIGNED_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
 NAMES = {d: d.name for d in (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64,
                              complex64, complex128, bfloat16)}
@@ -55,9 +54,6 @@ def promote(a, b):
     ka, kb = kind_of(a), kind_of(b)
     if ka < kb:
         a, b, ka, kb = b, a, kb, ka
-    if b in _WIDE_UNSIGNED and ka == 3 or a in _WIDE_UNSIGNED and kb == 0:
-        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                           f"{c_name(a)} and {c_name(b)}")
     if ka == 3:
         if kb == 3 or b == float64:
             return complex128 if complex128 in (a, b) or b == float64 else complex64

@@ -8,7 +8,7 @@ import numpy as np
 from ..engine import contiguous_strides, meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import dense, elementwise_strides
+from .layout import channels_last_strides, dense, elementwise_strides, lies_channels_last
 from .registry import InplaceOp, cast, op
 
 
@@ -106,9 +106,8 @@ def _cat_strides(inst, tensors, dim):
     shape = inst.out_metas[0].shape
     if len(shape) not in (4, 5):
         return None
-    from ..tensor.memory import _channels_last, contiguous_format, suggested
-    fmts = {suggested(m) for m in tensors if not _skipped(m)}
-    return _channels_last(shape) if len(fmts) == 1 and contiguous_format not in fmts else None
+    like = {lies_channels_last(m) for m in tensors if not _skipped(m)}
+    return channels_last_strides(shape) if like == {True} else None
 
 
 @op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="CatBackward0", check=_check_cat,

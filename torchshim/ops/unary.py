@@ -65,8 +65,8 @@ def _over(a, size):
 
 def _sinc_slope(out, x):
     at = math.pi * x
-    safe = jnp.where(x == 0, 1, x)
-    return jnp.where(x == 0, 0, (at * jnp.cos(at) - jnp.sin(at)) / (math.pi * safe * safe))
+    below = at * x
+    return jnp.where(below == 0, 0, (at * jnp.cos(at) - jnp.sin(at)) / jnp.where(below == 0, 1, below))
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
@@ -100,7 +100,7 @@ def _trigamma(x):
     """polygamma(1, x), by reflection below 1/2, where the series does not hold."""
     low = x < 0.5
     y = special.zeta(jnp.asarray(2, x.dtype), jnp.where(low, 1 - x, x))
-    return jnp.where(low, (math.pi / jnp.sin(math.pi * x)) ** 2 - y, y)
+    return jnp.where(low, (math.pi / jnp.sin(math.pi * x)) ** 2 - y, jnp.where(x == jnp.inf, 0, y))
 
 
 digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
@@ -111,7 +111,7 @@ def _logit_slope(out, x, eps):
     slope = 1 / (x * (1 - x))
     if eps is None:
         return jnp.where((x < 0) | (x > 1), jnp.nan, slope)
-    return jnp.where((x < eps) | (x > 1 - eps), 0, slope)
+    return jnp.where((x >= eps) & (x <= 1 - eps), slope, 0)
 
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),
@@ -137,7 +137,7 @@ def angle(self):
         zero = (x == 0) & (y == 0)             # the angle itself keeps the signs of zeros; its derivative at 0 is 0
         return jnp.where(zero, jax.lax.stop_gradient(jnp.arctan2(y, x)), jnp.arctan2(jnp.where(zero, 0, y), jnp.where(zero, 1, x)))
     x = self if is_float(self) else self.astype(P.default_float)
-    return jnp.where(x != x, x, jnp.where(x < 0, np.asarray(math.pi, x.dtype), jnp.zeros_like(x)))
+    return jnp.where(x != x, jnp.nan, jnp.where(x < 0, np.asarray(math.pi, x.dtype), jnp.zeros_like(x)))
 
 
 # -- tests of single numbers ------------------------------------------------------------------------------------------------

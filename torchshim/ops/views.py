@@ -27,6 +27,7 @@ class LazyInst(Inst):
         self.plans = {}
         self.node_class = self.grad_fn_name = None
         self._jit = self._interp = self.info = self._jaxpr = None
+        self.ran = True                        # cheap in every tier: never a reason to wait
         self.diff_ins = tuple(i for i, m in enumerate(in_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
         self.diff_outs = tuple(i for i, m in enumerate(out_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
 
@@ -203,6 +204,10 @@ def _get_slice(base, spec, *nums):
 
 
 def _host_slice(base, spec, *nums):
+    return base[_host_index(spec, nums)]
+
+
+def _host_index(spec, nums):
     it = iter(nums)
     index = []
     for kind, start, length, step in spec:
@@ -212,7 +217,7 @@ def _host_slice(base, spec, *nums):
         if start is None:
             start = int(next(it))
         index.append(start if kind == SELECT else slice(start, start + max((length - 1) * step + 1, 0), step))
-    return base[tuple(index)]
+    return tuple(index)
 
 
 def _slice_shape(spec):
@@ -265,6 +270,71 @@ def _zero(x):
 
 
 slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice)
+
+
+class SlicePut:
+    """The base with a basic index of it replaced: by a value, broadcast and cast, or by a number. layout: (spec, kind of number).
+    No gradient goes through it: where one is wanted, the write goes through the view."""
+    vjp_rule = promote = view = None
+    name = "slice_put"
+
+    def __init__(self):
+        self.insts = {}
+
+    def resolve(self, layout, metas, kinds):
+        key = (layout, metas)
+        inst = self.insts.get(key)
+        if inst is None:
+            spec, number = layout
+            m = metas[0]
+            shape = _slice_shape(spec)
+            part = slice_op.resolve((spec, None), metas[:1], "")
+            packed = 0 if number is None else 2 if number == "complex" else 1
+            given = len(kinds) - packed
+
+            def fn(base, *rest):
+                if number is None:
+                    value, starts = rest[0], rest[1:]
+                else:
+                    starts, value = rest[:given], rest[given:]
+                    value = jax.lax.complex(*value) if packed == 2 else value[0] != 0 if number == "bool" else value[0]
+                value = jnp.broadcast_to(_cast(jnp.asarray(value), base.dtype), shape)
+                return [_put_slice(part, base, value, spec, *starts)]
+            inst = LazyInst(self, layout, fn, metas, kinds, (m,))
+            inst.diff_outs = ()
+            inst = self.insts.setdefault(key, inst)
+        return inst
+
+    def grad_name(self, inst):
+        return None
+
+    def gradient(self, inst, needs):
+        return None
+
+    def on_host(self, inst):
+        spec, number = inst.layout
+        m, n = inst.in_metas[0], len(inst.in_metas)
+        if number == "complex" or m.dtype.kind == "V" or n == 2 and inst.in_metas[1].dtype.kind == "c" and m.dtype.kind != "c":
+            return None
+        given = len(inst.kinds) - (number is not None)
+
+        def put(base, *rest):
+            starts, value = (rest[1:], np.asarray(rest[0])) if number is None else (rest[:given], rest[given])
+            if number is not None and m.dtype == np.bool_:
+                value = value != 0
+            out = np.array(base)
+            with np.errstate(all="ignore"):
+                out[_host_index(spec, starts)] = np.asarray(value).astype(m.dtype)
+            return [out]
+        return put
+
+
+def _cast(x, dtype):
+    from .registry import cast
+    return cast(x, dtype)
+
+
+slice_put = SlicePut()
 
 
 def whole(n):

@@ -49,7 +49,7 @@ def shallow(t):
 def _rebuild(cls, array, dtype, strides, requires_grad, state):
     m = meta_of(array.shape, dtype.np, tensor_from(array)._meta.device, strides)
     t = wrap(value_of(array if array.dtype == dtype.np else array.view(dtype.np), m))
-    if cls is not Tensor:
+    if cls is not None:
         t.__class__ = cls
     if requires_grad:
         t._edge = True
@@ -66,4 +66,5 @@ def reduce(t):
         a = a.view("u%d" % a.dtype.itemsize)
     from ..ops.layout import dense
     m = t._meta
-    return _rebuild, (type(t), a, t.dtype, None if m.contiguous or not dense(m) else m.strides, t.requires_grad, dict(t.__dict__))
+    # None: Tensor calls itself torch.Tensor, a name that exists only while the drop-in is installed
+    return _rebuild, (None if type(t) is Tensor else type(t), a, t.dtype, None if m.contiguous or not dense(m) else m.strides, t.requires_grad, dict(t.__dict__))

@@ -10,7 +10,7 @@ from weakref import ref as weakref
 from ..engine import TRACED, Value, array_of, context, record, user_site
 from ..engine.run import immediate
 from ..engine.trace import Immediate
-from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP
+from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
@@ -39,7 +39,7 @@ def wrap(value, edge=None):
     """A tensor that owns a new storage."""
     t = _new_tensor(Tensor)
     st = _new_storage(Storage)
-    st.value, st.gen, st.version, st.address = value, 0, 0, None
+    st.value, st.gen, st.version, st.address = value, 0, context.version, None
     t._st, t._view, t._edge, t._extra = st, None, edge, None
     return t
 
@@ -143,7 +143,7 @@ def apply1(op, a, layout):
     tr.state = st
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, 0, None
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
     t._st, t._view, t._extra = s, None, None
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
@@ -191,7 +191,7 @@ def apply2(op, a, b, layout):
     tr.state = st
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, 0, None
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
     t._st, t._view, t._extra = s, None, None
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
@@ -244,7 +244,7 @@ def apply_number(op, a, x, layout, kind):
     tr.state = st
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, 0, None
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
     t._st, t._view, t._extra = s, None, None
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
@@ -269,6 +269,8 @@ def apply(op, tensors, layout, nums=(), kinds=""):
                     e = t
             else:
                 v, e = read(t), edge(t)
+                if context.trace is not tr:        # reading the view has flushed
+                    raise Immediate
             vals.append(v)
             edges.append(e)
             if e is not None:
@@ -306,7 +308,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
         tr.state = st
         made = _new_tensor(Tensor)
         s = _new_storage(Storage)
-        s.value, s.gen, s.version, s.address = v, 0, 0, None
+        s.value, s.gen, s.version, s.address = v, 0, tr.version, None
         made._st, made._view, made._extra = s, None, None
         if needs and context.grad:
             made._edge = node = make_node(inst, needs, edges, vals, tensors, (v,), nums)
@@ -417,21 +419,38 @@ _starts_seen: dict = {}
 def slice_view(t, spec, offset, name):
     """The view of a basic index; see `ops.views.slice_op` for the spec."""
     va = read(t)
+    free = _moving(SLICE_OP, spec, name, (va,))
+    if free is None:
+        return make_view(t, SLICE_OP, (spec, name), offset)
+    nums = [e[1] for e, f in zip(spec, free) if e is not f]
+    return make_view(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
+
+
+def slice_write(t, spec, value, number=None, nums=(), kinds=""):
+    """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed."""
+    va = read(t)
+    vals = (va,) if value is None else (va, read(value))
+    free = _moving(SLICE_PUT, spec, number, vals, kinds)
+    if free is not None:
+        starts = [e[1] for e, f in zip(spec, free) if e is not f]
+        spec, nums, kinds = free, [*starts, *nums], "i" * len(starts) + kinds
+    write(t, record(context, SLICE_PUT, (spec, number), vals, nums, kinds)[0])
+
+
+def _moving(op, spec, name, vals, kinds=""):
+    """The spec with run-time places, if this is a place in the program that slices at changing ones."""
     tr = context.trace
-    layout = (spec, name)
     try:
-        slot = va.slot if va.trace is tr else tr.enter(va)
+        slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
     except Immediate:
-        return make_view(t, SLICE_OP, layout, offset)
+        return None
     if context.trace is not tr:
-        return make_view(t, SLICE_OP, layout, offset)
+        return None
     state = tr.state
-    if state.next.get((SLICE_OP, layout, "", (slot,))) is None:
-        free = _free_spec(spec, va.meta)
-        if free is not spec and _moves(state, free, name, slot, spec, va.meta):
-            nums = [e[1] for e, f in zip(spec, free) if e is not f]
-            return make_view(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
-    return make_view(t, SLICE_OP, layout, offset)
+    if (op, (spec, name), kinds, slots) in state.next:
+        return None
+    free = _free_spec(spec, vals[0].meta)
+    return free if free is not spec and _moves(state, op, free, name, slots, spec, vals[0].meta) else None
 
 
 def _free_spec(spec, m):
@@ -447,15 +466,15 @@ def _free_spec(spec, m):
     return spec if free == spec else free
 
 
-def _moves(state, free, name, slot, spec, m):
-    """Whether this place in the program slices at changing places. Remembered on the state, decided on a miss."""
-    key = (SLICE_OP, (free, name), slot)
+def _moves(state, op, free, name, slots, spec, m):
+    """Remembered on the state, decided on a miss."""
+    key = (op, (free, name), slots)
     variants = state.variants
     if variants is not None and key in variants:
         return True
     if len(_starts_seen) > 100_000:
         _starts_seen.clear()
-    seen = _starts_seen.setdefault((user_site(), free, m, state.n_ops), set())
+    seen = _starts_seen.setdefault((user_site(), op, free, m, state.n_ops), set())
     if len(seen) <= DIFFERENT:
         seen.add(spec)
     if len(seen) <= DIFFERENT:
@@ -463,10 +482,27 @@ def _moves(state, free, name, slot, spec, m):
     if variants is None:
         variants = state.variants = {}
     variants[key] = True
-    for k in [k for k in state.next if k.__class__ is tuple and k[0] is SLICE_OP and k[3] == (slot,) and not k[2]]:
-        if _free_spec(k[1][0], m) == free and k[1][1] == name:
+    for k in [k for k in state.next if k.__class__ is tuple and k[0] is op and k[3] == slots]:
+        if k[1][1] == name and k[1][0] != free and _free_spec(k[1][0], m) == free:
             del state.next[k]                  # else the first rounds would go on being programs of their own
     return True
+
+
+# -- inference tensors -----------------------------------------------------------------------------------------------------
+UNVERSIONED = float("nan")     # the version of memory born in inference mode: it stays what it is, and is unlike any other
+
+
+def is_inference(t):
+    """Whether the tensor was made in inference mode."""
+    v = t._st.version
+    return v != v
+
+
+def refuse_inference(t):
+    """torch's refusal to write to an inference tensor outside of inference mode."""
+    if not context.inference and is_inference(t):
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                           "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
 
 
 # -- writing in place ---------------------------------------------------------------------------------------------------
@@ -483,6 +519,8 @@ def bump(t):
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it."""
     st, vw = t._st, t._view
+    if st.version != st.version:
+        refuse_inference(t)
     if vw is None:
         st.value = value
         bump(t)
@@ -517,16 +555,14 @@ def _creation_error(t, vw, indirect=False):
     e = t._edge
     node, nr = e if e.__class__ is tuple else (e, 0)
     inference = vw.creation == "inference"
+    what = "its base or another view of its base has been" if indirect else "is being"
     if vw.creation != "multi" or not isinstance(node, Node):
-        text = f"A view was created in {'inference' if inference else 'no_grad'} mode and "
+        text = f"A view was created in {'inference' if inference else 'no_grad'} mode and {what} modified inplace with grad mode enabled."
     else:
-        text = f"Output {nr} of {node.name()} is a view and "
-    text += "its base or another view of its base has been" if indirect else "is being"
-    text += " modified inplace"
+        text = f"Output {nr} of {node.name().partition('Backward')[0]} is a view and {what} modified inplace."
     if vw.creation == "multi":
-        return (text + ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        return (text + " This view is the output of a function that returns multiple views. Such functions do not allow the output "
                 "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
-    text += " with grad mode enabled."
     if inference:
         return text + " This can result in incorrect gradients."
     return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
@@ -537,6 +573,8 @@ def _creation_error(t, vw, indirect=False):
 def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None):
     """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: see `refuse_overlap`."""
     t = tensors[target]
+    if t._st.version != t._st.version:
+        refuse_inference(t)
     if t._view is not None:
         check_inplace(t, needs_grad(t) or any([edge(x) is not None for x in tensors]))
     edges = tuple([edge(x) for x in tensors])

@@ -193,6 +193,12 @@ def _check_softshrink(input, lambd=0.5, *rest):
         raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(input.dtype.np)}, but found {lambd:g}")
 
 
+def _check_hardtanh(input, min_val=-1.0, max_val=1.0, *rest):
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
+activation.hardtanh.precheck = _check_hardtanh
 arithmetic.floor_divide.precheck = arithmetic.remainder.precheck = arithmetic.fmod.precheck = refuse_zero
 arithmetic.div.precheck = _refuse_rounded_zero
 activation.celu.precheck, activation.softshrink.precheck = _check_celu, _check_softshrink

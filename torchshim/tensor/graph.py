@@ -13,6 +13,7 @@ sequence = itertools.count()
 _classes: dict = {}
 
 
+_OWN_KINDS = ("AccumulateGrad", "CopySlices", "NotImplemented")
 _SAVE_NUMBERS = ("mul", "multiply", "div", "divide", "true_divide")
 
 
@@ -28,7 +29,9 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def name(self):
-        return type(self).__name__
+        """What torch calls the node: its class, and for its own kinds where they live."""
+        name = type(self).__name__
+        return "torch::autograd::" + name if name in _OWN_KINDS else name
 
     @property
     def n_outputs(self):
@@ -169,6 +172,11 @@ def accumulator(leaf):
     return node
 
 
+_INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
+              "by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+              "`torch.no_grad()` instead of `torch.inference_mode()`.")
+
+
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
     plan = inst.plans.get(needs)
@@ -193,8 +201,13 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         for i in args:
             t = tensors[i]
             if t is not None:
-                st, vw = t._st, t._view
-                guard.append((len(saved), st, st.version, st.gen, () if vw is None else vw.steps))
+                st, vw, x = t._st, t._view, t._extra
+                if x is not None and x.version is not None:
+                    st = OwnVersion(st, x.version)
+                version = st.version
+                if version != version:
+                    raise RuntimeError(_INFERENCE)
+                guard.append((len(saved), st, version, st.gen, () if vw is None else vw.steps))
             saved.append(vals[i])
         node.saved, node.guard = saved, guard
     else:
@@ -205,6 +218,19 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     node.seq = next(sequence)
     context.trace.graph = True
     return node
+
+
+class OwnVersion:
+    """A storage as a tensor sees it that counts versions of its own, as `.data` gives."""
+    __slots__ = ("st", "count")
+
+    def __init__(self, st, count):
+        self.st, self.count = st, count
+
+    value = property(lambda self: self.st.value)
+    gen = property(lambda self: self.st.gen)
+    version = property(lambda self: self.count[0])
+    writer = property(lambda self: self.st.writer)
 
 
 def guard_output(node, k, st, steps=()):

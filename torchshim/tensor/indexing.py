@@ -4,24 +4,23 @@ A basic index (ints, slices, None, ...) is one view; what tensors, lists and mas
 """
 from __future__ import annotations
 
-import weakref
 from types import EllipsisType
 
 import numpy as np
 
-from ..engine import TRACED, context, record, user_site
+from ..engine import TRACED, context, meta_of, record, user_site
 from ..ops import index as I
 from ..ops import promotion as P
-from ..ops.registry import PACKED, T
-from ..ops.views import NEW, SELECT, SLICE, whole
+from ..ops.registry import PACKED, SB, SC, SF, SI, T
+from ..ops.views import NEW, SELECT, SLICE, is_dense, whole
 from .bind import FUNCTIONS, number, pack
-from .dispatch import Tensor, TensorBase, apply, apply_inplace, edge, look, meta, read, slice_view
+from .dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, slice_view, slice_write
 from .shape import FILL_ITEM, fill_, filler
 from .tensor import tensor_from
 from .views import alias_of, expanded, offset_of, reshaped, selected, sliced
 
 NEW_DIM = (NEW, 0, 1, 1)
-_bounds = weakref.WeakKeyDictionary()      # a Value on the host: its smallest and largest element
+NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 
 
 def host_known(v):
@@ -29,14 +28,16 @@ def host_known(v):
     return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or v.meta.device.platform == "cpu")
 
 
-def bounds_of(v):
-    """(smallest, largest) of a Value on the host."""
-    b = _bounds.get(v)
-    if b is None:
-        a = np.asarray(v.array)
-        b = (int(a.min()), int(a.max())) if a.size else (0, -1)
-        if a.size > 16:
-            _bounds[v] = b
+def bounds_of(st):
+    """(Value, smallest, largest) of a storage whose Value is on the host."""
+    try:
+        b = st.bounds
+        if b[0] is st.value:
+            return b
+    except AttributeError:
+        pass
+    a = np.asarray(st.value.array)
+    b = st.bounds = (st.value, int(a.min()), int(a.max())) if a.size else (st.value, 0, -1)
     return b
 
 
@@ -51,7 +52,7 @@ def in_range(t, low, high, error):
         if root.extra is TRACED:
             return
         if m.device.platform == "cpu":
-            small, large = bounds_of(root) if t._view is None or root.meta.numel < 4 * m.numel else (low - 1, high)
+            _, small, large = bounds_of(t._st)
             if low <= small and large < high:
                 return
             a = look(t)
@@ -114,6 +115,8 @@ def _listed(x, device):
             a = a.astype(np.int64)
         if a.dtype.kind in "US":
             raise TypeError("new(): invalid data type 'str'")
+    if a.dtype.kind == "f":
+        a = a.astype(np.int64)
     if a.dtype.kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return tensor_from(np.array(a), device)
@@ -248,6 +251,9 @@ def cut(s, n):
     return start, -(-(stop - start) // step) if stop > start else 0, step
 
 
+FIRST = (T, (T,))                          # layout of x[tensor]
+
+
 # -- x[index] -------------------------------------------------------------------------------------------------------------------
 def getitem(self, key):
     """self[key]"""
@@ -263,6 +269,12 @@ def getitem(self, key):
         m = meta(self)
         if m.ndim:
             return sliced(self, 0, *cut(key, m.shape[0]))
+    elif isinstance(key, TensorBase):
+        m, km = meta(self), meta(key)
+        if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
+            n = m.shape[0]
+            in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
+            return apply(I.INDEX, (self, key), FIRST)
     spec, at, name, picks = parse(self, key)
     if not picks:
         return slice_view(self, spec, at, name) if name is not None else alias_of(self)
@@ -325,6 +337,8 @@ def setitem(self, key, value):
             raise TypeError(f"can't assign a {_type_of(value)} to a {_legacy(self)}")
         value = n
     spec, at, name, picks = parse(self, key)
+    if not picks and _set_plain(self, spec, value):
+        return
     t = self if name is None else slice_view(self, spec, at, name)
     if picks:
         _put(t, picks, value)
@@ -340,6 +354,31 @@ def setitem(self, key, value):
         value = _without_ones(value)
         expand_check(meta(value), m)
     t.copy_(value)
+
+
+def _set_plain(self, spec, value):
+    """Write a basic index in one step, where neither gradients nor shared memory are in play. Whether it was done."""
+    m = meta(self)
+    if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self):
+        return False
+    if not m.contiguous and not is_dense(m):
+        return False
+    if not isinstance(value, TensorBase):
+        nums = []
+        token = pack(filler(value, m, "fill_"), nums)
+        slice_write(self, spec, None, NUMBER_NAME[token], nums, PACKED[token])
+        return True
+    vm = meta(value)
+    if vm.device is not m.device or value._st is self._st or (context.grad and needs_grad(value)):
+        return False
+    if vm.dtype.kind == "c" and m.dtype.kind != "c":
+        return False
+    shape = tuple([1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT])
+    if vm.shape != shape and vm.ndim:
+        value = _without_ones(value)
+        expand_check(meta(value), meta_of(shape, m.dtype, m.device))
+    slice_write(self, spec, value)
+    return True
 
 
 def expand_check(vm, m):
@@ -398,7 +437,7 @@ def _put(t, picks, value):
             rest = m.ndim - d - xm.ndim
             if vm.ndim <= rest:
                 _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
-                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
+                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put" if vm.numel != 1 else "fill")
                 return
             if not d and vm.ndim == rest + 1 and m.device != "meta":
                 _fits(vm, (vm.shape[0],) + m.shape[xm.ndim:])

@@ -1,6 +1,7 @@
 """Memory formats: which dimension of a dense tensor lies innermost."""
 from __future__ import annotations
 
+from ..ops.layout import channels_last_strides, lies_channels_last
 from ..ops.views import is_dense, memory_order
 from .bind import FUNCTIONS
 
@@ -27,6 +28,7 @@ FORMATS = {n: memory_format(n) for n in ("preserve_format", "contiguous_format",
 preserve_format, contiguous_format = FORMATS["preserve_format"], FORMATS["contiguous_format"]
 channels_last, channels_last_3d = FORMATS["channels_last"], FORMATS["channels_last_3d"]
 _RANK = {"channels_last": 4, "channels_last_3d": 5}
+_OF_RANK = {4: channels_last, 5: channels_last_3d}
 
 
 def strides_for(shape, fmt):
@@ -36,16 +38,7 @@ def strides_for(shape, fmt):
         return None
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {fmt.name} format")
-    return _channels_last(shape)
-
-
-def _channels_last(shape):
-    order = [0] + list(range(2, len(shape))) + [1]
-    strides, step = [0] * len(shape), 1
-    for d in reversed(order):
-        strides[d] = step
-        step *= max(shape[d], 1)
-    return tuple(strides)
+    return channels_last_strides(shape)
 
 
 def is_in_format(m, fmt):
@@ -66,23 +59,7 @@ def is_in_format(m, fmt):
 
 def suggested(m):
     """The memory format that torch infers from strides: channels_last where they descend that way."""
-    for rank, fmt in ((4, channels_last), (5, channels_last_3d)):
-        if m.ndim == rank and _descends(m, [1] + list(range(rank - 1, 1, -1)) + [0]):
-            return fmt
-    return contiguous_format
-
-
-def _descends(m, order):
-    least = 0
-    if m.strides[1] == 0:
-        return False
-    for d in order:
-        if m.shape[d] == 0 or m.strides[d] < least:
-            return False
-        if d == 0 and least == m.strides[1]:       # N11 with equal strides: rather row-major
-            return False
-        least = m.strides[d] * max(m.shape[d], 1)
-    return True
+    return _OF_RANK[m.ndim] if lies_channels_last(m) else contiguous_format
 
 
 def dense_order(m):

@@ -3,17 +3,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine import context
 from ..ops import promotion as P
 from ..ops import sorting as S
 from ..ops.common import wrap_dim
 from . import return_types
 from .bind import call, function, into, number
 from .creation import scalar_tensor, tensor
-from .dispatch import TensorBase, apply1, edge, read
+from .dispatch import TensorBase, apply1, read
 from .dtype import FROM_NP
-from .graph import Node, node_class, sequence
-from .reduction import as_int, need_tensor, paired
+from .reduction import as_int, need_tensor, paired, undefined
 from .tensor import tensor_from
 
 _LONG_NAMES = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int",
@@ -67,7 +65,7 @@ def _quantile(name, ignore_nan):
         if n is not None:
             if not 0 <= n <= 1:
                 raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {n:g}")
-            q = scalar_tensor(n, dtype=input.dtype if input.is_floating_point() else None)
+            q = scalar_tensor(n, dtype=input.dtype if input.is_floating_point() else None, device=input.device)
         else:
             known = read(need_tensor(name, q, "q", 2)).array
             if known is not None and hasattr(known, "__array__") and q.ndim < 2:
@@ -95,7 +93,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         if m.ndim != 1:
             raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                                f"boundaries tensor dim({m.ndim}) and input value's dim(0) numel(1)")
-        input = scalar_tensor(n, dtype=sorted_sequence.dtype if not isinstance(n, float) or P.kind_of(m.dtype) == 2 else None)
+        input = scalar_tensor(n, dtype=sorted_sequence.dtype if not isinstance(n, float) or P.kind_of(m.dtype) == 2 else None,
+                              device=sorted_sequence.device)
     v = need_tensor("searchsorted", input, "self", 2)._meta
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -138,35 +137,11 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     if number(a) is not None and number(b) is not None or not all(isinstance(x, TensorBase) or number(x) is not None for x in (a, b)):
         raise TypeError(f"isin() received an invalid combination of arguments - got ({type(a).__name__}, {type(b).__name__})")
     if number(a) is not None:
-        a = tensor(a)
+        a = tensor(a, device=b.device)
     elif number(b) is not None:
-        b = tensor(b)
+        b = tensor(b, device=a.device)
     made = call(S.isin, (a, b, bool(invert)))
     return made if out is None else into(out, made, "isin")
-
-
-class _Undefined(Node):
-    """The history of a result that torch can't differentiate; a backward that comes here fails."""
-    __slots__ = ("meta", "what")
-    n_outputs = 1
-
-    def out_meta(self, nr):
-        return self.meta
-
-    def custom_backward(self, box, mode):
-        raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
-
-
-def undefined(result, source, name, what):
-    """`result` with a node that refuses, when `source` wants a gradient."""
-    e = edge(source)
-    if e is not None and context.grad:
-        node = object.__new__(node_class(name, _Undefined))
-        node.inst = node.plan = node.extra = None
-        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (e,), next(sequence)
-        node.meta, node.what = result._meta, what
-        result._edge = node
-    return result
 
 
 # -- distinct elements --------------------------------------------------------------------------------------------------------
@@ -174,12 +149,12 @@ def _host(x):
     """(array whose order is torch's, how to make a tensor of it again)."""
     a = x.detach()._host()
     key = a.astype(np.float32) if a.dtype.kind == "V" or P.kind_of(a.dtype) == 2 and a.dtype.kind != "f" else a
-    back = lambda r: tensor_from(np.ascontiguousarray(r.astype(a.dtype, copy=False)))
+    back = lambda r: tensor_from(np.ascontiguousarray(r.astype(a.dtype, copy=False)), x._meta.device)
     return key, back
 
 
 def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
-    values = undefined(values, source, name, what)
+    values = undefined(values, source, name, NotImplementedError(f"the derivative for '{what}' is not implemented."))
     made = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
     return made[0] if len(made) == 1 else made
 
@@ -189,9 +164,9 @@ def _rows(a, d):
     return np.moveaxis(a, d, 0).reshape(a.shape[d], -1 if a.size else 0)
 
 
-def _long(a, shape=None):
+def _long(a, like, shape=None):
     a = np.ascontiguousarray(a, dtype=np.int64)
-    return tensor_from(a if shape is None else a.reshape(shape))
+    return tensor_from(a if shape is None else a.reshape(shape), like._meta.device)
 
 
 def _check_dim(name, x, dim):
@@ -208,7 +183,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     a, back = _host(input)
     if dim is None:
         values, inverse, counts = np.unique(a.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-        return _answer(back(values), _long(inverse, a.shape), _long(counts), return_inverse, return_counts, input,
+        return _answer(back(values), _long(inverse, input, a.shape), _long(counts, input), return_inverse, return_counts, input,
                        "Unique2Backward0", "_unique2")
     d = _check_dim("unique", input, dim)
     rows = _rows(a, d)
@@ -216,7 +191,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     first, group, counts = _runs(rows[order])
     inverse = np.empty(len(rows), np.int64)
     inverse[order] = group
-    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse), _long(counts), return_inverse, return_counts, input,
+    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
                    "UniqueDimBackward0", "unique_dim")
 
 
@@ -240,5 +215,5 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     rows = a.reshape(-1, 1) if d is None else _rows(a, d)
     first, group, counts = _runs(rows)
     values = a.reshape(-1)[first] if d is None else np.take(a, first, axis=d)
-    return _answer(back(values), _long(group, a.shape if d is None else None), _long(counts), return_inverse, return_counts, input,
+    return _answer(back(values), _long(group, input, a.shape if d is None else None), _long(counts, input), return_inverse, return_counts, input,
                    "UniqueConsecutiveBackward0", "unique_consecutive")

@@ -4,12 +4,14 @@ from __future__ import annotations
 import math
 import warnings
 
+from ..engine import context
 from ..ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ..ops.common import wrap_dim
 from ..ops.registry import OPS
 from . import return_types
 from .bind import call, function, into, type_name
-from .dispatch import TensorBase, apply1
+from .dispatch import TensorBase, apply1, edge
+from .graph import Node, node_class, sequence
 
 for _name in ("aminmax", "cummax", "cummin", "kthvalue", "mode", "topk"):
     OPS[_name].result = getattr(return_types, _name)
@@ -36,6 +38,35 @@ def paired(op, args, kind, out, name):
     """A (values, indices) result as its named tuple."""
     made = call(op, args)
     return kind(made) if out is None else kind(into(out, made, name))
+
+
+class _Undefined(Node):
+    """The history of a result that torch can't differentiate; a backward that comes here fails."""
+    __slots__ = ("meta", "error")
+    n_outputs = 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        raise self.error
+
+
+def undefined(result, source, name, error):
+    """`result` with a node called `name` that raises `error`, when `source` wants a gradient."""
+    e = edge(source) if isinstance(source, TensorBase) else None
+    if e is not None and context.grad:
+        node = object.__new__(node_class(name, _Undefined))
+        node.inst = node.plan = node.extra = None
+        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (e,), next(sequence)
+        node.meta, node.error = result._meta, error
+        result._edge = node
+    return result
+
+
+def no_derivative(result, source, aten):
+    """`result` of an operator that has no derivative at all."""
+    return undefined(result, source, "NotImplemented", RuntimeError(f"derivative for aten::{aten} is not implemented"))
 
 
 def _extreme(name, everything, along, other_op):
@@ -164,9 +195,7 @@ def bincount(input, weights=None, minlength=0):
         if low < 0:
             raise wrong
         length = high + 1 if high >= minlength else minlength
-    if weights is not None:
-        weights = weights.detach()
-    return call(OPS["bincount.sized"], (input, weights, length))
+    return no_derivative(call(OPS["bincount.sized"], (input, weights, length)), weights, "bincount")
 
 
 _warned = set()
@@ -193,4 +222,4 @@ def cross(input, other, dim=None, *, out=None):
     return made if out is None else into(out, made, "cross")
 
 
-from . import ordering, products          # noqa: E402,F401  (register their functions)
+from . import ordering, products, statistics          # noqa: E402,F401  (register their functions)

@@ -14,7 +14,8 @@ from ..ops.common import wrap_dim
 from ..ops.registry import T
 from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO  # noqa: F401
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
-from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_overlap, wrap, write
+from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_overlap, version, wrap, write
+from .dtype import int64
 from .memory import is_in_format, strides_for
 from .views import expanded, ints, integer, offset_of, permuted, reshaped, swap, unsqueezed, view
 
@@ -205,18 +206,20 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if source is None:
         source = FUNCTIONS["empty"](0, dtype=self.dtype, device=self.device)
     if not isinstance(source, TensorBase):
-        source = source._tensor()                  # a storage object
+        source = source._tensor(self.dtype)        # a storage object
     if meta(source).dtype != meta(self).dtype:
         raise RuntimeError("Could not set tensor of type " + P.c_name(meta(source).dtype).lower() + " to a tensor of type "
                            + P.c_name(meta(self).dtype).lower())
     if edge(self) is not None and context.grad:
         check_inplace(self, True)
+    count = version(self) + 1
     y = detached(source)
     if size is not None:
         shape = ints((size,), "set_")
         y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
         y._view.base, y._view.skip, y._view.creation = None, 0, None
     self._st, self._view = y._st, y._view
+    self._more().version = [count]
     return self
 
 
@@ -514,6 +517,41 @@ def diag(input, diagonal=0):
 def diagflat(input, offset=0):
     """A matrix with all elements on its diagonal."""
     return call(S.diag_embed, (view(contiguous(input), (-1,)), offset, 0, 1))
+
+
+def _triangle_indices(name, keep):
+    def f(row, col, offset=0, *, dtype=None, device=None, layout=None):
+        from .tensor import tensor_from
+        if row < 0 or col < 0:
+            raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got{row if row < 0 else col}")
+        at = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset))).astype(np.int64)
+        t = tensor_from(at, None)
+        return t.to(dtype or t.dtype).to(device) if device is not None or dtype is not None else t
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "The places of a triangle of a matrix: rows, then columns."
+    function(name, method=False)(f)
+
+
+_triangle_indices("tril_indices", np.tril)
+_triangle_indices("triu_indices", np.triu)
+
+
+@function("vander", method=False)
+def vander(x, N=None, increasing=False):
+    """The powers of a vector's elements as columns."""
+    m = meta(x)
+    if m.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = m.numel if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    whole = P.kind_of(m.dtype) < 2
+    columns = [FUNCTIONS["ones_like"](x, dtype=int64 if whole else None) if whole else FUNCTIONS["ones_like"](x)][:n]
+    while len(columns) < n:
+        columns.append(columns[-1] * x)
+    if not columns:
+        return FUNCTIONS["empty"]((m.numel, 0), dtype=x.dtype)
+    return stack(columns if increasing else columns[::-1], 1)
 
 
 # -- views as copies --------------------------------------------------------------------------------------------------------

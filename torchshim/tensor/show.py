@@ -7,7 +7,6 @@ from ..engine import array_of
 from . import printing
 from .dispatch import edge, read
 from .dtype import get_default_dtype
-from .graph import Node
 
 
 def tensor_text(t, tensor_contents=None):
@@ -25,7 +24,7 @@ def tensor_text(t, tensor_contents=None):
             tensor_contents = f"<{a}>"
     name = None
     if grad_fn is not None:
-        name = grad_fn.name() if isinstance(grad_fn, Node) else type(grad_fn).__name__
+        name = type(grad_fn).__name__
     return printing.format_tensor(
         data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
         default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_repr_prefix", ""),

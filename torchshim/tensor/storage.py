@@ -16,8 +16,9 @@ _addresses = itertools.count(0x7F0000000000, 1 << 12)
 
 
 class Storage:
-    """One block of memory as torch sees it. `value` is the root tensor's current Value."""
-    __slots__ = ("value", "gen", "version", "address", "writer", "__weakref__")   # writer: set by the first in-place node
+    """One block of memory as torch sees it. `value` is the root tensor's current Value.
+    `bounds` is set where it served as an index: (the Value, its smallest and largest element)."""
+    __slots__ = ("value", "gen", "version", "address", "writer", "bounds", "__weakref__")   # writer: set by the first in-place node
 
 
 def new_storage(value, new=Storage.__new__):
@@ -112,8 +113,16 @@ def write_chain(root, insts, nums, value):
     if not insts:
         return value
     if len(insts) > 1 and any([_coincide(i) for i in insts[:-1]]):
+        if any([i.out.dtype != root.dtype for i in insts]):
+            if _coincide(insts[0]):
+                raise NotImplementedError("writing through a view whose elements coincide and that reads memory as another dtype")
+            return _write_first(root, insts, nums, value)
         where = read_chain(jnp.arange(root.size).reshape(root.shape), insts, nums)
         return root.ravel().at[where.ravel()].set(value.ravel()).reshape(root.shape)
+    return _write_first(root, insts, nums, value)
+
+
+def _write_first(root, insts, nums, value):
     first, k = insts[0], len(insts[0].kinds)
     if len(insts) > 1:
         inner = first.fn(root, *nums[:k])[0]
@@ -123,7 +132,8 @@ def write_chain(root, insts, nums, value):
 
 def _coincide(inst):
     """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
-    return inst.out.numel > inst.in_metas[0].numel or inst.op.name in ("unfold", "as_strided")
+    out, base = inst.out, inst.in_metas[0]
+    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.name in ("unfold", "as_strided")
 
 
 def split_steps(steps):

@@ -59,11 +59,10 @@ _CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat
 
 class Extra:
     """What few tensors have: a gradient, hooks, a version of their own, a name."""
-    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag", "inference")
+    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag")
 
     def __init__(self):
         self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = None
-        self.inference = False
 
 
 class _TensorMeta(type):
@@ -189,7 +188,7 @@ class Tensor(TensorBase):
                 d = self._meta.dtype
                 if P.kind_of(d) < 2:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
-                if self._extra is not None and self._extra.inference and not context.inference:
+                if dispatch.is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
                 if self._view is not None and self._view.base is not None:
                     self._own_history()
@@ -259,8 +258,9 @@ class Tensor(TensorBase):
 
     @property
     def _version(self):
-        x = self._extra
-        return x.version[0] if x is not None and x.version is not None else self._st.version
+        if dispatch.is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return dispatch.version(self)
 
     @property
     def _base(self):
@@ -295,7 +295,8 @@ class Tensor(TensorBase):
         return self.dtype.is_signed
 
     def is_inference(self):
-        return self._extra is not None and self._extra.inference
+        """Whether the tensor was made in inference mode."""
+        return dispatch.is_inference(self)
 
     def is_pinned(self, device=None):
         return False

@@ -79,8 +79,8 @@ def view(self, *shape, dtype=None, size=None):
         shape = (size,)
     if len(shape) == 1 and isinstance(shape[0], torch_dtype):
         return view_dtype(self, shape[0])
-    if not shape:
-        raise TypeError("view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n"
+    if not shape or any([isinstance(n, float) for n in shape]):
+        raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
                         " * (tuple of ints size)\n")
     m = meta(self)
     shape = infer_size(ints(shape, "view"), m.numel)
@@ -169,7 +169,7 @@ def unflatten(input, dim, sizes):
         full = infer_size(given, m.shape[d])
     except RuntimeError as error:
         if str(error).startswith("only one dimension"):
-            raise
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
         if str(error).startswith("cannot reshape"):
             raise RuntimeError(f"unflatten: {error}") from None
         raise RuntimeError(f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({m.shape[d]}) in the "
@@ -519,15 +519,15 @@ def split_with_sizes(input, split_sizes, dim=0):
     if not m.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d, sizes = wrap_dim(integer(dim, "split_with_sizes", "dim"), m.ndim), ints((split_sizes,), "split_with_sizes", "split_sizes")
-    _check_sizes(sizes, m.shape[d])
+    _check_sizes(sizes, m.shape[d], d)
     return _pieces(input, d, sizes, "SplitWithSizesBackward0")
 
 
-def _check_sizes(sizes, n):
+def _check_sizes(sizes, n, d):
     if any(s < 0 for s in sizes):
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
     if sum(sizes) != n:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension -1), but got "
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), but got "
                            f"split_sizes={list(sizes)}")
 
 
@@ -621,7 +621,7 @@ def _numpy_split(name, dim_of, least):
         what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
         m = meta(input)
         if m.ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor "
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                                f"with {m.ndim} dimensions!")
         d = dim_of(m.ndim)
         if what.__class__ is int and (what <= 0 or m.shape[d] % what):
@@ -696,7 +696,8 @@ def _from_memory(t, size, stride, at):
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
     whole_memory = _root_of(t)
-    return make_view(whole_memory, V.as_strided, (size, stride, at, root, "AsStridedBackward0"), at)
+    creation = t._view.creation if t._view is not None else None
+    return make_view(whole_memory, V.as_strided, (size, stride, at, root, "AsStridedBackward0"), at, creation=creation)
 
 
 def _root_of(t):
@@ -823,6 +824,7 @@ def alias_copy(input):
 
 
 FUNCTIONS["detach"] = lambda input: input.detach()
+FUNCTIONS["detach_"] = lambda input: input.detach_()
 FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
 
 
@@ -840,6 +842,13 @@ def become(self, y):
     return self
 
 
+def _check_become(self):
+    if self._edge is True:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if edge(self) is not None:
+        check_inplace(self, True)
+
+
 def bump_version(t):
     extra = t._extra
     if extra is not None and extra.version is not None:
@@ -852,9 +861,13 @@ def bump_version(t):
 
 def _inplace(name, f):
     def g(self, *args, **kwargs):
-        if edge(self) is not None:
-            check_inplace(self, True)
-        return become(self, f(self, *args, **kwargs))
+        _check_become(self)
+        y = f(self, *args, **kwargs)
+        node = y._edge
+        if node is not None:                       # the in-place forms are numbered on
+            kind, _, number = type(node).__name__.partition("Backward")
+            node.__class__ = node_class(f"{kind}Backward{int(number) + (3 if kind == 'Squeeze' else 1)}")
+        return become(self, y)
     g.__name__ = g.__qualname__ = name
     g.__doc__ = f"`{name[:-1]}` of the tensor itself."
     setattr(Tensor, name, g)
@@ -868,6 +881,19 @@ for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxe
 @function("as_strided_")
 def as_strided_(input, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
-    if edge(input) is not None:
-        check_inplace(input, True)
+    _check_become(input)
     return become(input, as_strided(input, size, stride, storage_offset))
+
+
+@function("is_set_to", torch=False)
+def is_set_to(self, tensor):
+    """Whether both see the same memory in the same way."""
+    a, b = meta(self), meta(tensor)
+    return self._st is tensor._st and offset_of(self) == offset_of(tensor) and a.shape == b.shape and a.strides == b.strides
+
+
+@function("dim_order", torch=False)
+def dim_order(self, ambiguity_check=False):
+    """The dimensions from the outermost in memory to the innermost."""
+    m = meta(self)
+    return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d], d)))

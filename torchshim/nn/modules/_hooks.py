@@ -1,9 +1,11 @@
 """Hooks around a module's call, and the identity that watches gradients for backward hooks."""
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections import OrderedDict
 
+from ...engine import user_site
 from ...ops.registry import T, op
 from ...tensor.dispatch import apply, edge
 from ...tensor.graph import Node, RemovableHandle
@@ -112,6 +114,8 @@ class Watch:
                 full, changed = self._checked(r, full, "Backward pre hook", "grad_output"), True
         self.grad_outputs = full
         if not self.watches_input:
+            if self.hooks:
+                _warn_outputs_only()
             for hook in self.hooks:
                 r = hook(self.module(), self._spread((), (), self.n_inputs), full)
                 if r is not None and not (isinstance(r, tuple) and all(g is None for g in r)):
@@ -137,6 +141,16 @@ class Watch:
         if len(r) != len(old):
             raise RuntimeError(f"{what} returned an invalid number of {name}, got {len(r)}, but expected {len(old)}")
         return r
+
+
+_warned: dict = {}
+
+
+def _warn_outputs_only():
+    file, line, _ = user_site() or ("<unknown>", 1, "")
+    warnings.warn_explicit("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                           "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                           "register_full_backward_hook for more details.", UserWarning, file, line, registry=_warned)
 
 
 def register_module_forward_pre_hook(hook):

@@ -1,13 +1,13 @@
-"""BatchNorm and InstanceNorm, with running statistics."""
+"""BatchNorm, with running statistics."""
 from __future__ import annotations
+
+import numpy as np
 
 from ...tensor.creation import empty, ones, zeros
 from ...tensor.tensor import tensor_from
 from .. import functional as F, init
 from ..parameter import Parameter
 from .module import Module
-
-import numpy as np
 
 
 class _NormBase(Module):
@@ -62,7 +62,7 @@ class _NormBase(Module):
 
     def extra_repr(self):
         s = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
-        s += f", track_running_stats={self.track_running_stats}"
+        s += f", bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         return s
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
@@ -102,40 +102,3 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch norm of (N, C, D, H, W)."""
     _dims = (5,)
-
-
-class _InstanceNorm(_NormBase):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
-                 bias=True):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
-    def forward(self, input):
-        self._check_input_dim(input)
-        batched = input.dim() == self._dims[1]
-        c = input.shape[1 if batched else 0]
-        if c != self.num_features:
-            if self.affine:
-                raise ValueError(f"expected input's size at dim={1 if batched else 0} to match num_features ({self.num_features}), but "
-                                 f"got: {c}.")
-            import warnings
-            warnings.warn(f"input's size at dim={1 if batched else 0} does not match num_features. You can silence this warning by not "
-                          "passing in num_features, which is not used because affine=False", stacklevel=3)
-        x = input if batched else input.unsqueeze(0)
-        y = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
-                            self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps)
-        return y if batched else y.squeeze(0)
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Instance norm of (N, C, L) or (C, L)."""
-    _dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Instance norm of (N, C, H, W) or (C, H, W)."""
-    _dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Instance norm of (N, C, D, H, W) or (C, D, H, W)."""
-    _dims = (4, 5)

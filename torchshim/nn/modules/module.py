@@ -335,9 +335,9 @@ class Module(State):
                 seen.add(m)
                 yield name, m
 
-    def modules(self):
-        """This module and all below it, each once."""
-        for _, m in self.named_modules():
+    def modules(self, remove_duplicate=True):
+        """This module and all below it, each once unless remove_duplicate is False."""
+        for _, m in self.named_modules(remove_duplicate=remove_duplicate):
             yield m
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
@@ -472,6 +472,18 @@ class Module(State):
         """Everything to a GPU."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device=None):
+        """Everything to an XPU."""
+        return self.to(_indexed("xpu", device))
+
+    def ipu(self, device=None):
+        """Everything to an IPU."""
+        return self.to(_indexed("ipu", device))
+
+    def mtia(self, device=None):
+        """Everything to an MTIA device."""
+        return self.to(_indexed("mtia", device))
+
     def _floating(self, dtype):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
@@ -557,6 +569,10 @@ class Module(State):
         if not lines + children:
             return self._get_name() + "()"
         return self._get_name() + "(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _indexed(kind, device):
+    return f"{kind}:{device}" if isinstance(device, int) else kind if device is None else device
 
 
 def _dtypes():

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from ..registry import op
 
 
-@op("dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="MulBackward0", nondiff=("keep",), method=False, function=False)
+@op("dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="MulBackward0", nondiff=("keep",), inplace=True, method=False,
+    function=False)
 def dropout(self, keep, p):
     """self * keep / (1 - p), in torch's order of rounding; `keep` broadcasts."""
     rest = (1 - p).astype(self.dtype)
@@ -14,14 +15,14 @@ def dropout(self, keep, p):
     return self * jnp.broadcast_to(noise, self.shape)
 
 
-@op("drop_all(Tensor self) -> Tensor", grad="MulBackward0", method=False, function=False)
+@op("drop_all(Tensor self) -> Tensor", grad="MulBackward0", inplace=True, method=False, function=False)
 def drop_all(self):
     """self * 0."""
     return self * jnp.zeros((), self.dtype)
 
 
-@op("alpha_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="AddBackward0", nondiff=("keep",), method=False,
-    function=False)
+@op("alpha_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="AddBackward0", nondiff=("keep",), inplace=True,
+    method=False, function=False)
 def alpha_dropout(self, keep, p):
     """Dropout that keeps mean and variance of SELU's outputs."""
     alpha = 1.7580993408473766

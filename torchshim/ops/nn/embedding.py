@@ -68,3 +68,25 @@ def renormed_rows(weight, indices, max_norm, norm_type):
     used = jnp.zeros(weight.shape[0], bool).at[indices.ravel()].set(True)
     scale = jnp.where(used & (norm > m), m / (norm + 1e-7), jnp.ones((), w.dtype))
     return (w * scale[:, None]).astype(weight.dtype)
+
+
+@op("embedding_bag_of(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, str mode, int padding_idx, int bags, "
+    "bool scale_grad_by_freq) -> Tensor", grad="EmbeddingBagBackward0", method=False, function=False)
+def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_idx, bags, scale_grad_by_freq):
+    """Bags of rows as their sum, mean or maximum; bag b begins at offsets[b]. An empty bag gives zeros."""
+    at = jnp.arange(indices.shape[0])
+    bag = jnp.searchsorted(offsets[:bags].astype(at.dtype), at, side="right") - 1
+    rows = embedding.core(weight, indices, padding_idx, scale_grad_by_freq, False)
+    rows = rows.astype(jnp.promote_types(rows.dtype, jnp.float32))
+    kept = (indices != padding_idx) & (bag >= 0)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.astype(rows.dtype)[:, None]
+    if mode == "max":
+        out = jax.ops.segment_max(jnp.where(kept[:, None], rows, -jnp.inf), bag, bags)
+        out = jnp.where(jnp.isneginf(out), 0, out)
+    else:
+        out = jax.ops.segment_sum(jnp.where(kept[:, None], rows, 0), bag, bags)
+        if mode == "mean":
+            count = jax.ops.segment_sum(kept.astype(rows.dtype), bag, bags)
+            out = out / jnp.maximum(count, 1)[:, None]
+    return out.astype(weight.dtype)

@@ -105,17 +105,23 @@ def _per_channel(y, weight, bias):
     return y
 
 
-@op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-    grad="NativeBatchNormBackward0", function=False, method=False)
-def batch_norm_train(self, weight, bias, eps):
-    """Each channel normalised over the batch: (result, mean, unbiased variance)."""
+@op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
+    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), function=False, method=False)
+def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
+    """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
     axes = (0, *range(2, x.ndim))
-    mean = jnp.mean(x, axes)
-    var = jnp.var(x, axes)
     count = x.size // x.shape[1] if x.shape[1] else 0
     y = _per_channel(normalized(x, axes, eps), weight, bias)
-    return y.astype(self.dtype), mean, var * (count / (count - 1) if count > 1 else jnp.nan)
+    now = jax.lax.stop_gradient(x)
+    unbiased = jnp.var(now, axes) * (count / (count - 1) if count > 1 else jnp.nan)
+
+    def moved(old, new):
+        if old is None:
+            return new
+        m = momentum.astype(new.dtype)
+        return ((1 - m) * old.astype(new.dtype) + m * new).astype(old.dtype)
+    return y.astype(self.dtype), moved(mean, jnp.mean(now, axes)), moved(var, unbiased)
 
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",

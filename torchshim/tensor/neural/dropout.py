@@ -7,8 +7,8 @@ from ...engine import meta_of
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
-from ..bind import call
-from ..dispatch import apply, wrap
+from ..bind import call, call_inplace
+from ..dispatch import apply, apply_inplace, wrap
 
 _LAYOUT = (T, T, SF)
 
@@ -29,7 +29,17 @@ def kept(shape, p, like, strides=None):
     return wrap(placed(stream().bernoulli(meta.numel, 1.0 - p), meta))
 
 
-def _drop(input, p, shape=None):
+def _run(op, inplace, tensors, p):
+    if inplace:
+        return apply_inplace(op.inplace_op, tensors, _LAYOUT, (float(p),), "f")
+    return apply(op, tensors, _LAYOUT, (float(p),), "f")
+
+
+def _drop_all(input, inplace):
+    return call_inplace(ops.drop_all, (input,)) if inplace else call(ops.drop_all, (input,))
+
+
+def _drop(input, p, shape=None, inplace=False):
     """Whole elements, or everything that shares an element of a mask of `shape`."""
     m = input._meta
     if not m.numel:
@@ -38,18 +48,13 @@ def _drop(input, p, shape=None):
         kept(m.shape, p, input)                # as in torch the numbers are drawn before it fails
         raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(m.dtype)}")
     if p == 1:
-        return call(ops.drop_all, (input,))
+        return _drop_all(input, inplace)
     if shape is None:
         from ..creation import like_strides
         mask = kept(m.shape, p, input, None if m.contiguous else like_strides(m))
     else:
         mask = kept(shape, p, input)
-    return apply(ops.dropout, (input, mask), _LAYOUT, (float(p),), "f")
-
-
-def _into(input, result):
-    input.copy_(result)
-    return input
+    return _run(ops.dropout, inplace, (input, mask), p)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -58,8 +63,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
         _check(p)
     if not training or p == 0:
         return input
-    out = _drop(input, p)
-    return _into(input, out) if inplace else out
+    return _drop(input, p, None, inplace)
 
 
 def _channels(x):
@@ -88,20 +92,21 @@ def _feature(name, spatial, input, p, training, inplace):
                       "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
     if not training or p == 0:
         return input
-    x = input if batched else input.unsqueeze(0)
-    out = whole_channels(x, p, True)
-    out = out if batched else out.squeeze(0)
-    return _into(input, out) if inplace else out
+    if batched:
+        return whole_channels(input, p, True, inplace)
+    if inplace:
+        return whole_channels(input.unsqueeze_(0), p, True, True).squeeze_(0)
+    return whole_channels(input.unsqueeze(0), p, True).squeeze(0)
 
 
-def whole_channels(input, p, training):
+def whole_channels(input, p, training, inplace=False):
     """Dropout of whole channels of (N, C, ...)."""
     _check(p)
     if not training or p == 0 or not input._meta.numel:
         return input
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return _drop(input, p, _channels(input))
+    return _drop(input, p, _channels(input), inplace)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -119,13 +124,13 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     return _feature("dropout3d", 3, input, p, training, inplace)
 
 
-def _alpha(input, p, shape):
+def _alpha(input, p, shape, inplace):
     if not input._meta.numel:
         return input
     if p == 1:
-        return call(ops.drop_all, (input,))
+        return _drop_all(input, inplace)
     mask = kept(shape, p, input)
-    return apply(ops.alpha_dropout, (input, mask), _LAYOUT, (float(p),), "f")
+    return _run(ops.alpha_dropout, inplace, (input, mask), p)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -133,8 +138,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     _check(p)
     if not training or p == 0:
         return input
-    out = _alpha(input, p, tuple(input.shape))
-    return _into(input, out) if inplace else out
+    return _alpha(input, p, tuple(input.shape), inplace)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -142,5 +146,4 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     _check(p)
     if not training or p == 0:
         return input
-    out = _alpha(input, p, _channels(input))
-    return _into(input, out) if inplace else out
+    return _alpha(input, p, _channels(input), inplace)

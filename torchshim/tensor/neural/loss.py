@@ -3,32 +3,35 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from ...engine import TRACED, context, record
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
 from ..bind import call
-from ..dispatch import apply, read
+from ..dispatch import apply, look, read
 from ..indexing import bounds_of, flag, host_known
 from .common import known, reduction_of, size_warning
 
 
 def _check_targets(target, classes, ignore_index):
     """IndexError for class numbers that do not exist: now where the host knows them, else at the next look."""
+    m, root = target._meta, target._st.value
+    if m.dtype.kind not in "iu" or not m.numel or m.device == "meta":
+        return
+    if host_known(root):
+        _, low, high = bounds_of(target._st)
+        if low >= 0 and high < classes:
+            return
+        a = np.asarray(look(target))
+        bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
+        if bad.size:
+            raise _out_of_bounds(bad.flat[0])
+        return
     v = read(target)
-    m = v.meta
-    if m.dtype.kind not in "iu" or not m.numel or m.device == "meta" or v.extra is TRACED:
-        return
-    if not host_known(v):
+    if v.extra is not TRACED:
         flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], _out_of_bounds)
-        return
-    low, high = bounds_of(v)
-    if low >= 0 and high < classes:
-        return
-    a = known(v)
-    bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
-    if bad.size:
-        raise _out_of_bounds(bad.flat[0])
 
 
 def _out_of_bounds(target):

@@ -5,7 +5,7 @@ from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
 from ..bind import call, type_name
-from ..dispatch import apply
+from ..dispatch import apply, read, write
 
 
 def _shape(name, shape):
@@ -66,12 +66,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
     if not training:
         return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
-    y, mean, var = call(ops.batch_norm_train, (input, weight, bias, float(eps)))
-    from ...autograd.modes import no_grad
-    with no_grad():
-        for running, now in ((running_mean, mean), (running_var, var)):
-            if running is not None:
-                running.copy_(running * (1 - momentum) + now.detach() * momentum)
+    y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))
+    for running, now in ((running_mean, mean), (running_var, var)):
+        if running is not None:
+            write(running, read(now))
     return y
 
 

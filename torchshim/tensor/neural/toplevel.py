@@ -86,8 +86,7 @@ def feature_dropout(input, p, train):
 @function(method=False)
 def feature_dropout_(input, p, train):
     """In-place feature_dropout."""
-    out = D.whole_channels(input, p, train)
-    return input if out is input else input.copy_(out)
+    return D.whole_channels(input, p, train, True)
 
 
 @function(method=False)

@@ -1,0 +1,158 @@
+"""Reductions: values, dtypes, gradients at ties and zeros, grad_fn names and error texts. Expectations are PyTorch 2.13's."""
+import math
+
+import pytest
+
+import torchshim as torch
+
+nan, inf = math.nan, math.inf
+
+
+def leaf(data):
+    return torch.tensor(data, requires_grad=True)
+
+
+def grad_of(f, data):
+    x = leaf(data)
+    f(x).sum().backward()
+    return x.grad.tolist()
+
+
+def test_sums_of_integers_are_int64_and_halves_accumulate_in_float32():
+    assert torch.tensor([200, 100], dtype=torch.uint8).sum().item() == 300
+    assert torch.tensor([True, True]).sum().dtype == torch.int64
+    assert torch.tensor([3, 2], dtype=torch.int32).prod().dtype == torch.int64
+    assert torch.tensor([3, 2], dtype=torch.int32).cumsum(0).dtype == torch.int64
+    assert torch.ones(4097, dtype=torch.bfloat16).sum().item() == 4096.0      # one at a time would stop at 256
+    assert torch.ones(2, 3).sum(dtype=torch.float64).dtype == torch.float64
+
+
+@pytest.mark.parametrize("call, shape", [
+    (lambda x: x.sum(0), (3, 4)), (lambda x: x.sum((0, -1)), (3,)), (lambda x: x.sum([0, 1], keepdim=True), (1, 1, 4)),
+    (lambda x: x.mean(-1, True), (2, 3, 1)), (lambda x: x.amax((0, 2)), (3,)), (lambda x: x.sum(()), ()), (lambda x: x.var(1), (2, 4)),
+    (lambda x: x.argmax(keepdim=True), (1, 1, 1)), (lambda x: x.all([]), (2, 3, 4)), (lambda x: x.sum(axis=0, keepdims=True), (1, 3, 4)),
+    (lambda x: x.max(1, keepdim=True).indices, (2, 1, 4)), (lambda x: x.norm(dim=(0, 1)), (4,))])
+def test_shapes(call, shape):
+    assert tuple(call(torch.ones(2, 3, 4)).shape) == shape
+
+
+def test_extremes_share_or_choose_their_gradient():
+    rows = [[1., 1., 3., 3.], [2., 2., 2., 0.]]
+    assert grad_of(lambda x: x.max(), rows) == [[0, 0, 0.5, 0.5], [0, 0, 0, 0]]
+    assert grad_of(lambda x: x.max(1).values, rows) == [[0, 0, 1, 0], [1, 0, 0, 0]]
+    third = pytest.approx(1 / 3)
+    assert grad_of(lambda x: x.amax(1), rows) == [[0, 0, 0.5, 0.5], [third, third, third, 0]]
+    assert grad_of(lambda x: x.min(1)[0], rows) == [[1, 0, 0, 0], [0, 0, 0, 1]]
+    assert grad_of(lambda x: x.cummax(1)[0], [[1., 3., 3., 2.]]) == [[1, 1, 2, 0]]
+
+
+def test_nan():
+    x = torch.tensor([[1., nan, 3.], [2., 5., 5.]])
+    assert torch.equal(x.max(1).indices, torch.tensor([1, 1])) and x.amax(1).isnan().tolist() == [True, False]
+    assert x.nansum().item() == 16.0 and x.nanmean(1).tolist() == [2.0, 4.0]
+    assert x.median(1).indices.tolist() == [1, 1] and x.nanmedian(1).values.tolist() == [1.0, 5.0]
+    assert x.cummax(1).indices.tolist() == [[0, 1, 1], [0, 1, 2]]
+    g = leaf([[1., nan, 3.], [2., 2., 1.]])
+    for _ in range(3):                                  # also once the program is compiled
+        grad, = torch.autograd.grad((g.amax(1) * torch.tensor([1., 2.])).sum(), [g])
+        assert grad.isnan().tolist() == [[True] * 3, [False] * 3] and grad[1].tolist() == [1, 1, 0]
+
+
+def test_gradients_at_zero():
+    assert grad_of(lambda x: x.prod(), [2., 0., 3.]) == [0, 6, 0]
+    assert grad_of(lambda x: x.prod(), [0., 0., 3.]) == [0, 0, 0]
+    assert grad_of(lambda x: x.cumprod(0), [2., 0., 3.]) == [1, 8, 0]
+    for p in (1, 2, 3, 1.5):
+        assert grad_of(lambda x: x.norm(p), [0., 0.]) == [0, 0]
+    assert grad_of(lambda x: x.std(), [1., 1.]) == [0, 0]
+    assert grad_of(lambda x: x.norm(inf), [3., -3., 1.]) == [0.5, -0.5, 0]
+
+
+def test_variance():
+    x = torch.tensor([1., 2., 4.])
+    assert x.var().item() == pytest.approx(7 / 3) and x.var(unbiased=False).item() == pytest.approx(14 / 9)
+    assert torch.var(x, correction=2).item() == pytest.approx(14 / 3) and x.std(False).item() == pytest.approx((14 / 9) ** 0.5)
+    assert [t.item() for t in torch.var_mean(x, 0)] == [pytest.approx(7 / 3), pytest.approx(7 / 3)]
+    with pytest.warns(UserWarning, match=r"var\(\): degrees of freedom is <= 0"):
+        assert math.isnan(torch.ones(1).var().item())
+    assert torch.tensor([1 + 1j, -1j]).var().dtype == torch.float32
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda x: x.sum(), "SumBackward0"), (lambda x: x.sum(0), "SumBackward1"), (lambda x: x.mean(), "MeanBackward0"),
+    (lambda x: x.mean(0), "MeanBackward1"), (lambda x: x.prod(0), "ProdBackward1"), (lambda x: x.var(), "VarBackward0"),
+    (lambda x: torch.std_mean(x)[0], "StdMeanBackward0"), (lambda x: x.max(), "MaxBackward1"), (lambda x: x.max(0)[0], "MaxBackward0"),
+    (lambda x: x.min(), "MinBackward1"), (lambda x: torch.max(x, x), "MaximumBackward0"), (lambda x: x.amax(), "AmaxBackward0"),
+    (lambda x: x.norm(), "LinalgVectorNormBackward0"), (lambda x: x.median(0)[0], "MedianBackward1"),
+    (lambda x: x.logsumexp(0), "LogsumexpBackward0"), (lambda x: x.cumsum(0), "CumsumBackward0"), (lambda x: x.trace(), "TraceBackward0"),
+    (lambda x: x.diff(), "SubBackward0"), (lambda x: x.quantile(0.5), "SqueezeBackward4")])
+def test_grad_fn_names(call, name):
+    assert type(call(torch.ones(3, 3, requires_grad=True)).grad_fn).__name__ == name
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: torch.ones(2, dtype=torch.int64).mean(), RuntimeError, "mean(): could not infer output dtype. Input dtype must be either a "
+     "floating point or complex dtype. Got: Long"),
+    (lambda: torch.zeros(0, 3).max(), RuntimeError, "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+     "reduction dim with the 'dim' argument."),
+    (lambda: torch.zeros(0, 3).max(0), IndexError, "max(): Expected reduction dim 0 to have non-zero size."),
+    (lambda: torch.zeros(0, 3).argmax(), IndexError, "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
+    (lambda: torch.ones(2, 3).sum(2), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
+    (lambda: torch.ones(2, 3).sum((0, -2)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
+    (lambda: torch.ones(2, dtype=torch.int64).var(), RuntimeError, "std and var only support floating point and complex dtypes"),
+    (lambda: torch.zeros(0).norm(inf), RuntimeError, "linalg.vector_norm cannot compute the inf norm on an empty tensor because the "
+     "operation does not have an identity"),
+    (lambda: torch.ones(2).cumsum(), TypeError, 'cumsum() missing 1 required positional arguments: "dim"'),
+    (lambda: torch.ones(2, 2, 2).trace(), RuntimeError, "trace: expected a matrix, but got tensor with dim 3")])
+def test_errors(call, error, text):
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value) == text
+
+
+def test_one_dimension_only():
+    for f in (torch.argmax, torch.prod, torch.cumsum, torch.median):
+        with pytest.raises(TypeError, match="must be int, not tuple"):
+            f(torch.ones(2, 3), (0, 1))
+
+
+def test_empty_reductions():
+    e = torch.zeros(0, 3)
+    assert e.sum().item() == 0 and e.prod().item() == 1 and math.isnan(e.mean().item()) and e.all().item()
+    assert e.logsumexp(0).tolist() == [-inf] * 3 and tuple(e.amax(1).shape) == (0,)
+
+
+def test_out_and_named_tuples():
+    x = torch.tensor([[1., 4.], [3., 2.]])
+    values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    r = torch.max(x, 1, out=(values, indices))
+    assert r.values is values and indices.tolist() == [1, 0]
+    assert type(r) is torch.return_types.max and repr(r) == "torch.return_types.max(\nvalues=tensor([4., 3.]),\nindices=tensor([1, 0]))"
+    assert x.aminmax().min.item() == 1 and x.aminmax(dim=0).max.tolist() == [3, 4]
+
+
+def test_scans_and_histograms():
+    x = torch.tensor([1., 3., 6.])
+    assert x.diff().tolist() == [2, 3] and x.diff(n=2).tolist() == [1] and x.diff(prepend=torch.zeros(1)).tolist() == [1, 2, 3]
+    assert torch.tensor([True, False, False]).diff().tolist() == [True, False]
+    assert x.logcumsumexp(0).tolist() == pytest.approx([1.0, 3.126928, 6.054985])
+    assert torch.histc(x, 5).tolist() == [1, 0, 1, 0, 1] and torch.histc(x, 2, 0, 6).tolist() == [1, 2]
+    assert torch.bincount(torch.tensor([0, 2, 2])).tolist() == [1, 0, 2]
+    assert torch.bincount(torch.tensor([0, 2, 2]), torch.tensor([.5, 1., 1.]), 4).tolist() == [0.5, 0, 2, 0]
+    assert torch.cross(torch.tensor([1., 0, 0]), torch.tensor([0., 1, 0]), dim=0).tolist() == [0, 0, 1]
+
+
+def test_backward_keeps_only_what_it_reads():
+    x = torch.ones(3, 4, requires_grad=True)
+    y = (x * 1).clone()
+    r = y.max(1).values                       # reads the indices, not the input
+    y.mul_(2)
+    r.sum().backward()
+    assert x.grad.sum().item() == 3
+
+
+def test_second_derivatives():
+    x = leaf([3., 4.])
+    g, = torch.autograd.grad(x.norm(), x, create_graph=True)
+    g[0].backward()
+    assert x.grad.tolist() == pytest.approx([0.128, -0.096])

@@ -1,0 +1,90 @@
+"""Sorting, ranks, quantiles, searching, distinct elements. Expectations are PyTorch 2.13's."""
+import math
+
+import pytest
+
+import torchshim as torch
+
+nan, inf = math.nan, math.inf
+
+
+def test_sort_is_stable_and_nan_is_largest():
+    x = torch.tensor([[2, 1, 2, 1], [0, 3, 3, 0]])
+    r = x.sort(1)
+    assert r.values.tolist() == [[1, 1, 2, 2], [0, 0, 3, 3]] and r.indices.tolist() == [[1, 3, 0, 2], [0, 3, 1, 2]]
+    assert x.sort(1, descending=True).indices.tolist() == [[0, 2, 1, 3], [1, 2, 0, 3]]
+    assert x.argsort(0, descending=True).tolist() == [[0, 1, 1, 0], [1, 0, 0, 1]]
+    y = torch.tensor([nan, 1., -inf])
+    assert y.sort().indices.tolist() == [2, 1, 0] and y.sort(descending=True).indices.tolist() == [0, 1, 2]
+    assert type(r) is torch.return_types.sort and torch.tensor(3.).sort().indices.item() == 0
+    assert torch.tensor([True, False]).sort().values.dtype == torch.bool
+    assert torch.ones(4, 3).t().sort().values.stride() == (1, 3)
+
+
+def test_gradients_go_back_to_their_places():
+    x = torch.tensor([3., 1., 2.], requires_grad=True)
+    w = torch.tensor([10., 20., 30.])
+    for call, expected in ((lambda: (x.sort().values * w).sum(), [30, 10, 20]), (lambda: (x.topk(2).values * w[:2]).sum(), [10, 0, 20]),
+                           (lambda: x.kthvalue(2).values, [0, 0, 1]), (lambda: x.median(), [0, 0, 1]), (lambda: x.msort().sum(), [1, 1, 1]),
+                           (lambda: x.quantile(0.25), [0, 0.5, 0.5])):
+        grad, = torch.autograd.grad(call(), x)
+        assert grad.tolist() == pytest.approx(expected)
+
+
+def test_topk():
+    x = torch.tensor([1., 4., 3., nan])
+    assert x.topk(2).indices.tolist() == [3, 1] and x.topk(2, largest=False).values.tolist() == [1, 3]
+    assert torch.topk(x, 0).values.tolist() == []
+    with pytest.raises(RuntimeError, match="selected index k out of range"):
+        x.topk(5)
+
+
+def test_medians_modes_quantiles():
+    x = torch.tensor([[4., 1., 3., 2.], [1., 1., 2., 2.]])
+    assert x.median().item() == 2 and x.median(1).values.tolist() == [2, 1]
+    assert x.mode(1).values.tolist() == [1, 1] and x.mode(1).indices.tolist() == [1, 1]
+    assert x.quantile(0.5, 1).tolist() == [2.5, 1.5]
+    assert x.quantile(torch.tensor([0., 1.]), dim=1).tolist() == [[1, 1], [4, 2]]
+    assert [x[0].quantile(0.4, interpolation=i).item() for i in ("linear", "lower", "higher", "midpoint", "nearest")] == \
+        [pytest.approx(2.2), 2, 3, 2.5, 2]
+    y = torch.tensor([1., nan, 3.])
+    assert math.isnan(y.quantile(0.5).item()) and y.nanquantile(0.5).item() == 2 and y.nanmedian().item() == 1
+
+
+def test_searching():
+    edges = torch.tensor([1., 2., 3.])
+    x = torch.tensor([[0.5, 1.], [2.5, 9.]])
+    assert torch.searchsorted(edges, x).tolist() == [[0, 0], [2, 3]] and torch.searchsorted(edges, x, right=True).tolist() == [[0, 1], [2, 3]]
+    assert torch.bucketize(x, edges, out_int32=True).dtype == torch.int32 and torch.searchsorted(edges, 2).item() == 1
+    assert torch.searchsorted(x, torch.tensor([[1.], [3.]])).tolist() == [[1], [1]]
+    assert torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1])).tolist() == [True, False, True]
+    assert torch.isin(torch.arange(5), torch.arange(0, 100, 2), invert=True).tolist() == [False, True, False, True, False]
+    with pytest.raises(RuntimeError, match="side can only be 'left' or 'right' but got foo"):
+        torch.searchsorted(edges, x, side="foo")
+
+
+def test_distinct_elements():
+    x = torch.tensor([[2, 1], [2, 1], [0, 5]])
+    assert torch.unique(x).tolist() == [0, 1, 2, 5]
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=0)
+    assert values.tolist() == [[0, 5], [2, 1]] and inverse.tolist() == [1, 1, 0] and counts.tolist() == [1, 2]
+    assert torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)[1].tolist() == [2, 1, 1]
+    assert torch.unique(x, return_inverse=True)[1].tolist() == [[2, 1], [2, 1], [0, 3]]
+    assert len(torch.unique(torch.tensor([nan, nan]))) == 2
+    y = torch.unique(torch.ones(3, requires_grad=True))
+    with pytest.raises(NotImplementedError, match="the derivative for '_unique2' is not implemented."):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: torch.ones(3).kthvalue(4), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"),
+    (lambda: torch.ones(2, dtype=torch.int64).quantile(0.5), RuntimeError, "quantile() input tensor must be either float or double dtype"),
+    (lambda: torch.ones(2).quantile(1.5), RuntimeError, "quantile() q must be in the range [0, 1] but got 1.5"),
+    (lambda: torch.zeros(0, 2).mode(0), IndexError, "mode(): Expected reduction dim 0 to have non-zero size."),
+    (lambda: torch.tensor([True]).median(), NotImplementedError, "\"median_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.ones(2).sort(3), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 3)"),
+    (lambda: torch.bucketize(torch.ones(1), torch.ones(2, 2)), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)")])
+def test_errors(call, error, text):
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value) == text

@@ -1,0 +1,43 @@
+"""InstanceNorm."""
+from __future__ import annotations
+
+import warnings
+
+from .. import functional as F
+from .batchnorm import _NormBase
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        batched = input.dim() == self._dims[1]
+        c = input.shape[1 if batched else 0]
+        if c != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={1 if batched else 0} to match num_features ({self.num_features}), but "
+                                 f"got: {c}.")
+            warnings.warn(f"input's size at dim={1 if batched else 0} does not match num_features. You can silence this warning by not "
+                          "passing in num_features, which is not used because affine=False", stacklevel=3)
+        x = input if batched else input.unsqueeze(0)
+        y = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
+                            self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps)
+        return y if batched else y.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance norm of (N, C, L) or (C, L)."""
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance norm of (N, C, H, W) or (C, H, W)."""
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance norm of (N, C, D, H, W) or (C, D, H, W)."""
+    _dims = (4, 5)

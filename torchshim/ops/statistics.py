@@ -1,0 +1,268 @@
+"""Statistics and integrals built on reductions: covariance, trapezoids, numerical gradients, histograms, distances, renorm."""
+from __future__ import annotations
+
+import math
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import promotion as P
+from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
+from .layout import broadcast_shapes
+from .reduction import p_norm, root, summable, unsupported, vector_norm
+from .registry import cast, op, shown
+
+
+# -- covariance -------------------------------------------------------------------------------------------------------------
+def _weights(name, w, kind, observations):
+    if w is None:
+        return
+    if w.ndim > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
+    if (P.kind_of(w.dtype) == 2) != (kind == "floating point") or P.kind_of(w.dtype) in (0, 3):
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {P.c_name(w.dtype)} dtype")
+    if w.size != observations:
+        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.size} != "
+                           f"{observations}")
+
+
+def covariance(x, correction, fweights, aweights):
+    """Covariance of the rows, without dimensions of size 1."""
+    if x.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
+    if x.dtype == np.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = wide(x) if P.kind_of(x.dtype) > 1 else x.astype(P.default_float)
+    x = x if x.ndim == 2 else x.reshape(1, -1)
+    n = x.shape[1]
+    _weights("fweights", fweights, "integral", n)
+    _weights("aweights", aweights, "floating point", n)
+    w = None
+    if fweights is not None:
+        w = fweights.astype(x.dtype).reshape(-1)
+    if aweights is not None:
+        w = aweights.astype(x.dtype).reshape(-1) if w is None else w * aweights.astype(x.dtype).reshape(-1)
+    if w is None:
+        total, mean = float(n), jnp.sum(x, 1, keepdims=True) / n
+        norm = total - correction
+        if norm <= 0:
+            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+        norm = jnp.asarray(max(norm, 0.0), x.dtype)
+        scaled = lambda d: d
+    else:
+        total = jnp.sum(w)
+        mean = jnp.sum(x * w, 1, keepdims=True) / total
+        if aweights is None or not correction:
+            norm = total - correction
+        else:
+            norm = total - correction * jnp.sum(w * aweights.astype(x.dtype).reshape(-1)) / total
+        norm = jnp.maximum(jnp.real(norm), 0).astype(x.dtype)
+        scaled = lambda d: d * w
+    d = x - mean
+    return jnp.squeeze(jnp.matmul(d, jnp.conj(scaled(d)).T, precision=jax.lax.Precision.HIGHEST) / norm)
+
+
+def _same_kind(made, x):
+    return made.astype(x.dtype if P.kind_of(x.dtype) > 1 else P.default_float)
+
+
+@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", grad="SqueezeBackward0")
+def cov(self, correction, fweights, aweights):
+    """Covariance matrix of the variables in the rows."""
+    made = _same_kind(covariance(self, correction, fweights, aweights), self)
+    return made if aweights is None else made.astype(P.promote(made.dtype, aweights.dtype))
+
+
+@op("corrcoef(Tensor self) -> Tensor", grad=lambda inst: "DivBackward0" if inst.out_metas[0].ndim == 0 else "ComplexBackward0" if inst.out_metas[0].dtype.kind == "c" else
+    "ClampBackward1")
+def corrcoef(self):
+    """Correlation coefficients of the variables in the rows."""
+    if self.ndim > 2:
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
+    c = covariance(self, 1, None, None)
+    if not c.ndim:
+        return _same_kind(c / c, self)
+    dev = jnp.sqrt(jnp.real(jnp.diagonal(c)))
+    c = c / dev[:, None] / dev[None, :]
+    if is_complex(c):
+        return jax.lax.complex(jnp.clip(jnp.real(c), -1, 1), jnp.clip(jnp.imag(c), -1, 1))
+    return _same_kind(jnp.clip(c, -1, 1), self)
+
+
+# -- integrals, derivatives ---------------------------------------------------------------------------------------------------
+def _steps(name, y, x, d):
+    """Differences of the sample points, shaped to broadcast with y's."""
+    if x.dtype == np.bool_:
+        raise RuntimeError(f"{name}: received a bool input for `x`, but bool is not supported")
+    if x.ndim == 1 and y.ndim != 1:
+        if x.shape[0] != y.shape[d]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if i == d else 1 for i in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
+    return jnp.diff(x, axis=d) if x.shape[d] > 1 else x[tuple(slice(0, 0) if i == d else slice(None) for i in range(x.ndim))]
+
+
+def _areas(name, y, x, dx, dim):
+    """Twice the area of each trapezoid, and the dimension."""
+    if not y.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = wrap_dim(dim, y.ndim)
+    if y.dtype == np.bool_:
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    out = y.dtype if x is None else P.promote(y.dtype, x.dtype)
+    out = out if P.kind_of(out) > 1 else P.default_float
+    h = cast(dx, P.compute_dtype(out)) if x is None else cast(_steps(name, y, x, d), P.compute_dtype(out))
+    y = cast(y, P.compute_dtype(out))
+    n = y.shape[d]
+    both = jax.lax.slice_in_dim(y, min(1, n), n, axis=d) + jax.lax.slice_in_dim(y, 0, max(n - 1, 0), axis=d)
+    if x is not None:
+        broadcast_shapes([both.shape, h.shape])
+    return both * h, d, out
+
+
+@op("trapezoid.any(Tensor y, Tensor? x, float dx, int dim) -> Tensor",
+    grad=lambda inst: "MulBackward1" if inst.layout[1] is None else "DivBackward1")
+def trapezoid(y, x, dx, dim):
+    """Integral by the trapezoidal rule."""
+    area, d, out = _areas("trapezoid", y, x, dx, dim)
+    return (jnp.sum(area, d) / 2).astype(out)
+
+
+@op("cumulative_trapezoid.any(Tensor y, Tensor? x, float dx, int dim) -> Tensor",
+    grad=lambda inst: "CumsumBackward0" if inst.layout[1] is None else "DivBackward1")
+def cumulative_trapezoid(y, x, dx, dim):
+    """Integrals from the beginning by the trapezoidal rule."""
+    area, d, out = _areas("cumulative_trapezoid", y, x, dx, dim)
+    return (jnp.cumsum(area, d) / 2).astype(out)
+
+
+@op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0")
+def gradient_uniform(self, spacing, dim, edge_order):
+    """Central differences at equal distances; one-sided ones of the given order at the ends."""
+    out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
+    x = jnp.moveaxis(cast(self, P.compute_dtype(out)), dim, 0)
+    h = cast(spacing, x.dtype)
+    inner = (x[2:] - x[:-2]) / (2 * h)
+    if edge_order == 1:
+        first, last = (x[1] - x[0]) / h, (x[-1] - x[-2]) / h
+    else:
+        first, last = (-3 * x[0] + 4 * x[1] - x[2]) / (2 * h), (3 * x[-1] - 4 * x[-2] + x[-3]) / (2 * h)
+    return jnp.moveaxis(jnp.concatenate([first[None], inner, last[None]]), 0, dim).astype(out)
+
+
+@op("gradient.coordinates(Tensor self, Tensor at, int dim, int edge_order) -> Tensor", grad="CatBackward0")
+def gradient_coordinates(self, at, dim, edge_order):
+    """Second-order differences at given coordinates."""
+    out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float
+    x = jnp.moveaxis(cast(self, P.compute_dtype(out)), dim, 0)
+    h = jnp.diff(cast(at, x.dtype)).reshape((-1,) + (1,) * (x.ndim - 1))
+    a, b = h[:-1], h[1:]
+    inner = -b / (a * (a + b)) * x[:-2] + (b - a) / (a * b) * x[1:-1] + a / (b * (a + b)) * x[2:]
+    if edge_order == 1:
+        first, last = (x[1] - x[0]) / h[0], (x[-1] - x[-2]) / h[-1]
+    else:
+        a, b, c, d = h[0], h[1], h[-2], h[-1]
+        first = -(2 * a + b) / (a * (a + b)) * x[0] + (a + b) / (a * b) * x[1] - a / (b * (a + b)) * x[2]
+        last = d / (c * (c + d)) * x[-3] - (d + c) / (c * d) * x[-2] + (2 * d + c) / (d * (c + d)) * x[-1]
+    return jnp.moveaxis(jnp.concatenate([first[None], inner, last[None]]), 0, dim).astype(out)
+
+
+# -- histograms ---------------------------------------------------------------------------------------------------------------
+@op("histogramdd.counts(Tensor self, Tensor[] edges, Tensor? weight, bool density) -> Tensor")
+def histogramdd(self, edges, weight, density):
+    """Counts (or weights) of points in the cells of a grid; the last cell of each dimension is closed."""
+    if not is_float(self):
+        raise unsupported("histogramdd", self)
+    bins = [e.shape[0] - 1 for e in edges]
+    points = self.reshape(-1, len(edges))
+    inside, cell = jnp.ones(points.shape[0], bool), jnp.zeros(points.shape[0], np.int64)
+    for k, e in enumerate(edges):
+        x = points[:, k]
+        at = jnp.searchsorted(e, x, side="right").astype(np.int64) - 1
+        inside &= (x >= e[0]) & (x <= e[-1])
+        cell = cell * bins[k] + jnp.clip(at, 0, bins[k] - 1)
+    amount = jnp.ones(points.shape[0], points.dtype) if weight is None else weight.reshape(-1).astype(points.dtype)
+    counts = jnp.zeros(math.prod(bins), points.dtype).at[cell].add(jnp.where(inside, amount, jnp.zeros((), amount.dtype)),
+                                                                  mode="promise_in_bounds").reshape(bins)
+    if density:
+        counts = counts / jnp.sum(counts)
+        for k, e in enumerate(edges):
+            counts = counts / jnp.diff(e).reshape([-1 if i == k else 1 for i in range(len(bins))])
+    return counts.astype(self.dtype)
+
+
+# -- norms of rows, distances -----------------------------------------------------------------------------------------------
+@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", grad="RenormBackward0", inplace=True)
+def renorm(self, p, dim, maxnorm):
+    """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    d = wrap_dim(dim, self.ndim)
+    norm = vector_norm(wide(self), float(p), tuple(i for i in range(self.ndim) if i != d), True, None)
+    most = cast(maxnorm, norm.dtype)
+    factor = jnp.where(norm > most, most / (norm + 1e-7), jnp.ones_like(norm))
+    return (self * factor).astype(self.dtype)
+
+
+def _squared_form(inst):
+    """Whether torch computes Euclidean distances through a matrix product."""
+    _, _, p, mode = inst.layout
+    a, b = inst.in_metas
+    return p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25))
+
+
+@op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor",
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0")
+def cdist(x1, x2, p, mode):
+    """p-norm distance of each row of x1 to each row of x2."""
+    for k, x in ((1, x1), (2, x2)):
+        if not is_float(x):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{k} got: {P.c_name(x.dtype)}")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{k} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(x1.dtype)} but found {P.c_name(x2.dtype)}")
+    batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
+    a, b = wide(x1), wide(x2)
+    if p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25)):
+        cross = jnp.matmul(a, jnp.swapaxes(b, -1, -2), precision=jax.lax.Precision.HIGHEST)
+        square = jnp.sum(a * a, -1)[..., :, None] + jnp.sum(b * b, -1)[..., None, :] - 2 * cross
+        return root(jnp.maximum(square, 0)).astype(x1.dtype)
+    gap = jnp.broadcast_to(a[..., :, None, :] - b[..., None, :, :], batch + (a.shape[-2], b.shape[-2], a.shape[-1]))
+    if not gap.shape[-1]:
+        return jnp.zeros(gap.shape[:-1], x1.dtype)
+    return p_norm(gap, float(p), (gap.ndim - 1,), False).astype(x1.dtype)
+
+
+# -- others -------------------------------------------------------------------------------------------------------------------
+@op("sum_to_size.shape(Tensor self, int[] size) -> Tensor", grad="SumBackward1")
+def sum_to_size(self, size):
+    """Sum over the dimensions that broadcasting `size` to this shape would have added or stretched."""
+    lead = self.ndim - len(size)
+    if lead < 0 or any(n != s and s != 1 for n, s in zip(self.shape[lead:], size)):
+        raise RuntimeError(f"size {{{shown(size)}}} is not expandable to size {{{shown(self.shape)}}}.")
+    x, out = summable(self, None)
+    stretched = tuple(lead + i for i, s in enumerate(size) if s == 1 and self.shape[lead + i] != 1)
+    return jnp.sum(x, tuple(range(lead)) + stretched, keepdims=True).reshape(size).astype(out)
+
+
+@op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor")
+def hash_tensor(self, dim, keepdim, mode):
+    """The exclusive or of the elements' bits, as doubles or 64-bit integers."""
+    if mode:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if is_complex(self):
+        raise NotImplementedError("hash_tensor of complex tensors")
+    bits = jax.lax.bitcast_convert_type(self.astype(np.float64), np.uint64) if is_float(self) else self.astype(np.int64).astype(np.uint64)
+    axes = wrap_dims(dim, self.ndim)
+    out = jax.lax.reduce(bits, np.uint64(0), jax.lax.bitwise_xor, axes)
+    return jnp.expand_dims(out, axes) if keepdim else out
