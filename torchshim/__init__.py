@@ -20,7 +20,7 @@ from .tensor.device import device, get_default_device, set_default_device
 from .tensor.layout import ALL as _layouts, layout
 from .tensor import creation as _creation, convert as _convert, printing as _printing
 
-for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
+for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.complex", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
               "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
               "tensor.shape", "tensor.indexing", "random.fills", "tensor.neural", "tensor.untyped"):
     if _util.find_spec(__name__ + "." + _name) is not None:
@@ -64,6 +64,11 @@ def is_complex(input, /):
     return input.is_complex()
 
 
+def is_inference(input, /):
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
 def numel(input, /):
     """Number of elements."""
     return input.numel()
@@ -74,4 +79,4 @@ def is_nonzero(input, /):
     return input.__bool__()
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func", "storage"))
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func", "storage", "special"))

@@ -23,8 +23,9 @@ COUNT = int(os.environ.get("TORCHSHIM_CHAINS", "3000"))
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_chains(chunk):
-    for seed in range(FIRST + chunk, FIRST + COUNT, CHUNKS):
-        check_chain(torch, seed)
+    for k, seed in enumerate(range(FIRST + chunk, FIRST + COUNT, CHUNKS)):
+        # some three times, with other numbers: what was traced, compiled or remembered before must not show
+        check_chain(torch, seed, rounds=1 if k % 3 else 3)
 
 
 # Programs worth naming: where PyTorch-like libraries have gone wrong.

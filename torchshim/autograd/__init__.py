@@ -45,18 +45,18 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     roots = _roots(tensors)
     if retain_graph is None:
         retain_graph = create_graph
-    targets = None if inputs is None else [_input_edge(t, i) for i, t in enumerate(inputs)]
     for t in inputs or ():
         t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
+    targets = None if inputs is None else [_input_edge(t) for t in inputs]
     _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:
         context.backward_done()
 
 
-def _input_edge(t, i):
+def _input_edge(t):
     e = edge(t)
     if e is None:
-        raise RuntimeError(f"One of the differentiated Tensors does not require grad")
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
 
 
@@ -91,6 +91,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     outputs = _as_tuple(outputs)
     single = isinstance(inputs, Tensor)
     inputs = (inputs,) if single else tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
                       "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
@@ -100,7 +102,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
     cts = make_cts(outputs, _grads_of(outputs, grad_outputs))
     roots = _roots(outputs)
-    edges = [_input_edge(t, i) for i, t in enumerate(inputs)]
+    edges = [_input_edge(t) for t in inputs]
     captured = _go(roots, cts, retain_graph, create_graph, edges, False)
     out = []
     for k, t in enumerate(inputs):

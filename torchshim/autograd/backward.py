@@ -120,9 +120,9 @@ class _LeafAlias:
 
 
 _TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor",
-               "bfloat16": "torch.BFloat16Tensor", "complex64": "torch.ComplexFloatTensor", "complex128": "torch.ComplexDoubleTensor",
+               "bfloat16": "CPUBFloat16Type", "complex64": "CPUComplexFloatType", "complex128": "CPUComplexDoubleType",
                "int64": "torch.LongTensor", "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor",
-               "uint8": "torch.ByteTensor", "bool": "torch.BoolTensor"}
+               "uint8": "torch.ByteTensor", "bool": "CPUBoolType"}
 
 
 def modified_error(meta, now, expected, producer=None, nr=0):

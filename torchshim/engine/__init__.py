@@ -2,6 +2,7 @@
 
 It knows JAX and nothing of torch: an operator is anything with `name`, `resolve(layout, metas, kinds) -> Inst`.
 """
+from .cache import use_persistent_cache
 from .inst import Inst, Plan, VjpOp
 from .meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .run import device_name, wrap
@@ -9,6 +10,7 @@ from .trace import (TRACED, Context, State, Trace, Value, array_of, counters, de
                     value_of)
 from .report import explain, stats
 
+use_persistent_cache()
 context = Context()
 
 

@@ -10,7 +10,6 @@ import collections
 import sys
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from . import trace as _trace
@@ -45,6 +44,16 @@ def steps_of(state):
     return state.steps
 
 
+def input_metas(state):
+    """The Metas of the inputs met on the path to `state`, in order."""
+    out = []
+    while state.parent is not None:
+        if state.inst.__class__ is Meta:
+            out.append(state.inst)
+        state = state.parent
+    return out[::-1]
+
+
 def _needed_steps(steps, wanted):
     """Those of `steps` that the slots in `wanted` depend on."""
     want, kept = set(wanted), []
@@ -58,7 +67,7 @@ def _needed_steps(steps, wanted):
 
 class Program:
     """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers."""
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate", "early")
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate", "early", "device")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
@@ -85,21 +94,28 @@ class Program:
                 for k, r in enumerate(inst.call(*args)):
                     made[first + k] = r
             return [made[s] for s in live]
+        metas = input_metas(state)
+        avals = [jax.ShapeDtypeStruct(metas[k].shape, metas[k].dtype) for k in self.inputs]
+        packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
+                  for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]
         kept = tuple(2 + k for k, i in enumerate(self.inputs) if i in donate)
-        self.fn = jax.jit(program, donate_argnums=kept, compiler_options=compiler_options())
+        jitted = jax.jit(program, donate_argnums=kept)
+        self.device = state_device(state)
+        with jax.default_device(self.device):
+            self.fn = jitted.lower(*packed, *avals).compile(compiler_options=compiler_options())
 
     def __call__(self, inputs, nums):
-        f = self.floats.packed([nums[k] for k in self.fidx], np.float64) if self.fidx else None
-        i = self.ints.packed([nums[k] for k in self.iidx], np.int64) if self.iidx else None
+        f = self.floats.packed([nums[k] for k in self.fidx], np.float64, self.device) if self.fidx else None
+        i = self.ints.packed([nums[k] for k in self.iidx], np.int64, self.device) if self.iidx else None
         for k in self.donate:
             if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
-                inputs[k].array = jnp.array(inputs[k].array, copy=True)
+                inputs[k].array = jax.device_put(inputs[k].array.copy(), self.device)
         args = []
         for k in self.inputs:
             v = inputs[k]
             a = v.array
             if a.__class__ is np.ndarray and getrefcount(v) > HELD_HERE:
-                a = v.array = jax.device_put(a)    # it will be asked for again
+                a = v.array = jax.device_put(a, self.device)    # it will be asked for again
             args.append(a)
         return self.fn(f, i, *args)
 
@@ -111,13 +127,13 @@ class _Packed:
     def __init__(self):
         self.array = self.bytes = None
 
-    def packed(self, numbers, dtype):
+    def packed(self, numbers, dtype, device):
         a = np.array(numbers, dtype)
         b = a.tobytes()                        # compared as bytes: -0.0 is not 0.0
         if b != self.bytes:
             self.array, self.bytes = a, b      # a NumPy argument is cheaper than a transfer of its own
         elif self.array.__class__ is np.ndarray:
-            self.array = jnp.asarray(a)
+            self.array = jax.device_put(a, device)
         return self.array
 
 
@@ -145,28 +161,30 @@ def run_trace(tr):
     if not live:
         return
     mask = _mask(live)
-    with jax.enable_x64(True), jax.ensure_compile_time_eval():   # the user may be tracing a function of their own
+    with jax.enable_x64(True):
         dead = _donatable(inputs)
         p = _find(state, mask, dead)
-        if p is None:
-            state.seen += 1
-            early = tier == "auto" and state.seen == 1 and _promise(state)
-            if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1 and not early):
-                _trace.counters["interpreted"] += 1
-                return run_operators(state, values, inputs, tr.nums, live)
-            p = _compile(state, live, dead, values)
-            p.early = early
-            if early:
-                _credit[0] -= 1
-        else:
-            _trace.counters["hits"] += 1
-            if p.early:
-                p.early = False
-                _credit[0] += 1
         try:
-            arrays = p(inputs, tr.nums)
+            if p is None:
+                state.seen += 1
+                early = tier == "auto" and state.seen == 1 and _promise(state)
+                if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1 and not early):
+                    _trace.counters["interpreted"] += 1
+                    return run_operators(state, values, inputs, tr.nums, live)
+                p = _compile(state, live, dead, values)
+                p.early = early
+                if early:
+                    _credit[0] -= 1
+            else:
+                _trace.counters["hits"] += 1
+                if p.early:
+                    p.early = False
+                    _credit[0] += 1
+            with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
+                arrays = p(inputs, tr.nums)
         except Exception as error:
-            _drop(p)
+            if p is not None:
+                _drop(p)
             if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
                 raise
             return run_operators(state, values, inputs, tr.nums, live, cause=error)
@@ -235,13 +253,8 @@ def _matching(state, live, dead):
     for s in live:
         spare[(metas[s].shape, metas[s].dtype)] += 1
     used = {~i for s in _needed_steps(steps_of(state), live) for i in s[1] if i < 0}
-    order, out = [], set()
-    st = state
-    while st.parent is not None:
-        if st.inst.__class__ is Meta:
-            order.append(st.inst)
-        st = st.parent
-    for k, m in enumerate(reversed(order)):
+    out = set()
+    for k, m in enumerate(input_metas(state)):
         if k in dead and k in used and spare[(m.shape, m.dtype)] > 0:
             spare[(m.shape, m.dtype)] -= 1
             out.add(k)
@@ -256,6 +269,11 @@ def _drop(p):
 
 def run_operators(state, values, inputs, nums, live, cause=None):
     """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept."""
+    with jax.ensure_compile_time_eval():
+        return _run_operators(state, values, inputs, nums, live, cause)
+
+
+def _run_operators(state, values, inputs, nums, live, cause):
     steps = _needed_steps(steps_of(state), live)
     numpy = state_device(state).platform == "cpu" and cause is None
     made, uses = {}, collections.Counter(i for s in steps for i in s[1] if i >= 0)
@@ -314,7 +332,7 @@ def run_prefix(tr):
     state = tr.state
     values, inputs, nums = tr.values[:state.n_values], tr.inputs[:state.n_inputs], tr.nums[:state.n_nums]
     live = [k for k, v in enumerate(values) if v.array is None]
-    with jax.enable_x64(True), jax.ensure_compile_time_eval():
+    with jax.enable_x64(True):
         run_operators(state, values, inputs, nums, live)
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic on elements: sums, products, quotients, powers, rounding, bounds."""
+"""Arithmetic on elements: sums, products, quotients, powers, signs, rounding."""
 from __future__ import annotations
 
 import jax
@@ -25,11 +25,11 @@ def named(pattern, position=1):
     return grad
 
 
-def only_integers_refused(name):
-    """A check that raises for bool tensors in the words of operators on masks."""
+def refuse_bool(message):
+    """A check that raises for bool tensors."""
     def check(self):
         if self.dtype == np.bool_:
-            raise RuntimeError(name)
+            raise RuntimeError(message)
     return check
 
 
@@ -366,7 +366,7 @@ def absolute(self):
 
 
 @op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", inplace=True, aliases=("negative",),
-    check=only_integers_refused("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    check=refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
                                 "the `~` or `logical_not()` operator instead."))
 def neg(self):
     """-self."""
@@ -488,110 +488,6 @@ def nan_to_num(self, nan, posinf, neginf):
     given = lambda x, default: jnp.asarray(default if x is None else x).astype(self.dtype)
     x = jnp.where(self == jnp.inf, given(posinf, limits.max), jnp.where(self == -jnp.inf, given(neginf, limits.min), self))
     return jnp.where(self != self, given(nan, 0), x)
-
-
-# -- bounds ------------------------------------------------------------------------------------------------------------
-def check_clamp(self, min, max):
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if P.kind_of(self.dtype) == 3:
-        raise NotImplementedError("clamp is not supported for complex types")
-
-
-def _inside(out, x, lo, hi):
-    keep = x >= lo if hi is None else x <= hi if lo is None else (x >= lo) & (x <= hi)
-    return keep.astype(out.dtype)
-
-
-def _at_lo(out, x, lo, hi):
-    return (x < lo if hi is None else (x < lo) & (lo < hi)).astype(out.dtype)
-
-
-def _at_hi(out, x, lo, hi):
-    return (x > hi if lo is None else (x > hi) | (hi < lo)).astype(out.dtype)
-
-
-@op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
-    grad=lambda inst: "ClampBackward0" if T in inst.layout[1:] else "ClampBackward1", check=check_clamp,
-    partials=(_inside, _at_lo, _at_hi))
-def clamp(self, min, max):
-    """Elements below min become min, above max max."""
-    x = self if min is None else jnp.maximum(self, min)
-    return x if max is None else jnp.minimum(x, max)
-
-
-def check_bound(kernel):
-    def check(self, bound):
-        tensors = [x for x in (self, bound) if x not in NUMBERS]
-        if P.kind_of(common_of(tensors)) == 3:
-            raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of(tensors))}\'' if len(tensors) == 2 else
-                                      "clamp is not supported for complex types")
-    return check
-
-
-@op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
-    check=check_bound("maximum_cpu"),
-    partials=(lambda out, x, lo: (x >= lo).astype(out.dtype), lambda out, x, lo: (x < lo).astype(out.dtype)))
-def clamp_min(self, min):
-    """Elements below min become min."""
-    return jnp.maximum(self, min)
-
-
-@op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
-    check=check_bound("minimum_cpu"),
-    partials=(lambda out, x, hi: (x <= hi).astype(out.dtype), lambda out, x, hi: (x > hi).astype(out.dtype)))
-def clamp_max(self, max):
-    """Elements above max become max."""
-    return jnp.minimum(self, max)
-
-
-def check_order(name):
-    def check(self, other):
-        if P.kind_of(self.dtype) == 3 or P.kind_of(other.dtype) == 3:
-            raise RuntimeError(f"{name} not implemented for complex tensors.")
-    return check
-
-
-def _wins(first, ties, less):
-    """The derivative of maximum (less) or minimum for one operand: a half each where they are equal."""
-    def partial(out, self, other):
-        loses = (self < other) if less == first else (self > other)
-        return jnp.where(loses, 0, jnp.where(self == other, ties, 1)).astype(out.dtype)
-    return partial
-
-
-@op("maximum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=check_order("maximum"),
-    partials=(_wins(True, 0.5, True), _wins(False, 0.5, True)))
-def maximum(self, other):
-    """The larger of each pair; nan if either is."""
-    return jnp.maximum(self, other)
-
-
-@op("minimum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=check_order("minimum"),
-    partials=(_wins(True, 0.5, False), _wins(False, 0.5, False)))
-def minimum(self, other):
-    """The smaller of each pair; nan if either is."""
-    return jnp.minimum(self, other)
-
-
-def _first_of(compare):
-    """Derivatives of fmax and fmin: all to the first operand where it wins or ties, or the second is nan."""
-    first = lambda self, other: compare(self, other) | (other != other)
-    return (lambda out, self, other: first(self, other).astype(out.dtype), lambda out, self, other: (~first(self, other)).astype(out.dtype))
-
-
-@op("fmax(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FmaxBackward0", numbers=(), check=check_order("fmax"),
-    partials=_first_of(lambda a, b: a >= b))
-def fmax(self, other):
-    """The larger of each pair; the other one where one is nan."""
-    return jnp.fmax(self, other)
-
-
-@op("fmin(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FminBackward0", numbers=(), check=check_order("fmin"),
-    partials=_first_of(lambda a, b: a <= b))
-def fmin(self, other):
-    """The smaller of each pair; the other one where one is nan."""
-    return jnp.fmin(self, other)
 
 
 # -- integers and neighbours -----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .common import is_complex, is_float
-from .registry import T, op
+from .registry import op
 
 
 def compare(name, f, doc, aliases=(), refuses=None):

@@ -281,10 +281,12 @@ def min_all(self):
 
 def place(x, dim, largest, keepdim=True):
     """Index of the first extreme along a dimension; a nan is the most extreme."""
-    find = jnp.argmax if largest else jnp.argmin
     if x.dtype == np.bool_:
         x = x.astype(np.uint8)
-    return find(x, axis=dim, keepdims=keepdim).astype(np.int64)
+    # 32-bit indices where they suffice: they also compile inside a program of the user's that has no 64-bit types
+    width = np.int32 if x.shape[dim] < 2 ** 31 else np.int64
+    at = (jax.lax.argmax if largest else jax.lax.argmin)(x, dim, width).astype(np.int64)
+    return jnp.expand_dims(at, dim) if keepdim else at
 
 
 def along(name, x, dim):

@@ -32,7 +32,7 @@ def cumprod(self, dim, dtype):
     return _scanned(jax.lax.cumprod, self, dim, dtype)
 
 
-def _extreme_so_far(name, self, dim, scan, beats):
+def _extreme_so_far(name, self, dim, scan):
     d = wrap_dim(dim, self.ndim)
     if is_complex(self):
         raise unsupported(name + "_cpu", self)
@@ -45,21 +45,22 @@ def _extreme_so_far(name, self, dim, scan, beats):
     new = (x == values) | (x != x)
     at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
     index = jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=d)
+    if self.shape[d] == 1:
+        return self, index
     values = cast(values, self.dtype)
-    return chosen(self, index, values, d) if jnp.issubdtype(self.dtype, jnp.inexact) and self.shape[d] != 1 else (
-        self if self.shape[d] == 1 else values), index
+    return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0")
 def cummax(self, dim):
     """Largest element so far and where it is."""
-    return _extreme_so_far("cummax", self, dim, jax.lax.cummax, jnp.greater_equal)
+    return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
 @op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0")
 def cummin(self, dim):
     """Smallest element so far and where it is."""
-    return _extreme_so_far("cummin", self, dim, jax.lax.cummin, jnp.less_equal)
+    return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
 
 
 @op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0")

@@ -8,7 +8,7 @@ import numpy as np
 from ..engine import contiguous_strides
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
-from .reduction import along, chosen, evenly, picked, shaped, unsupported
+from .reduction import along, chosen, evenly, picked, place, unsupported
 from .registry import cast, op
 
 
@@ -77,13 +77,27 @@ def topk(self, k, dim, largest, sorted):
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not self.ndim:
         return (self, jnp.zeros((), np.int64)) if k else (self.reshape(1)[:0], jnp.zeros(0, np.int64))
-    values, index = ordered(self, d, largest)
-    values, index = (jax.lax.slice_in_dim(a, 0, k, axis=d) for a in (values, index))
+    values, index = leading(self, k, d, largest)
     return tracked(self, values, index, d) if k else values, index
 
 
+def leading(x, k, d, largest):
+    """The first k of an ordering without sorting everything; nan is the largest."""
+    key = jnp.moveaxis(jax.lax.stop_gradient(wide(x)), d, -1)
+    if is_float(key):
+        # top_k compares bits, in which a nan is beyond infinity on the side of its sign
+        last = jnp.asarray(np.copysign(np.nan, 1 if largest else -1), key.dtype)
+        key = jnp.where(jnp.isnan(key), last, key if largest else -key)
+    elif not largest:
+        key = ~key
+    index = jax.lax.top_k(key, k)[1].astype(np.int64)
+    values = jnp.take_along_axis(jax.lax.stop_gradient(x), jnp.moveaxis(index, -1, d), d, mode="clip")
+    return values, jnp.moveaxis(index, -1, d)
+
+
 # -- one element by rank ----------------------------------------------------------------------------------------------------
-def kernel_refuses(name, x, *more):
+def kernel_refuses(name, x):
+    """torch's kernels that take neither bool nor complex."""
     if is_complex(x) or x.dtype == np.bool_:
         raise unsupported(name, x)
 
@@ -158,11 +172,11 @@ def mode(self, dim, keepdim):
     if is_complex(x):
         raise unsupported("mode_cpu", x)
     values, order = ordered(x, d)
-    at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
+    at = jax.lax.broadcasted_iota(np.int32, x.shape, d)
     before = jnp.roll(values, 1, d)
     start = jnp.where((values != before) | (at == 0), at, 0)
     length = at - jax.lax.cummax(start, axis=d)
-    end = jnp.argmax(length, axis=d, keepdims=True).astype(np.int64)
+    end = place(length, d, True)
     return picked(x, jnp.take_along_axis(order, end, d, mode="clip"), d, self.ndim, keepdim)
 
 

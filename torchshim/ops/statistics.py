@@ -262,7 +262,8 @@ def hash_tensor(self, dim, keepdim, mode):
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if is_complex(self):
         raise NotImplementedError("hash_tensor of complex tensors")
-    bits = jax.lax.bitcast_convert_type(self.astype(np.float64), np.uint64) if is_float(self) else self.astype(np.int64).astype(np.uint64)
+    wide64 = self.astype(np.float64 if is_float(self) else np.int64)
+    bits = jax.lax.bitcast_convert_type(wide64, np.uint64)
     axes = wrap_dims(dim, self.ndim)
     out = jax.lax.reduce(bits, np.uint64(0), jax.lax.bitwise_xor, axes)
     return jnp.expand_dims(out, axes) if keepdim else out

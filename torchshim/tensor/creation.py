@@ -260,11 +260,10 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     return done(t, requires_grad)
 
 
-@function(method=False)
-def range(start, end, step=1, **kw):
+@function("range", method=False)
+def range_(start, end, step=1, **kw):
     """As arange, with `end` included; torch has deprecated it."""
-    import builtins
-    n = builtins.int((end - start) / step) + 1
+    n = int((end - start) / step) + 1
     d = kw.pop("dtype", None) or get_default_dtype()
     t = ARANGE((n,), d.np, to_jax(kw.pop("device", None)), (float(start), float(step)), "ff")
     return done(t, **kw) if kw else t
@@ -499,17 +498,29 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
     from ..interop import from_jax
     if isinstance(ext_tensor, Tensor):
-        return ext_tensor
-    with jax.enable_x64(True):
-        return from_jax(jax.dlpack.from_dlpack(ext_tensor))
+        t = ext_tensor.detach()
+    else:
+        if type(ext_tensor).__name__ == "PyCapsule":
+            ext_tensor = _Capsule(ext_tensor)
+        if not hasattr(ext_tensor, "__dlpack__"):
+            raise AttributeError(f"'{type(ext_tensor).__name__}' object has no attribute '__dlpack__'")
+        with jax.enable_x64(True):
+            t = from_jax(jax.dlpack.from_dlpack(ext_tensor))
+    t = t if device is None else t.to(device)
+    return t.clone() if copy else t
 
 
-@function("complex", method=False, out=True)
-def complex_(real, imag):
-    """real + i imag."""
-    from .bind import call
-    from ..ops.registry import OPS
-    return call(OPS["complex.parts"], (real, imag))
+class _Capsule:
+    """A bare DLPack capsule, which says nothing of its device: it is taken to lie in host memory."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
 
 
 def legacy(cls, data):

@@ -519,15 +519,15 @@ def bump(t):
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it."""
     st, vw = t._st, t._view
-    if st.version != st.version:
-        refuse_inference(t)
     if vw is None:
         st.value = value
         bump(t)
-        return
-    st.value = write_steps(st.value, vw.steps, value)
-    bump(t)
-    vw.ref, vw.gen = weakref(value), st.gen
+    else:
+        st.value = write_steps(st.value, vw.steps, value)
+        bump(t)
+        vw.ref, vw.gen = weakref(value), st.gen
+    if st.version != st.version:
+        refuse_inference(t)                    # after the write: that is when torch notices
 
 
 def needs_grad(t):
@@ -573,8 +573,6 @@ def _creation_error(t, vw, indirect=False):
 def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None):
     """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: see `refuse_overlap`."""
     t = tensors[target]
-    if t._st.version != t._st.version:
-        refuse_inference(t)
     if t._view is not None:
         check_inplace(t, needs_grad(t) or any([edge(x) is not None for x in tensors]))
     edges = tuple([edge(x) for x in tensors])

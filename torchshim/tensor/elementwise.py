@@ -5,9 +5,9 @@ import numpy as np
 
 from ..engine import context
 from ..engine.trace import TRACED
-from ..ops import activation, arithmetic, logic
+from ..ops import activation, arithmetic, bounds, logic, special, unary        # noqa: F401  (they declare operators)
 from ..ops import promotion as P
-from ..ops.registry import PACKED, SB, SF, SI, T
+from ..ops.registry import PACKED, SF, T
 from . import dispatch
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
 from .dtype import FROM_NP
@@ -223,6 +223,30 @@ def resolve_conj(input):
 def is_conj(input):
     """False: no tensor here is lazily conjugated or negated."""
     return False
+
+
+# -- polygamma, whose method has its arguments the other way round --------------------------------------------------------
+@function("polygamma", method=False)
+def polygamma(n, input, *, out=None):
+    """The n-th derivative of digamma."""
+    if n.__class__ is not int:
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type_name(n)}")
+    r = call(special.polygamma, (n, input), "polygamma")
+    return r if out is None else into(out, r, "polygamma")
+
+
+def _polygamma(self, n):
+    """The n-th derivative of digamma."""
+    return polygamma(n, self)
+
+
+def _polygamma_(self, n):
+    """The n-th derivative of digamma, in place."""
+    return apply_inplace(special.polygamma.inplace_op, (self,), (n, T))
+
+
+function("polygamma", torch=False)(_polygamma)
+function("polygamma_", torch=False)(_polygamma_)
 
 
 # -- selection ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ops import arithmetic, logic
 from ..ops import promotion as P
-from ..ops.registry import PACKED, T
+from ..ops.registry import PACKED
 from . import elementwise
 from .bind import number, pack
 from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read

@@ -14,7 +14,7 @@ from ..ops.common import wrap_dim
 from ..ops.registry import T
 from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO  # noqa: F401
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
-from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_overlap, version, wrap, write
+from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_inference, refuse_overlap, version, wrap, write
 from .dtype import int64
 from .memory import is_in_format, strides_for
 from .views import expanded, ints, integer, offset_of, permuted, reshaped, swap, unsqueezed, view
@@ -168,6 +168,7 @@ def resize_(self, *sizes, memory_format=None):
     shape = ints(sizes, "resize_")
     if edge(self) is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    refuse_inference(self)
     m = meta(self)
     if shape == m.shape:
         return self
@@ -210,6 +211,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if meta(source).dtype != meta(self).dtype:
         raise RuntimeError("Could not set tensor of type " + P.c_name(meta(source).dtype).lower() + " to a tensor of type "
                            + P.c_name(meta(self).dtype).lower())
+    refuse_inference(self)
     if edge(self) is not None and context.grad:
         check_inplace(self, True)
     count = version(self) + 1

@@ -23,7 +23,7 @@ class Storage:
 
 def new_storage(value, new=Storage.__new__):
     st = new(Storage)
-    st.value, st.gen, st.version, st.address = value, 0, 0, None
+    st.value, st.gen, st.version, st.address = value, 0, context.version, None
     return st
 
 

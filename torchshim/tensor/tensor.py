@@ -342,12 +342,9 @@ class Tensor(TensorBase):
     def data(self, other):
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-        y = detached(other)
+        x, y = self._more(), detached(other)
+        x.version = x.version or [dispatch.version(self)]      # its own count goes on
         self._st, self._view = y._st, y._view
-        if self._view is None and other._view is None:
-            pass
-        x = self._more()
-        x.version = x.version or [self._version]
 
     def retain_grad(self):
         """Keep this non-leaf tensor's gradient."""

@@ -10,7 +10,7 @@ from ..ops.promotion import c_name, kind_of
 from ..ops.registry import T
 from ..ops.views import NEW, SELECT, SLICE, view_strides, whole
 from .bind import FUNCTIONS, function, type_name
-from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, read, slice_view, version, wrap
+from .dispatch import Tensor, TensorBase, check_inplace, detached, edge, make_view, make_views, meta, needs_grad, read, slice_view, version, wrap
 from .dtype import dtype as torch_dtype
 from .graph import node_class
 
@@ -695,26 +695,26 @@ def _from_memory(t, size, stride, at):
         item = root.dtype.itemsize
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
-    whole_memory = _root_of(t)
-    creation = t._view.creation if t._view is not None else None
-    return make_view(whole_memory, V.as_strided, (size, stride, at, root, "AsStridedBackward0"), at, creation=creation)
+    source, seen, before = _window_source(t, at, last)
+    return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at)
 
 
-def _root_of(t):
-    """A tensor that sees all of `t`'s memory, with the history of its base."""
-    vw = t._view
+def _window_source(t, first, last):
+    """(tensor, its Meta, its offset) through which the places first..last of `t`'s memory can be seen, with `t`'s history."""
+    vw, root = t._view, t._st.value.meta
     if vw is None:
-        return t
+        return t, root, 0
     if vw.base is not None and not vw.skip:
-        return vw.base
-    if not vw.steps:
-        return t
-    from .dispatch import alias
-    y = alias(t, 0)
+        return vw.base, root, 0
+    owner = t if vw.base is None else vw.base
+    m, at = meta(owner), offset_of(owner)
+    if V.is_dense(m) and m.dtype == root.dtype and at <= first and last < at + m.numel:
+        return owner, m, at
+    if needs_grad(t):
+        raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")
+    y = detached(t)
     y._view = None
-    if edge(t) is not None:
-        raise NotImplementedError("as_strided of a view of a detached tensor that requires grad")
-    return y
+    return y, root, 0
 
 
 # -- complex ---------------------------------------------------------------------------------------------------------------

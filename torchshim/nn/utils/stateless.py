@@ -1,0 +1,59 @@
+"""functional_call: a module with other parameters and buffers for the time of one call."""
+from __future__ import annotations
+
+import contextlib
+
+from ...tensor.tensor import Tensor
+
+
+def _tied(module):
+    """Every name of each tensor that has several."""
+    names = {}
+    for get in (module.named_parameters, module.named_buffers):
+        for name, t in get(remove_duplicate=False):
+            names.setdefault(id(t), []).append(name)
+    return [group for group in names.values() if len(group) > 1]
+
+
+@contextlib.contextmanager
+def _swapped(module, tensors, tie_weights, strict):
+    tensors = dict(tensors)
+    known = {n for get in (module.named_parameters, module.named_buffers) for n, _ in get(remove_duplicate=False)}
+    if tie_weights:
+        for group in _tied(module):
+            given = [n for n in group if n in tensors]
+            if len({id(tensors[n]) for n in given}) > 1:
+                raise ValueError(f"functional_call got multiple values for keys {sorted(given)}, which are tied. Consider using "
+                                 "tie_weights=False")
+            for n in group:
+                if given:
+                    tensors.setdefault(n, tensors[given[0]])
+    unexpected = [n for n in tensors if n not in known]
+    missing = [n for n in known if n not in tensors]
+    if strict and (unexpected or missing):
+        what = [f"{kind} key(s): {', '.join(map(repr, sorted(keys)))}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing))
+                if keys]
+        raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(what))
+    before = []
+    try:
+        for name, t in tensors.items():
+            if name not in known:
+                continue                       # torch ignores what it does not know unless strict
+            if not isinstance(t, Tensor):
+                raise TypeError(f"{t} is not an instance of torch.Tensor")
+            path, _, last = name.rpartition(".")
+            owner = module.get_submodule(path)
+            table = owner._parameters if last in owner._parameters else owner._buffers
+            before.append((table, last, table[last]))
+            table[last] = t
+        yield
+    finally:
+        for table, last, t in reversed(before):
+            table[last] = t
+
+
+def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """module(*args, **kwargs) with the given tensors in place of its own; the module is as before afterwards."""
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _swapped(module, parameters_and_buffers, tie_weights, strict):
+        return module(*args, **({} if kwargs is None else kwargs))

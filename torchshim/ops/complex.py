@@ -1,0 +1,47 @@
+"""Complex numbers from their parts."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from . import promotion as P
+from .registry import op
+
+_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half"}
+
+
+def _same_real(first, second):
+    """torch's checks of the two parts."""
+    a, b = first.dtype, second.dtype
+    if a.name not in _NAMES or b.name not in _NAMES:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {_long_name(a)} and {_long_name(b)}")
+    if a != b:
+        raise RuntimeError(f"Expected object of scalar type {_NAMES[a.name]} but got scalar type {_NAMES[b.name]} for second argument")
+
+
+def _long_name(d):
+    return {"int64": "Long", "bool": "Bool"}.get(d.name) or P.c_name(d).capitalize()
+
+
+def _check_complex(real, imag):
+    _same_real(real, imag)
+    if real.dtype.name == "float16":
+        raise NotImplementedError("torchshim: complex numbers of half precision; JAX has none")
+
+
+def _check_polar(abs, angle):
+    _same_real(abs, angle)
+    if abs.dtype.name == "float16":
+        raise NotImplementedError("\"polar_cpu\" not implemented for 'Half'")
+
+
+@op("complex(Tensor real, Tensor imag) -> Tensor", elementwise=True, grad="ComplexBackward0", method=False, numbers=(), check=_check_complex)
+def complex(real, imag):
+    """real + i imag."""
+    return jax.lax.complex(real, imag)
+
+
+@op("polar(Tensor abs, Tensor angle) -> Tensor", elementwise=True, grad="PolarBackward0", method=False, numbers=(), check=_check_polar)
+def polar(abs, angle):
+    """The complex numbers with these absolute values and angles."""
+    return jax.lax.complex(abs * jnp.cos(angle), abs * jnp.sin(angle))

@@ -1,0 +1,163 @@
+"""Special functions: Bessel, zeta, polygamma, incomplete gamma, normal distribution, orthogonal polynomials."""
+from __future__ import annotations
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy import special
+
+from .registry import T, op
+from .unary import declare, lgamma
+
+SPECIAL = dict(namespace="special", method=False, inplace=False)
+
+i0 = declare("i0", special.i0, "The modified Bessel function of the first kind of order 0.", "I0", refuses=("i0_vml_cpu", "c"))
+declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL)
+declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL)
+declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL)
+declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr", refuses=("entr_cpu", "c"), **SPECIAL,
+        partials=(lambda out, x: -(1 + jnp.log(x)),))
+declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "c"), **SPECIAL,
+        partials=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
+declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
+declare("log_ndtr", special.log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL)
+declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL)
+
+
+def plain(name, f, doc):
+    """A function that torch does not differentiate."""
+    def body(self):
+        return f(self)
+    body.__name__, body.__doc__ = name, doc
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "c"), namespace="special", method=False)(body)
+
+
+plain("modified_bessel_i0", special.i0, "The modified Bessel function of the first kind of order 0.")
+plain("modified_bessel_i1", special.i1, "The modified Bessel function of the first kind of order 1.")
+plain("spherical_bessel_j0", lambda x: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x)), "sin(x) / x.")
+
+
+def _numbered(name):
+    def grad(inst):
+        return f"{name}Backward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}"
+    return grad
+
+
+@op("xlog1py(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
+    grad=_numbered("SpecialXlog1Py"), refuses=("xlog1py_cpu", "c"),
+    partials=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)))
+def xlog1py(self, other):
+    """self * log1p(other), 0 where self is 0."""
+    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log1p(other)))
+
+
+# -- zeta and polygamma ------------------------------------------------------------------------------------------------
+def hurwitz(s, q):
+    """The sum of (k + q) ** -s: jax's zeta needs q > 0, so the terms before that are added one by one."""
+    low = lambda q: (q <= 0) & (q > -1e4) & (q != jnp.floor(q))
+
+    def step(state):
+        q, total = state
+        now = low(q)
+        return jnp.where(now, q + 1, q), jnp.where(now, total + jnp.power(jnp.where(now, q, 1), -s), total)
+    end, total = jax.lax.while_loop(lambda state: low(state[0]).any(), step, (q, jnp.zeros_like(q)))
+    tail = jnp.where(end == jnp.inf, 0, special.zeta(s, jnp.where(end > 0, end, 1)))
+    return jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def polygamma_of(n, x):
+    """The n-th derivative of digamma, for n >= 1."""
+    return (1 if n % 2 else -1) * math.factorial(n) * hurwitz(jnp.full_like(x, n + 1), x)
+
+
+@polygamma_of.defjvp
+def _polygamma_jvp(n, primals, tangents):
+    return polygamma_of(n, *primals), tangents[0] * polygamma_of(n + 1, *primals)
+
+
+def check_polygamma(n, self):
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True, refuses=("polygamma", "c"),
+    check=check_polygamma)
+def polygamma(n, self):
+    """The n-th derivative of digamma."""
+    from .unary import digamma
+    return polygamma_of(n, self) if n else digamma.core(self)
+
+
+@op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
+    grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "c"),
+    partials=(None, lambda out, s, q: -s * hurwitz(s + 1, q)))
+def zeta(self, other):
+    """Hurwitz' zeta function: the sum of (k + other) ** -self."""
+    return hurwitz(self, other)
+
+
+def check_mvlgamma(self, p):
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if self.dtype == np.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+
+
+@op("mvlgamma(Tensor self, int p) -> Tensor", promote="float", grad="MvlgammaBackward0", inplace="method", check=check_mvlgamma,
+    refuses=("arange_cpu", "c"))
+def mvlgamma(self, p):
+    """The logarithm of the multivariate gamma function of dimension p."""
+    total = p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = total + lgamma.core(self - j / 2)
+    return total
+
+
+@op("igamma(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammaBackward0", inplace="method", numbers=(),
+    refuses=("igamma_cpu", "bic"))
+def igamma(self, other):
+    """The regularized lower incomplete gamma function."""
+    return special.gammainc(self, other)
+
+
+@op("igammac(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammacBackward0", inplace="method", numbers=(),
+    refuses=("igammac_cpu", "bic"))
+def igammac(self, other):
+    """The regularized upper incomplete gamma function."""
+    return special.gammaincc(self, other)
+
+
+# -- orthogonal polynomials --------------------------------------------------------------------------------------------
+def polynomial(name, first, step, shifted=False):
+    """P_n(x), with n for each element, by the recurrence p_(k+1) = step(k, x, p_k, p_(k-1)); 0 for negative n."""
+    def body(x, n):
+        x = 2 * x - 1 if shifted else x
+        n = jnp.trunc(n)
+        one = jnp.ones_like(x)
+
+        def advance(state):
+            k, p, before, found = state
+            p, before = step(k, x, p, before), p
+            return k + 1, p, before, jnp.where(n == k + 1, p, found)
+        start = (jnp.ones((), x.dtype), first(x), one, jnp.where(n < 0, 0, jnp.where(n == 0, one, first(x))))
+        return jax.lax.while_loop(lambda state: (n > state[0]).any(), advance, start)[3]
+    body.__name__, body.__doc__ = name, f"The polynomial {name.replace('_', ' ')} of degree n."
+    return op(f"{name}(Tensor x, Tensor n) -> Tensor", promote="float", namespace="special", method=False, numbers=("x", "n"),
+              refuses=(name + "_cpu", "c"))(body)
+
+
+def _chebyshev(k, x, p, before):
+    return 2 * x * p - before
+
+
+for _prefix, _shifted in (("", False), ("shifted_", True)):
+    for _kind, _first in (("t", lambda x: x), ("u", lambda x: 2 * x), ("v", lambda x: 2 * x - 1), ("w", lambda x: 2 * x + 1)):
+        polynomial(f"{_prefix}chebyshev_polynomial_{_kind}", _first, _chebyshev, _shifted)
+polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q))
+polynomial("hermite_polynomial_he", lambda x: x, lambda k, x, p, q: x * p - k * q)
+polynomial("laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
+polynomial("legendre_polynomial_p", lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
