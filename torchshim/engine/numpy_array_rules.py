@@ -260,6 +260,8 @@ def _cumulative(ufunc, kinds):
             return None
         flip = (slice(None),) * axis + (slice(None, None, -1),)
         work = F32 if kind == "low" else dtype
+        if dtype == F32 and ufunc in (np.add, np.multiply):
+            work = np.dtype(np.float64)            # one after the other in float32 would drift
 
         def scan(x):
             if work is not dtype:

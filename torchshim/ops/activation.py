@@ -15,10 +15,6 @@ NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
 
 
-def _mask(keep, out):
-    return keep.astype(out.dtype)
-
-
 def no_bool(message):
     def check(self, *rest):
         if self.dtype == np.bool_:
@@ -30,14 +26,14 @@ def no_bool(message):
 
 # -- pieces of lines ---------------------------------------------------------------------------------------------------
 @op("relu(Tensor self) -> Tensor", promote="arith", grad="ReluBackward0", inplace=True, functional="inplace",
-    check=no_bool("Boolean inputs not supported for relu"), partials=(lambda out, x: _mask(~(out <= 0), out),))
+    check=no_bool("Boolean inputs not supported for relu"), partials=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
-    return jnp.maximum(self, 0)
+    return jnp.where(self < 0, 0, self)
 
 
 @op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    check=no_bool("Bool inputs not supported for hardtanh"), partials=(lambda out, x: _mask(~((x <= 0) | (x >= 6)), out),))
+    check=no_bool("Bool inputs not supported for hardtanh"), partials=(lambda out, x: ~((x <= 0) | (x >= 6)),))
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(jnp.maximum(self, 0), 6)
@@ -51,7 +47,7 @@ def check_hardtanh(self, low, high):
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", inplace=True,
     functional="inplace", **FUNCTIONAL, check=check_hardtanh,
-    partials=(lambda out, x, low, high: _mask(~((x <= low) | (x >= high)), out),))
+    partials=(lambda out, x, low, high: ~((x <= low) | (x >= high)),))
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
@@ -87,7 +83,7 @@ def threshold(self, threshold, value):
 
 
 @op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    refuses=("hardsigmoid_cpu", "bic"), partials=(lambda out, x: jnp.where((x > -3) & (x < 3), 1 / 6, 0).astype(out.dtype),))
+    refuses=("hardsigmoid_cpu", "bic"), partials=(lambda out, x: ((x > -3) & (x < 3), 1 / 6),))
 def hardsigmoid(self):
     """(x + 3) / 6 between 0 and 1."""
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -95,7 +91,7 @@ def hardsigmoid(self):
 
 @op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
     refuses=("hardswish_cpu", "bic"),
-    partials=(lambda out, x: jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1)).astype(out.dtype),))
+    partials=(lambda out, x: (~(x <= -3), jnp.where(x < 3, x / 3 + 0.5, 1)),))
 def hardswish(self):
     """x * hardsigmoid(x)."""
     return self * jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6

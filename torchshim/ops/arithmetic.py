@@ -1,6 +1,8 @@
 """Arithmetic on elements: sums, products, quotients, powers, signs, rounding."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -253,10 +255,22 @@ def _negative_power(x, e):
 
 def _pow_self(out, x, e):
     if e.__class__ in (int, float):
-        if e in (0, 1):
-            return jnp.full_like(out, e)
-        return e * (_power(x, e - 1) if e == 0.5 or e == int(e) else jnp.power(x, np.asarray(e - 1, x.dtype)))
+        return e * _static_power(e - 1, x) if e else jnp.zeros_like(out)
     return jnp.where(e == 0, 0, e * jnp.power(x, e - 1))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _static_power(e, x):
+    """x ** e as a factor of a derivative. Even x ** 0 depends on x, as in torch: its own derivative is 0 and not an error."""
+    if e == 0:
+        return jnp.where(x == x, 1, jnp.ones_like(x))
+    return _power(x, e) if e == int(e) or e == -0.5 else jnp.power(x, np.asarray(e, x.dtype))
+
+
+@_static_power.defjvp
+def _static_power_jvp(e, primals, tangents):
+    x, = primals
+    return _static_power(e, x), tangents[0] * (e * _static_power(e - 1, x) if e else jnp.zeros_like(x))
 
 
 def _pow_exponent(out, x, e):
@@ -383,7 +397,9 @@ def sign(self):
     """-1, 0 or 1; 0 for nan."""
     if self.dtype == jnp.bool_:
         return self
-    return jnp.where(self != self, 0, jnp.sign(self)).astype(self.dtype) if is_float(self) else jnp.sign(self)
+    if not is_float(self):
+        return jnp.sign(self)
+    return jnp.where(self > 0, 1, jnp.where(self < 0, -1, 0)).astype(self.dtype)      # 0 for -0.0 too
 
 
 @op("sgn(Tensor self) -> Tensor", elementwise=True, grad="SgnBackward0", inplace="method")
@@ -515,7 +531,7 @@ def lcm(self, other):
 
 
 @op("nextafter(Tensor self, Tensor other) -> Tensor", elementwise=True, grad="NextafterBackward0", inplace="method", numbers=(),
-    refuses=("nextafter_cpu", "bic"), partials=(lambda out, self, other: (self != other).astype(out.dtype), lambda out, self, other: jnp.zeros_like(out)))
+    refuses=("nextafter_cpu", "bic"), partials=(lambda out, self, other: self != other, lambda out, self, other: jnp.zeros_like(out)))
 def nextafter(self, other):
     """The next number from self in the direction of other."""
     d = jnp.promote_types(self.dtype, other.dtype)

@@ -5,7 +5,19 @@ import jax.numpy as jnp
 
 from . import promotion as P
 from .arithmetic import NUMBERS, named
+from .common import is_float
 from .registry import T, common_of, op
+
+
+# Of two equal operands torch keeps the first, which shows in the sign of zeros; nan wins from either side.
+def at_least(x, low):
+    take = x < low
+    return jnp.where(take | (low != low) if is_float(x) else take, low, x)
+
+
+def at_most(x, high):
+    take = x > high
+    return jnp.where(take | (high != high) if is_float(x) else take, high, x)
 
 
 def check_clamp(self, min, max):
@@ -17,15 +29,15 @@ def check_clamp(self, min, max):
 
 def _inside(out, x, lo, hi):
     keep = x >= lo if hi is None else x <= hi if lo is None else (x >= lo) & (x <= hi)
-    return keep.astype(out.dtype)
+    return keep
 
 
 def _at_lo(out, x, lo, hi):
-    return (x < lo if hi is None else (x < lo) & (lo < hi)).astype(out.dtype)
+    return (x < lo if hi is None else (x < lo) & (lo < hi))
 
 
 def _at_hi(out, x, lo, hi):
-    return (x > hi if lo is None else (x > hi) | (hi < lo)).astype(out.dtype)
+    return (x > hi if lo is None else (x > hi) | (hi < lo))
 
 
 @op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
@@ -33,8 +45,8 @@ def _at_hi(out, x, lo, hi):
     partials=(_inside, _at_lo, _at_hi))
 def clamp(self, min, max):
     """Elements below min become min, above max max."""
-    x = self if min is None else jnp.maximum(self, min)
-    return x if max is None else jnp.minimum(x, max)
+    x = self if min is None else at_least(self, min)
+    return x if max is None else at_most(x, max)
 
 
 def check_bound(kernel):
@@ -48,18 +60,18 @@ def check_bound(kernel):
 
 @op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
     check=check_bound("maximum_cpu"),
-    partials=(lambda out, x, lo: (x >= lo).astype(out.dtype), lambda out, x, lo: (x < lo).astype(out.dtype)))
+    partials=(lambda out, x, lo: (x >= lo), lambda out, x, lo: (x < lo)))
 def clamp_min(self, min):
     """Elements below min become min."""
-    return jnp.maximum(self, min)
+    return at_least(self, min)
 
 
 @op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
     check=check_bound("minimum_cpu"),
-    partials=(lambda out, x, hi: (x <= hi).astype(out.dtype), lambda out, x, hi: (x > hi).astype(out.dtype)))
+    partials=(lambda out, x, hi: (x <= hi), lambda out, x, hi: (x > hi)))
 def clamp_max(self, max):
     """Elements above max become max."""
-    return jnp.minimum(self, max)
+    return at_most(self, max)
 
 
 def check_order(name):
@@ -73,7 +85,7 @@ def _wins(first, ties, less):
     """The derivative of maximum (less) or minimum for one operand: a half each where they are equal."""
     def partial(out, self, other):
         loses = (self < other) if less == first else (self > other)
-        return jnp.where(loses, 0, jnp.where(self == other, ties, 1)).astype(out.dtype)
+        return ~loses, jnp.where(self == other, ties, 1).astype(out.dtype)
     return partial
 
 
@@ -81,31 +93,31 @@ def _wins(first, ties, less):
     partials=(_wins(True, 0.5, True), _wins(False, 0.5, True)))
 def maximum(self, other):
     """The larger of each pair; nan if either is."""
-    return jnp.maximum(self, other)
+    return at_least(self, other)
 
 
 @op("minimum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=check_order("minimum"),
     partials=(_wins(True, 0.5, False), _wins(False, 0.5, False)))
 def minimum(self, other):
     """The smaller of each pair; nan if either is."""
-    return jnp.minimum(self, other)
+    return at_most(self, other)
 
 
 def _first_of(compare):
     """Derivatives of fmax and fmin: all to the first operand where it wins or ties, or the second is nan."""
     first = lambda self, other: compare(self, other) | (other != other)
-    return (lambda out, self, other: first(self, other).astype(out.dtype), lambda out, self, other: (~first(self, other)).astype(out.dtype))
+    return (lambda out, self, other: first(self, other), lambda out, self, other: (~first(self, other)))
 
 
 @op("fmax(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FmaxBackward0", numbers=(), check=check_order("fmax"),
     partials=_first_of(lambda a, b: a >= b))
 def fmax(self, other):
     """The larger of each pair; the other one where one is nan."""
-    return jnp.fmax(self, other)
+    return jnp.where((self < other) | (self != self), other, self)
 
 
 @op("fmin(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FminBackward0", numbers=(), check=check_order("fmin"),
     partials=_first_of(lambda a, b: a <= b))
 def fmin(self, other):
     """The smaller of each pair; the other one where one is nan."""
-    return jnp.fmin(self, other)
+    return jnp.where((self > other) | (self != self), other, self)

@@ -15,7 +15,8 @@ promote:
   "compare" operands go to their common dtype, the result is what the body returns
   None      the body gets the arrays as they are
 partials: for elementwise bodies, d result / d parameter as functions (result, *params): torch's convention where it
-  differs from JAX's. `vjp`: a rule (ct, result, *params) -> gradients, for anything else.
+  differs from JAX's. A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is
+  such a mask with a factor. `vjp`: a rule (ct, result, *params) -> gradients, for anything else.
 view: see `views`; such an operator returns an alias of its first argument.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator).
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
@@ -161,7 +162,7 @@ class Op:
                     number = 0
                     for i, t in zip(at, tangents):
                         if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
-                            total = total + t * partials[i](out, *full)
+                            total = total + term(t, partials[i](out, *full))
                             number += 1
                     return out, total
                 return f(*[args[i] for i in at])
@@ -300,6 +301,14 @@ class Op:
 
 # torch passes the numbers of these to its kernel; the others' take part in the iteration as 0-d tensors
 NOT_OPERANDS = ("pow", "clamp", "clamp_min", "clamp_max", "clip")
+def term(t, partial):
+    """A tangent times a partial derivative; see the module docstring for masks."""
+    mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
+    if factor is not None:
+        t = t * factor
+    return t if mask is None else jnp.where(mask, t, jnp.zeros_like(t))
+
+
 PACKED_SET = frozenset((SB, SI, SF, SC))
 _STATIC_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
 

@@ -75,8 +75,12 @@ def cov(self, correction, fweights, aweights):
     return made if aweights is None else made.astype(P.promote(made.dtype, aweights.dtype))
 
 
-@op("corrcoef(Tensor self) -> Tensor", grad=lambda inst: "DivBackward0" if inst.out_metas[0].ndim == 0 else "ComplexBackward0" if inst.out_metas[0].dtype.kind == "c" else
-    "ClampBackward1")
+def _corrcoef_name(inst):
+    made = inst.out_metas[0]
+    return "DivBackward0" if not made.ndim else "ComplexBackward0" if made.dtype.kind == "c" else "ClampBackward1"
+
+
+@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name)
 def corrcoef(self):
     """Correlation coefficients of the variables in the rows."""
     if self.ndim > 2:
@@ -102,7 +106,8 @@ def _steps(name, y, x, d):
         x = x.reshape([-1 if i == d else 1 for i in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
-    return jnp.diff(x, axis=d) if x.shape[d] > 1 else x[tuple(slice(0, 0) if i == d else slice(None) for i in range(x.ndim))]
+    n = x.shape[d]
+    return jax.lax.slice_in_dim(x, min(1, n), n, axis=d) - jax.lax.slice_in_dim(x, 0, max(n - 1, 0), axis=d)
 
 
 def _areas(name, y, x, dx, dim):

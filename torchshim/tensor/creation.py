@@ -498,16 +498,34 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
     from ..interop import from_jax
     if isinstance(ext_tensor, Tensor):
-        t = ext_tensor.detach()
+        t = exportable(ext_tensor).detach()
     else:
         if type(ext_tensor).__name__ == "PyCapsule":
             ext_tensor = _Capsule(ext_tensor)
         if not hasattr(ext_tensor, "__dlpack__"):
-            raise AttributeError(f"'{type(ext_tensor).__name__}' object has no attribute '__dlpack__'")
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+                               "might have already constructed a tensor from it once.")
         with jax.enable_x64(True):
             t = from_jax(jax.dlpack.from_dlpack(ext_tensor))
     t = t if device is None else t.to(device)
     return t.clone() if copy else t
+
+
+def exportable(t):
+    """`t`, if DLPack can carry it."""
+    if t.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if t.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
+    return t
+
+
+@function(method=False)
+def to_dlpack(tensor):
+    """A DLPack capsule of the tensor's memory. It can be consumed once, and must not be written through."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    return tensor.__dlpack__()
 
 
 class _Capsule:

@@ -513,10 +513,9 @@ class Tensor(TensorBase):
         self.__dict__.update(state)
 
     def __dlpack__(self, **kwargs):
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         from ..interop import to_jax as out
-        return out(self).__dlpack__(**kwargs)
+        from .creation import exportable
+        return out(exportable(self)).__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
         from ..interop import to_jax as out

@@ -696,7 +696,8 @@ def _from_memory(t, size, stride, at):
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
     source, seen, before = _window_source(t, at, last)
-    return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at)
+    creation = t._view.creation if t._view is not None else None
+    return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
 
 
 def _window_source(t, first, last):

@@ -1,12 +1,22 @@
 """torch.utils.dlpack: tensors as DLPack capsules."""
-from ..tensor.creation import from_dlpack
-from ..tensor.tensor import Tensor
+import enum
 
-__all__ = ["from_dlpack", "to_dlpack"]
+from ..tensor.creation import from_dlpack, to_dlpack
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
-def to_dlpack(tensor):
-    """A DLPack capsule of the tensor's memory. It can be consumed once; must not be written through."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    return tensor.__dlpack__()
+class DLDeviceType(enum.IntEnum):
+    """DLPack's numbers of device kinds."""
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14

@@ -27,6 +27,15 @@ def known(value):
     return np.asarray(value.array) if host_known(value) and value.meta.device != "meta" else None
 
 
+def unguarded(out, count=1):
+    """`out`, whose first `count` operands may be written later: torch saves intermediate results where we save these."""
+    node = out._edge
+    if node is not None and node.guard:
+        free = [k for k, i in enumerate(node.plan.args) if i < count]
+        node.guard = [g for g in node.guard if g[0] not in free]
+    return out
+
+
 def size_warning(name, input, target, stacklevel=3):
     """torch's warning about sizes that will broadcast."""
     if input._meta.shape != target._meta.shape:

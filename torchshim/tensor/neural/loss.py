@@ -12,7 +12,7 @@ from ...ops.registry import SF, T
 from ..bind import call
 from ..dispatch import apply, look, read
 from ..indexing import bounds_of, flag, host_known
-from .common import known, reduction_of, size_warning
+from .common import known, reduction_of, size_warning, unguarded
 
 
 def _check_targets(target, classes, ignore_index):
@@ -62,12 +62,12 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     nums, kinds = ((), "") if smooth is None else ((float(label_smoothing),), "f")
     if tm.shape == m.shape and m.ndim:
         _check_soft(m, tm, weight, ignore_index)
-        return apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds)
+        return unguarded(apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds))
     if m.ndim:
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
-    return apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds)
+    return unguarded(apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds))
 
 
 def _check_soft(m, tm, weight, ignore_index):
@@ -103,7 +103,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference; weight: a factor an element."""
-    return _pair(ops.l1_loss, input, target, weight, size_average, reduce, reduction)
+    return unguarded(_pair(ops.l1_loss, input, target, weight, size_average, reduce, reduction), 2)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -113,7 +113,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return call(ops.l1_loss, (input, target, None, reduction))
+        return unguarded(call(ops.l1_loss, (input, target, None, reduction)), 2)
     return call(ops.smooth_l1_loss, (input, target, reduction, float(beta)))
 
 

@@ -1,0 +1,138 @@
+"""Protects optimizers and schedules: torch's updates to the last digits of float64, state dicts, and one record a step."""
+import copy
+import json
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+
+import torchshim as torch
+from tests.optim import cases
+
+GOLDENS = json.loads((pathlib.Path(__file__).parent / "goldens.json").read_text())
+
+
+def close(got, want):
+    np.testing.assert_allclose(np.array(got, float), np.array(want, float), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", cases.OPTIMIZERS)
+def test_updates_are_torchs(name):
+    got, want = cases.train(torch, name), GOLDENS["train"][name]
+    close(got["w"], want["w"])
+    close(got["b"], want["b"])
+    assert got["state"].keys() == want["state"].keys()
+    for k, s in want["state"].items():
+        assert got["state"][k].keys() == s.keys()
+        for n, v in s.items():
+            close(got["state"][k][n], v)
+
+
+@pytest.mark.parametrize("name", cases.SCHEDULES)
+def test_schedules_are_torchs(name):
+    close(cases.schedule(torch, name), GOLDENS["schedule"][name])
+
+
+def quadratic(cls, **options):
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    return w, getattr(torch.optim, cls)([w], **options)
+
+
+def test_a_step_is_one_operator():
+    ps = [torch.ones(3, requires_grad=True) for _ in range(7)]
+    opt = torch.optim.AdamW(ps, lr=0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        sum(p.sum() for p in ps).backward()
+        opt.step()
+    for p in ps:
+        p.grad = torch.ones(3)
+    before = torch.stats()["ops"]
+    opt.step()
+    assert torch.stats()["ops"] - before <= 1 + 7      # the update, and the seven `ones` above
+
+
+def test_state_dict_round_trip():
+    w, opt = quadratic("Adam", lr=0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        (w * w).sum().backward()
+        opt.step()
+    saved = copy.deepcopy(opt.state_dict())
+    assert set(saved) == {"state", "param_groups"} and saved["state"][0]["step"].item() == 3.0
+    v, other = quadratic("Adam", lr=0.5)
+    with torch.no_grad():
+        v.copy_(w)
+    other.load_state_dict(saved)
+    assert other.param_groups[0]["lr"] == 0.1
+    for p, o in ((w, opt), (v, other)):
+        o.zero_grad()
+        (p * p).sum().backward()
+        o.step()
+    assert v.tolist() == w.tolist()
+
+
+def test_versions_and_hooks():
+    w, opt = quadratic("SGD", lr=0.1, momentum=0.9)
+    seen = []
+    opt.register_step_pre_hook(lambda o, a, k: seen.append("before"))
+    opt.register_step_post_hook(lambda o, a, k: seen.append("after"))
+    w.grad = torch.ones(2)
+    before = w._version
+    opt.step()
+    assert w._version > before and w.is_leaf and w.requires_grad and seen == ["before", "after"]
+    opt.zero_grad()
+    assert w.grad is None
+    w.grad = torch.ones(2)
+    opt.zero_grad(set_to_none=False)
+    assert w.grad.tolist() == [0.0, 0.0]
+
+
+def test_closure():
+    w, opt = quadratic("SGD", lr=0.1)
+
+    def closure():
+        opt.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+    with torch.no_grad():
+        assert opt.step(closure).item() == 5.0
+    assert w.tolist() == pytest.approx([0.8, -1.6])
+
+
+def test_errors():
+    w = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="optimizer got an empty parameter list"):
+        torch.optim.SGD([], lr=0.1)
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        torch.optim.Adam([w], lr=-1)
+    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+        torch.optim.SGD([w * 2], lr=0.1)
+    with pytest.raises(ValueError, match="Nesterov momentum requires a momentum and zero dampening"):
+        torch.optim.SGD([w], lr=0.1, nesterov=True)
+    with pytest.raises(NotImplementedError, match="differentiable"):
+        torch.optim.SGD([w], lr=0.1, differentiable=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with pytest.raises(ValueError, match="some parameters appear in more than one parameter group"):
+        opt.add_param_group({"params": [w]})
+    with pytest.raises(TypeError, match="is not an Optimizer"):
+        torch.optim.lr_scheduler.StepLR(w, 3)
+
+
+def test_wrong_order_warns():
+    w, opt = quadratic("SGD", lr=0.1)
+    s = torch.optim.lr_scheduler.StepLR(opt, 1)
+    with pytest.warns(UserWarning, match="Detected call of `lr_scheduler.step"):
+        s.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opt.step()
+        s.step()
+
+
+def test_repr():
+    assert repr(quadratic("SGD", lr=0.1)[1]) == ("SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n"
+                                                 "    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n"
+                                                 "    weight_decay: 0\n)")
