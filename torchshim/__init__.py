@@ -21,8 +21,8 @@ from .tensor.layout import ALL as _layouts, layout
 from .tensor import creation as _creation, convert as _convert, printing as _printing
 
 for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.complex", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
-              "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views",
-              "tensor.shape", "tensor.indexing", "random.fills", "tensor.neural", "tensor.untyped"):
+              "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views", "tensor.parts",
+              "tensor.complex_views", "tensor.shape", "tensor.indexing", "tensor.gathering", "random.fills", "tensor.neural", "tensor.untyped"):
     if _util.find_spec(__name__ + "." + _name) is not None:
         _importlib.import_module(__name__ + "." + _name)
 _bind.bind_all(Tensor)
@@ -62,6 +62,12 @@ def is_floating_point(input, /):
 def is_complex(input, /):
     """Whether the dtype is complex."""
     return input.is_complex()
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """torch.func.vmap."""
+    from .func import vmap as make
+    return make(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 
 def is_inference(input, /):

@@ -163,7 +163,6 @@ class Writer:
         self.rng = np.random.default_rng(seed)
         self.session = session
         self.count = 0
-        self.wanted = ("t",)
 
     def pick(self, items):
         items = list(items)

@@ -61,10 +61,11 @@ class Node:
 
     order = itertools.count()
 
-    def __init__(self, inputs=(), saved=(), holds=False, leaf=None):
+    def __init__(self, inputs=(), saved=(), holds=False, leaf=None, shape_of=()):
         self.seq = next(Node.order)
         self.inputs = [n for n in inputs if n is not None]
         self.saved = [(t, t._version, t.storage.clock) for t in saved]
+        self.shape_of = [(t, t._version) for t in shape_of]  # torch saves these for no more than their shape
         self.holds = holds or bool(self.saved)
         self.leaf = leaf
         self.freed = False
@@ -93,8 +94,14 @@ def run_nodes(nodes, retain):
 
 
 def check_untracked(nodes):
-    """A write through .data changes saved values unnoticed: torch then answers with nonsense."""
+    """Programs that only torch could judge.
+
+    A write through .data changes saved values unnoticed: torch then answers with nonsense. A tensor saved for its
+    shape makes torch refuse an answer that would be right.
+    """
     for node in nodes:
+        if not node.freed and any(t.poisoned or t._version != version for t, version in node.shape_of):
+            raise Refused("a tensor was written that torch saved for its shape")
         for t, version, clock in node.saved:
             if not node.freed and t._version == version and t.storage.clock != clock:
                 raise Refused("saved values were changed through .data")
@@ -466,7 +473,8 @@ class Tensor:
 
     # -- writes
 
-    def write(self, values, inputs, saved=(), holds=False, saves_result=False, reads=(), overlap="elementwise"):
+    def write(self, values, inputs, saved=(), holds=False, saves_result=False, reads=(), overlap="elementwise",
+              shape_of=()):  # fmt: skip
         """Write ``values`` over this tensor as one in-place operation.
 
         ``inputs`` are (tensor, function from its derivative rows to the result's); None as tensor
@@ -506,7 +514,7 @@ class Tensor:
 
         saved = [t for t in saved if recorded]
         if recorded:
-            node = Node([family.node] + edges, saved, holds=holds or not self.is_base)
+            node = Node([family.node] + edges, saved, holds or not self.is_base, shape_of=shape_of)
         self.storage.buf[where] = values
         self.storage.clock += 1
         self.version.count += 1

@@ -7,8 +7,6 @@ in-place writes make a backward fail and whether a graph can be used twice.
 import numpy as np
 
 from tests.tensor.strided_model import (
-    PART_OVERLAP,
-    Predicted,
     Refused,
     Tensor,
     World,
@@ -468,8 +466,9 @@ def index_add_(t, dim, index, source, alpha=1):
         return out.reshape(t.shape + (-1,))
 
     inputs = [(None, lambda r: r), (source, insert)]
-    saved = [source] if source.requires_grad else []
-    return t.write(y.reshape(t.shape), inputs, saved=saved, reads=[source], overlap="indexed")
+    needs = source.requires_grad
+    shape_of = [source] if needs else []
+    return t.write(y.reshape(t.shape), inputs, holds=needs, reads=[source], overlap="indexed", shape_of=shape_of)
 
 
 def index_copy_(t, dim, index, source):
@@ -489,8 +488,9 @@ def index_copy_(t, dim, index, source):
         out[spot.reshape(-1)] = r.reshape(spot.size, -1)
         return out.reshape(t.shape + (-1,))
 
-    saved = [source] if source.requires_grad else []
-    return t.write(y.reshape(t.shape), [(None, keep), (source, insert)], saved, True, reads=[source], overlap="indexed")
+    shape_of = [source] if source.requires_grad else []
+    inputs = [(None, keep), (source, insert)]
+    return t.write(y.reshape(t.shape), inputs, holds=True, reads=[source], overlap="indexed", shape_of=shape_of)
 
 
 def index_fill_(t, dim, index, value):

@@ -341,6 +341,8 @@ def immediate(context, op, layout, vals, nums, kinds):
     _trace.counters["immediate"] += 1
     devices = {v.meta.device for v in vals}
     if "meta" in devices:
+        if len(devices) > 1 and getattr(op, "elementwise", False):
+            _refuse_mixed(vals)
         inst = op.resolve(layout, tuple([_with_device(v.meta, "meta") for v in vals]), kinds)
         out = [_trace.value_of(None, m) for m in inst.out_metas]
         return (out[0] if inst.out.__class__ is Meta else out), inst
@@ -362,6 +364,14 @@ def wrap(array, meta):
     if isinstance(array, Tracer):
         v.extra = _trace.TRACED
     return v
+
+
+def _refuse_mixed(vals):
+    """Operands with dimensions must be where the first of them is."""
+    expected = next((v.meta.device for v in vals if v.meta.ndim), "meta")
+    for v in vals:
+        if v.meta.ndim and v.meta.device != expected:
+            raise RuntimeError(f"Tensor on device {device_name(v.meta.device)} is not on the expected device {device_name(expected)}!")
 
 
 def _with_device(m, device):

@@ -60,7 +60,7 @@ def check_bound(kernel):
 
 @op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
     check=check_bound("maximum_cpu"),
-    partials=(lambda out, x, lo: (x >= lo), lambda out, x, lo: (x < lo)))
+    partials=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo))
 def clamp_min(self, min):
     """Elements below min become min."""
     return at_least(self, min)
@@ -68,7 +68,7 @@ def clamp_min(self, min):
 
 @op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
     check=check_bound("minimum_cpu"),
-    partials=(lambda out, x, hi: (x <= hi), lambda out, x, hi: (x > hi)))
+    partials=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi))
 def clamp_max(self, max):
     """Elements above max become max."""
     return at_most(self, max)

@@ -39,3 +39,10 @@ def wide(x):
     """Half types in float32, as torch's kernels accumulate."""
     d = P.compute_dtype(x.dtype)
     return x if d == x.dtype else x.astype(d)
+
+
+def product(x, y):
+    """x * y rounded on its own, where bits matter: XLA's CPU compiler fuses a float32 product with a sum that follows."""
+    if x.dtype != jnp.float32:
+        return x * y
+    return (x.astype(jnp.float64) * y.astype(jnp.float64)).astype(jnp.float32)

@@ -5,12 +5,15 @@ raises at the next look.
 """
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides, meta_of
-from .common import wide, wrap_dim
+from .common import is_complex, wide, wrap_dim
 from .layout import elementwise_strides
 from .registry import InplaceOp, _spread, cast, op
 from .views import _places
@@ -251,17 +254,6 @@ def _reduce_gradients(ct, self, src, out, reduce, include_self, read, add, clear
         ones = jnp.ones(self.shape, ct.dtype)
         count = jnp.maximum(add(ones if include_self else clear(ones), jnp.ones(src.shape, ct.dtype)), 1)
         g_self, g_src = ct / count, read(ct / count)
-    elif reduce == "prod":
-        hidden = self == 0
-        nonzero = jnp.where(hidden, jnp.ones((), self.dtype), self)
-        rest = _reduce_prod(nonzero, src, read, add, include_self, clear)
-        g_self = ct * rest / nonzero
-        src_zero = src == 0
-        n_zero = add(jnp.zeros(self.shape, ct.dtype), src_zero.astype(ct.dtype))
-        masked = jnp.where(src_zero, jnp.ones((), src.dtype), src)
-        without = _reduce_prod(self, masked, read, add, include_self, clear)
-        one = jnp.logical_and(src_zero, read(n_zero) == 1)
-        g_src = jnp.where(one, read(ct * without), read(ct * out) / masked)
     else:
         value = read(out)
         is_self, is_src = self == out, src == value
@@ -273,29 +265,69 @@ def _reduce_gradients(ct, self, src, out, reduce, include_self, read, add, clear
     return g_self, g_src
 
 
-def _reduce_prod(x, src, read, add, include_self, clear):
-    """Product over the places, by scatter-multiply given through `add.multiply`."""
-    base = x if include_self else jnp.where(clear(jnp.ones(x.shape, bool)), x, jnp.ones((), x.dtype))
-    return add.multiply(base, src)
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _product(how, base, values, index):
+    """base.at[places].multiply(values), differentiable any number of times where places repeat and factors are zero."""
+    return base.at[how.places(base, index)].multiply(values, mode="drop")
 
 
-class _Adder:
-    def __init__(self, into):
-        self.into = into
+def _product_forward(how, base, values, index):
+    out = _product(how, base, values, index)
+    return out, (base, values, index, out)
 
-    def __call__(self, base, v):
-        return self.into(base, v, "add")
 
-    def multiply(self, base, v):
-        return self.into(base, v, "multiply")
+def _product_backward(how, saved, ct):
+    base, values, index, out = saved
+    at = how.places(base, index)
+    read = lambda x: x.at[at].get(mode="clip")
+    nonzero = jnp.where(base == 0, jnp.ones((), base.dtype), base)
+    g_base = ct * _product(how, nonzero, values, index) / nonzero
+    is_zero = values == 0
+    single = is_zero & (read(jnp.zeros(base.shape, jnp.int32).at[at].add(is_zero.astype(jnp.int32), mode="drop")) == 1)
+    others = _product(how, base, jnp.where(single, jnp.ones((), values.dtype), values), index)
+    g_values = jnp.where(single, read(ct * others), read(ct * out) / jnp.where(is_zero, jnp.ones((), values.dtype), values))
+    return g_base, g_values, None
+
+
+_product.defvjp(_product_forward, _product_backward)
+
+
+class Along(NamedTuple):
+    """Places along a dimension: one for each element of the index."""
+    dim: int
+
+    def places(self, x, index):
+        return along(x.shape, self.dim, index)
+
+
+class Rows(NamedTuple):
+    """Places of whole slices of a dimension."""
+    dim: int
+
+    def places(self, x, index):
+        return _rows(x, self.dim, index)
+
+
+def _product_gradients(ct, self, src, index, how, include_self):
+    """Gradients of the product of `self` (or of nothing) and the elements of `src`."""
+    def forward(x, v):
+        base = x if include_self else x.at[how.places(x, index)].set(jnp.ones((), x.dtype), mode="drop")
+        return _product(how, base, v, index)
+    g_self, g_src = jax.vjp(forward, _one(self), src)[1](jnp.conj(_one(ct)) if is_complex(ct) else _one(ct))
+    if is_complex(ct):
+        g_self, g_src = jnp.conj(g_self), jnp.conj(g_src)
+    return g_self.reshape(self.shape), g_src
 
 
 def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self):
     out = _scatter_reduce(self, dim, index, src, reduce, include_self)
     part = _src(src, _one(index))
-    g_self, g_src = _reduce_gradients(
-        ct, self, part, out, reduce, include_self, lambda x: _one(_gather(x, dim, index)),
-        _Adder(lambda base, v, how: _scatter_into(base, dim, index, v, how)), lambda x: _cleared(x, dim, index))
+    if reduce == "prod" and index.size:
+        g_self, g_src = _product_gradients(ct, self, part, _one(index), Along(wrap_dim(dim, self.ndim)), include_self)
+    else:
+        g_self, g_src = _reduce_gradients(
+            ct, self, part, out, reduce, include_self, lambda x: _one(_gather(x, dim, index)),
+            lambda base, v: _scatter_into(base, dim, index, v, "add"), lambda x: _cleared(x, dim, index))
     s = _one(src)
     g_src = jax.lax.pad(g_src, zero(g_src), [(0, n - k, 0) for n, k in zip(s.shape, g_src.shape)]).reshape(src.shape)
     return [g_self, None, g_src]
@@ -357,10 +389,13 @@ def _index_reduce(self, dim, index, source, reduce, include_self):
 
 def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self):
     out = _index_reduce(self, dim, index, source, reduce, include_self)
-    g_self, g_src = _reduce_gradients(
-        ct, self, source, out, reduce, include_self, lambda x: _index_select(x, dim, index).reshape(source.shape),
-        _Adder(lambda base, v, how: _into_rows(base, dim, index, v, how)), lambda x: _into_rows(x, dim, index, zero(x), "set"))
-    return [g_self, None, g_src]
+    if reduce == "prod" and index.size:
+        g_self, g_src = _product_gradients(ct, self, _one(source), index, Rows(wrap_dim(dim, self.ndim)), include_self)
+    else:
+        g_self, g_src = _reduce_gradients(
+            ct, self, source, out, reduce, include_self, lambda x: _index_select(x, dim, index).reshape(source.shape),
+            lambda base, v: _into_rows(base, dim, index, v, "add"), lambda x: _into_rows(x, dim, index, zero(x), "set"))
+    return [g_self, None, g_src.reshape(source.shape)]
 
 
 INDEX_REDUCE = both(

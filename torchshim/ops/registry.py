@@ -18,11 +18,12 @@ partials: for elementwise bodies, d result / d parameter as functions (result, *
   differs from JAX's. A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is
   such a mask with a factor. `vjp`: a rule (ct, result, *params) -> gradients, for anything else.
 view: see `views`; such an operator returns an alias of its first argument.
+nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator).
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name.
-grad=NOT_DIFFERENTIABLE: the result has a history, but its backward raises.
+grad="NotImplemented": the result has a history, but its backward raises, as torch's.
 """
 from __future__ import annotations
 
@@ -256,7 +257,8 @@ class Op:
         """The pure function behind a call: arrays then packed numbers in, list of arrays out."""
         core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
-        elementwise, result = self.elementwise, self.result
+        elementwise = self.elementwise
+        own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
 
         def fn(*flat):
             it = iter(flat)
@@ -264,10 +266,10 @@ class Op:
             n_tensors = sum(1 if x is T else sum(y is T for y in x) if x.__class__ is tuple else 0 for x in layout)
             arrays = [next(it) for _ in range(n_tensors)]
             ai = iter(arrays)
-            for x in layout:
+            for x, own in zip(layout, own_dtype):
                 if x is T:
                     a = next(ai)
-                    if compute is not None:
+                    if compute is not None and not own:
                         a = cast(a, compute)
                     if elementwise and shape is not None and a.shape != shape:
                         a = jnp.broadcast_to(a, shape)
@@ -304,9 +306,9 @@ NOT_OPERANDS = ("pow", "clamp", "clamp_min", "clamp_max", "clip")
 def term(t, partial):
     """A tangent times a partial derivative; see the module docstring for masks."""
     mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
-    if factor is not None:
-        t = t * factor
-    return t if mask is None else jnp.where(mask, t, jnp.zeros_like(t))
+    if mask is not None:                       # first here, so last in the transposed program: it has the last word there
+        t = jnp.where(mask, t, jnp.zeros_like(t))
+    return t if factor is None else t * factor
 
 
 PACKED_SET = frozenset((SB, SI, SF, SC))

@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from ..engine import contiguous_strides, meta_of
+from ..engine import meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
 from .layout import channels_last_strides, dense, elementwise_strides, lies_channels_last

@@ -5,6 +5,7 @@ import contextlib
 
 import numpy as np
 
+from ..engine import context
 from ..tensor.device import device as torch_device
 from ..tensor.tensor import Tensor, tensor_from
 from .streams import Stream
@@ -81,6 +82,12 @@ default_generator.seed()
 
 def stream(generator=None):
     """The stream behind a generator argument."""
+    kind = context.modes.get("vmap randomness")
+    if kind == "error":
+        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+                           "randomness flags on vmap or perform the randomness operation out of vmap")
+    if kind == "different":
+        raise NotImplementedError("torchshim: vmap with randomness='different'")
     if generator is None:
         return default_generator.stream
     if not isinstance(generator, Generator):

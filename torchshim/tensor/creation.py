@@ -71,8 +71,9 @@ def _linspace(shape, dtype, start, end):
     a, b = start.astype(wide), end.astype(wide)
     step = (b - a) / (n - 1)
     i = jnp.arange(n)
-    # torch counts from both ends, so that the last element is `end` itself
-    return jnp.where(i < n // 2, a + step * i.astype(wide), b - step * (n - 1 - i).astype(wide)).astype(dtype)
+    # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
+    a, b, step, far = (x.astype(jnp.float64) for x in (a, b, step, i))
+    return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
 
 
 def _logspace(shape, dtype, start, end, base):

@@ -12,10 +12,11 @@ from ..ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
 from .dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
 from .graph import node_class
-from .indexing import _as_tuple, _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
+from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
 from .shape import filler, ints
 from .tensor import tensor_from
-from .views import expanded, integer, offset_of, reshaped, select
+from .parts import select, sliced
+from .views import expanded, integer, offset_of, reshaped, swap
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -342,7 +343,6 @@ def nonzero(input, *, as_tuple=False):
     if as_tuple:
         return tuple([tensor_from(a.astype(np.int64), m.device) for a in at])
     rows = np.stack(at) if m.ndim else np.zeros((0, at[0].size), np.int64)
-    from .views import swap
     return swap(tensor_from(rows.astype(np.int64), m.device), 0, 1)
 
 
@@ -466,7 +466,6 @@ def _view_scatter(name, view, grad):
 
 def _slice(t, dim=0, start=None, end=None, step=1):
     from .indexing import cut
-    from .views import sliced
     d = wrap_dim(dim, meta(t).ndim)
     return sliced(t, d, *cut(slice(start, end, step), meta(t).shape[d]))
 

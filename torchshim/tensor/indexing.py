@@ -12,12 +12,14 @@ from ..engine import TRACED, context, meta_of, record, user_site
 from ..ops import index as I
 from ..ops import promotion as P
 from ..ops.registry import PACKED, SB, SC, SF, SI, T
+from ..ops.shape import FILL_ITEM
 from ..ops.views import NEW, SELECT, SLICE, is_dense, whole
-from .bind import FUNCTIONS, number, pack
+from .bind import number, pack
 from .dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, slice_view, slice_write
-from .shape import FILL_ITEM, fill_, filler
+from .shape import fill_, filler
 from .tensor import tensor_from
-from .views import alias_of, expanded, offset_of, reshaped, selected, sliced
+from .parts import selected, sliced
+from .views import alias_of, offset_of, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
@@ -516,5 +518,3 @@ def _expect_count(mask, vm, m, rest):
 
 Tensor.__getitem__ = getitem
 Tensor.__setitem__ = setitem
-
-from . import gathering  # noqa: E402,F401  (functions built on this module)

@@ -6,18 +6,18 @@ import warnings
 
 import numpy as np
 
-from ..engine import contiguous_strides, record, context, value_of
+from ..engine import context, contiguous_strides
 from ..ops import promotion as P
 from ..ops import shape as S
 from ..ops import views as V
 from ..ops.common import wrap_dim
 from ..ops.registry import T
-from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO  # noqa: F401
+from ..ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
 from .dispatch import Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read, refuse_inference, refuse_overlap, version, wrap, write
 from .dtype import int64
 from .memory import is_in_format, strides_for
-from .views import expanded, ints, integer, offset_of, permuted, reshaped, swap, unsqueezed, view
+from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------

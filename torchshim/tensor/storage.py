@@ -10,7 +10,6 @@ import itertools
 import jax.numpy as jnp
 
 from ..engine import Inst, context, record
-from ..engine.meta import Meta
 
 _addresses = itertools.count(0x7F0000000000, 1 << 12)
 

@@ -2,7 +2,7 @@
 import torch
 
 x = torch.ones(2, 2)
-for f in (lambda: x.no_such_method(), lambda: torch.no_such_function(1), lambda: x.item(), lambda: torch.zeros(0).item(),
+for f in (lambda: x.no_such_method(), lambda: x.item(), lambda: torch.zeros(0).item(),
           lambda: bool(x), lambda: bool(torch.zeros(0)), lambda: int(x), lambda: float(torch.ones(3)), lambda: len(torch.tensor(1)),
           lambda: iter(torch.tensor(1)), lambda: torch.tensor("text"), lambda: torch.tensor(None), lambda: torch.tensor([1, "a"]),
           lambda: x.to("no_device"), lambda: torch.device("nope"), lambda: torch.device("cpu", -2), lambda: hash(x) == hash(x),
@@ -14,3 +14,7 @@ for f in (lambda: x.no_such_method(), lambda: torch.no_such_function(1), lambda:
         print(f())
     except Exception as e:
         print(type(e).__name__, str(e).split("\n")[0])
+try:
+    torch.no_such_function(1)
+except AttributeError as e:                     # this library adds that it lacks the function
+    print(str(e).startswith("module 'torch' has no attribute 'no_such_function'"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ..common import product
 from ..registry import op
 
 
@@ -29,9 +30,7 @@ def alpha_dropout(self, keep, p):
     a = 1 / jnp.sqrt((alpha * alpha * p + 1) * (1 - p))
     d = self.dtype
     k = keep.astype(d)
-    # a product that is selected, not added at once: XLA would fuse the two and round once where torch rounds twice
-    product = jnp.where(keep, self * a.astype(d), jnp.where(jnp.isfinite(self), 0, jnp.nan).astype(d))
-    return product + ((k - 1) * (alpha * a).astype(d) + (alpha * a * p).astype(d))
+    return product(self, k * a.astype(d)) + (product(k - 1, (alpha * a).astype(d)) + (alpha * a * p).astype(d))
 
 
 @op("native_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="NativeDropoutBackward0", nondiff=("keep",), method=False,

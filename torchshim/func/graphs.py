@@ -1,0 +1,52 @@
+"""What transforms ask of the autograd graph: where it leaves the function that they run, and gradients at any edge."""
+from __future__ import annotations
+
+from ..autograd.backward import make_cts, run
+from ..tensor.dispatch import TensorBase, edge, read, wrap
+from ..tensor.graph import AccumulateGrad, sequence
+
+
+def now():
+    """A mark in time: nodes made later have a larger number."""
+    return next(sequence)
+
+
+def auxiliary(t):
+    """`t` as a leaf that only serves a computation: a history that ends there ends inside."""
+    t.__dict__["_auxiliary"] = True
+    return t.requires_grad_()
+
+
+def outside(tensors, since, own):
+    """Edges where the graph of `tensors` leads to what was there before `since`, save to the leaves in `own`."""
+    mine = {id(t) for t in own}
+    found, seen, stack = {}, set(), [edge(t) for t in tensors]
+    while stack:
+        e = stack.pop()
+        if e is None:
+            continue
+        target, nr = e if e.__class__ is tuple else (e, 0)
+        if target.__class__ is AccumulateGrad:
+            target = target.variable
+        if isinstance(target, TensorBase):
+            if id(target) not in mine and "_auxiliary" not in target.__dict__:
+                found[id(target), 0] = target
+        elif target.seq < since:
+            found[id(target), nr] = e
+        elif id(target) not in seen:
+            seen.add(id(target))
+            stack.extend(target.next)
+    return list(found.values())
+
+
+def gradients(outs, edges, cts, create_graph):
+    """d(sum of cts * outs) / d edge for each edge as tensors, None where nothing leads there. The graph is kept."""
+    pairs = [(o, c) for o, c in zip(outs, cts) if edge(o) is not None and c is not None]
+    if not pairs or not edges:
+        return [None] * len(edges)
+    cts = make_cts([o for o, _ in pairs], [c for _, c in pairs])
+    if not create_graph:
+        cts = [read(c) for c in cts]
+    captured = run([edge(o) for o, _ in pairs], cts, True, create_graph, edges, False)
+    got = [captured.get(k) for k in range(len(edges))]
+    return [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in got]

@@ -1,0 +1,284 @@
+"""Derivatives of functions: grad, vjp, jvp, Jacobians."""
+from __future__ import annotations
+
+import functools
+
+from ..autograd.modes import grad_mode
+from ..engine import context
+from ..tensor.dispatch import TensorBase, edge
+from . import tree
+from .graphs import auxiliary, gradients, now, outside
+from .vmap import batched
+
+
+def _inner(x):
+    """`x` as an input that can be differentiated alone: whatever history it has stays behind it."""
+    return x.view_as(x) if edge(x) is not None else x.detach().requires_grad_()
+
+
+def _tensors(leaves):
+    for x in leaves:
+        if not isinstance(x, TensorBase):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+    return leaves
+
+
+class _Run:
+    """One call of the user's function on inner copies of the tensors in its arguments `which`."""
+
+    def __init__(self, func, args, which, kwargs=None):
+        self.on = context.grad                 # whether the caller wants a history of the results
+        since = now()
+        with grad_mode(True):
+            given, self.form = tree.flatten(tuple([args[k] for k in which]))
+            self.given = given
+            self.ins = [_inner(x) if isinstance(x, TensorBase) else x for x in given]
+            full = list(args)
+            for k, a in zip(which, tree.unflatten(self.ins, self.form)):
+                full[k] = a
+            self.value = func(*full, **(kwargs or {}))
+            _tensors(given)
+            leaves = [x for x in tree.flatten(self.value)[0] if isinstance(x, TensorBase)]
+            own = [t for t in self.ins if t._edge is True]
+            self.deep = self.on and bool(outside(leaves, since, own))
+
+    def plain(self, x):
+        """A result as the caller gets it: with a history only where it leads out of the function."""
+        leaves, form = tree.flatten(x)
+        return tree.unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves], form)
+
+    def back(self, outs, cts, create_graph=None):
+        """The gradients of `ins`, zeros where there are none."""
+        import torchshim as torch
+        deep = self.deep or context.grad and any([edge(c) is not None for c in cts if c is not None])
+        with grad_mode(True):
+            gs = gradients(outs, [edge(t) for t in self.ins], cts, deep if create_graph is None else create_graph)
+        return [torch.zeros_like(t) if g is None else g for t, g in zip(self.given, gs)]
+
+
+def _positions(argnums, n):
+    single = isinstance(argnums, int)
+    if not single and not isinstance(argnums, tuple):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    which = (argnums,) if single else argnums
+    for k in which:
+        if not -n <= k < n:
+            raise RuntimeError(f"Got argnum={k}, but only {n} positional inputs")
+    return tuple([k % n for k in which]), single
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that returns (gradient, value) of `func`; with `has_aux`, (gradient, (value, aux))."""
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        which, single = _positions(argnums, len(args))
+        r = _Run(func, args, which, kwargs)
+        value, aux = r.value, None
+        if has_aux:
+            value, aux = _pair(value, "grad_and_value(f)(*args)")
+        if not isinstance(value, TensorBase):
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(value)}")
+        if value.ndim:
+            raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                               f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+        gs = tree.unflatten(r.back([value], [None if edge(value) is None else _one(value)]), r.form)
+        gs = gs[0] if single else gs
+        return (gs, (r.plain(value), r.plain(aux))) if has_aux else (gs, r.plain(value))
+    return wrapped
+
+
+def _one(value):
+    import torchshim as torch
+    return torch.ones_like(value)
+
+
+def grad(func, argnums=0, has_aux=False):
+    """A function that returns the gradient of the scalar `func` with respect to argument `argnums` (an int or a tuple of
+    them); with `has_aux`, (gradient, aux)."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        gs, value = both(*args, **kwargs)
+        return (gs, value[1]) if has_aux else gs
+    return wrapped
+
+
+def _pair(value, name):
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    _tensors(tree.flatten(value[1])[0])
+    return value
+
+
+def _outputs(value, name):
+    outs, form = tree.flatten(value)
+    for o in outs:
+        if not isinstance(o, TensorBase):
+            raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(o)}")
+    if not outs:
+        raise RuntimeError(f"{name}: expected f(*args) to be a non-empty pytree of tensors")
+    return outs, form
+
+
+def vjp(func, *primals, has_aux=False):
+    """(outputs, pull) with pull(cotangents) -> a tuple of gradients, one for each primal; (outputs, pull, aux) with
+    `has_aux`."""
+    r = _Run(func, primals, tuple(range(len(primals))))
+    value, aux = _pair(r.value, "vjp(f, *primals)") if has_aux else (r.value, None)
+    outs, form = _outputs(value, "vjp(f, *primals)")
+
+    def pull(*cotangents, retain_graph=True, create_graph=None):
+        """The products of the cotangents with the Jacobians."""
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        cts, shape = tree.flatten(given)
+        if shape != form:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                               f"cotangents: {tree.shown(shape)}, primal output: {tree.shown(form)}")
+        for k, (c, o) in enumerate(zip(cts, outs)):
+            if c.shape != o.shape:
+                raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of {o.shape}.")
+        return tree.unflatten(r.back(outs, cts, create_graph), r.form)
+    return (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
+
+
+def _pusher(r, outs):
+    """tangents -> J tangents: the gradient of the pulled-back cotangents in those, which they depend on linearly."""
+    import torchshim as torch
+    with grad_mode(True):
+        us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
+        pulled = gradients(outs, [edge(t) for t in r.ins], us, True)
+
+    def push(vs):
+        with grad_mode(True):
+            deep = r.on and (r.deep or any([edge(v) is not None for v in vs]))
+            # where pulled has no history the result does not depend on that input
+            pairs = [(g, v) for g, v in zip(pulled, vs) if g is not None and edge(g) is not None]
+            got = gradients([g for g, _ in pairs], [u for u in us if u is not None], [v for _, v in pairs], deep)
+        it = iter(got)
+        found = [None if u is None else next(it) for u in us]
+        return [torch.zeros_like(o.detach()) if g is None else g if deep else g.detach() for g, o in zip(found, outs)]
+    return push
+
+
+def _directions(primals, tangents):
+    if not isinstance(primals, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    xs, form = tree.flatten(primals)
+    vs, shape = tree.flatten(tangents)
+    if form != shape:
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
+                           "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+                           f"{tree.shown(form)} and tangents with structure {tree.shown(shape)}")
+    if not xs:
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
+    for x, v in zip(_tensors(xs), _tensors(vs)):
+        if x.shape != v.shape:
+            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                               f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(v.shape)}.")
+    return vs
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
+    vs = _directions(primals, tangents)
+    r = _Run(func, primals, tuple(range(len(primals))))
+    value, aux = _pair(r.value, "jvp(f, primals, tangents)") if has_aux else (r.value, None)
+    outs, form = _outputs(value, "jvp(f, primals, tangents)")
+    if strict and any([edge(o) is None for o in outs]):
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                           "strict=True.")
+    pushed = tree.unflatten(_pusher(r, outs)(vs), form)
+    return (r.plain(value), pushed, r.plain(aux)) if has_aux else (r.plain(value), pushed)
+
+
+def linearize(func, *primals):
+    """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
+    r = _Run(func, primals, tuple(range(len(primals))))
+    outs, form = _outputs(r.value, "linearize(f, *primals)")
+    pusher = _pusher(r, outs)
+
+    def push(*tangents):
+        return tree.unflatten(pusher(_directions(primals, tangents)), form)
+    return r.plain(r.value), push
+
+
+def _basis(like):
+    import torchshim as torch
+    n = like.numel()
+    return torch.eye(n, dtype=like.dtype, device=like.device).reshape((n, *like.shape))
+
+
+def _in_parts(f, basis, chunk_size):
+    """`f` batched over the rows of `basis`, at most `chunk_size` at a time."""
+    import torchshim as torch
+    n = basis.shape[0]
+    if chunk_size is None or chunk_size >= n:
+        return batched(f, [basis], [0], "same")
+    parts = [batched(f, [basis.narrow(0, k, min(chunk_size, n - k))], [0], "same") for k in range(0, n, chunk_size)]
+    return [torch.cat(p) for p in zip(*parts)]
+
+
+def _check_chunk(chunk_size):
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+
+def _nested(rows, out_form, r, single):
+    """rows[i][j], output by input, in the forms of the outputs and of the arguments."""
+    parts = []
+    for row in rows:
+        per_input = tree.unflatten(row, r.form)
+        parts.append(per_input[0] if single else per_input)
+    return tree.unflatten(parts, out_form)
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that returns the Jacobian of `func` with respect to argument `argnums`, by reverse mode: for each output
+    and each input a tensor of shape output.shape + input.shape. `chunk_size`: rows computed at a time."""
+    _check_chunk(chunk_size)
+
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        which, single = _positions(argnums, len(args))
+        r = _Run(func, args, which, kwargs)
+        value, aux = _pair(r.value, "jacrev(f)(*args)") if has_aux else (r.value, None)
+        outs, form = _outputs(value, "jacrev(f)(*args)")
+        rows = []
+        for o in outs:
+            if edge(o) is None:
+                import torchshim as torch
+                gs = [torch.zeros((o.numel(), *x.shape), dtype=x.dtype, device=x.device) for x in r.given]
+            elif not o.ndim:
+                gs = r.back([o], [_one(o.detach())])
+            else:
+                gs = _in_parts(lambda cts, o=o: r.back([o], cts), _basis(o.detach()), chunk_size)
+            rows.append([g.reshape((*o.shape, *x.shape)) for g, x in zip(gs, r.given)])
+        made = _nested(rows, form, r, single)
+        return (made, r.plain(aux)) if has_aux else made
+    return wrapped
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """As jacrev, by forward mode: one product with the Jacobian for each element of the inputs."""
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        import torchshim as torch
+        which, single = _positions(argnums, len(args))
+        r = _Run(func, args, which, kwargs)
+        value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
+        outs, form = _outputs(value, "jacfwd(f)(*args)")
+        push = _pusher(r, outs)
+        columns = []
+        for k, x in enumerate(r.given):
+            zeros = [torch.zeros_like(y.detach()) for y in r.given]
+            columns.append(_in_parts(lambda vs, k=k, zeros=zeros: push(zeros[:k] + list(vs) + zeros[k + 1:]), _basis(x.detach()), None))
+        rows = [[c[i].movedim(0, -1).reshape((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
+        made = _nested(rows, form, r, single)
+        return (made, r.plain(aux)) if has_aux else made
+    return wrapped
+
+
+def hessian(func, argnums=0):
+    """A function that returns the matrix of second derivatives of `func`."""
+    return jacfwd(jacrev(func, argnums), argnums)

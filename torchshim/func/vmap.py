@@ -1,0 +1,233 @@
+"""vmap: a function of examples as a function of batches, by jax.vmap with tracers inside the user's function.
+
+Where gradients are wanted of something inside, the whole call becomes one node of the graph; its backward batches the
+function's own backward.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import traceback
+
+import jax
+
+from ..autograd.function import FunctionNode
+from ..engine import context
+from ..interop import from_jax, to_jax
+from ..tensor.dispatch import TensorBase, edge
+from ..tensor.graph import node_class, sequence
+from . import tree
+from .graphs import gradients, now, outside
+
+_CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+                 "please file an issue at https://github.com/pytorch/pytorch/issues .")
+_ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to "
+         "rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a "
+         "bug report.")
+_NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
+                  jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
+
+
+@contextlib.contextmanager
+def _randomness(kind):
+    before = context.modes.get("vmap randomness")
+    context.modes["vmap randomness"] = kind
+    try:
+        yield
+    finally:
+        if before is None:
+            del context.modes["vmap randomness"]
+        else:
+            context.modes["vmap randomness"] = before
+
+
+@contextlib.contextmanager
+def _explained():
+    """torch's words where the function asked for numbers that a batch does not have."""
+    try:
+        yield
+    except _NEEDS_NUMBERS as error:
+        if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
+            raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
+        names = {f.name for f in traceback.extract_tb(error.__traceback__)}
+        raise RuntimeError(_CONTROL_FLOW if "__bool__" in names else _ITEM) from error
+
+
+def batched(fn, xs, dims, randomness="error"):
+    """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first."""
+    wants = [context.grad and edge(x) is not None for x in xs]
+    since, info = now(), {}
+
+    def run(*arrays):
+        ts = [from_jax(a) for a in arrays]
+        for t, want in zip(ts, wants):
+            if want:
+                t._edge = True
+        before = [t._st.gen for t in ts]
+        outs = fn(ts)
+        info["written"] = [k for k, t in enumerate(ts) if t._st.gen != before[k]]
+        info["outside"] = outside(outs, since, ts) if context.grad else []
+        info["grads"] = [edge(o) is not None for o in outs]
+        return [to_jax(o) for o in outs] + [to_jax(ts[k]) for k in info["written"]]
+    with jax.enable_x64(True), _randomness(randomness), _explained():
+        arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
+    made = [from_jax(a) for a in arrays]
+    for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
+        if wants[k]:
+            raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
+        xs[k].copy_(made.pop().movedim(0, dims[k]))
+    if any(info["grads"]):
+        _attach(made, fn, xs, dims, wants, info, randomness)
+    return made
+
+
+class VmapNode(FunctionNode):
+    """The history of a batched call: recomputes it, and batches its backward."""
+    __slots__ = ()
+
+    def custom_backward(self, box, mode):
+        fn, xs, dims, wants, found, grads, randomness, state = self._call
+        from ..autograd.modes import grad_mode
+        import torchshim as torch
+        cts = [mode.tensor(box[k]) for k in range(len(grads)) if k in box]
+        at = [k for k in range(len(grads)) if k in box]
+
+        def per_example(ts):
+            given, ins = ts[:len(cts)], ts[len(cts):]
+            # in a graph of its own where nobody asked for more
+            ins = [t if edge(t) is not None or not want else t.detach().requires_grad_() for t, want in zip(ins, wants)]
+            with grad_mode(True):
+                outs = fn(ins)
+            targets = [edge(t) for t, want in zip(ins, wants) if want] + found
+            gs = gradients([outs[k] for k in at], targets, given, mode.graph)
+            like = [t for t, want in zip(ins, wants) if want] + [None] * len(found)
+            return [_filled(g, t, e) for g, t, e in zip(gs, like, targets)]
+        before = torch.get_rng_state()
+        torch.set_rng_state(state)
+        try:
+            gs = batched(per_example, cts + list(xs), [0] * len(cts) + list(dims), randomness)
+        finally:
+            torch.set_rng_state(before)
+        n = sum(wants)
+        it = iter(gs)
+        out = []
+        for x, d, want in zip(xs, dims, wants):
+            if want:
+                out.append(mode.back(next(it).movedim(0, d)))
+        return out + [mode.back(g.sum(0)) for g in gs[n:]]
+
+
+def _filled(g, like, e):
+    if g is not None:
+        return g
+    import torchshim as torch
+    if like is not None:
+        return torch.zeros_like(like)
+    node, nr = e if e.__class__ is tuple else (e, 0)
+    m = node._meta if isinstance(node, TensorBase) else node.out_meta(nr)
+    from ..autograd.grad_ops import zeros_value
+    from ..tensor.dispatch import wrap
+    return wrap(zeros_value(m))
+
+
+def _attach(made, fn, xs, dims, wants, info, randomness):
+    import torchshim as torch
+    node = object.__new__(node_class("VmapBackward", VmapNode))
+    node.inst = node.plan = node.extra = None
+    node.saved, node.guard, node.nums = [], (), ()
+    node.next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
+    node.seq = next(sequence)
+    node._out_metas = [t._meta for t in made]
+    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, torch.get_rng_state())
+    for k, t in enumerate(made):
+        if info["grads"][k]:
+            t._edge = node if len(made) == 1 else (node, k)
+
+
+def _name(func):
+    return getattr(func, "__name__", repr(func))
+
+
+def _in_dims(func, in_dims, args):
+    """(leaves, structure, the dimension of each leaf or None, batch size)."""
+    name = _name(func)
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+                         f"matching the structure of inputs, got: {type(in_dims)}.")
+    if not args:
+        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                         "function with no inputs. The latter is unsupported.")
+    leaves, structure = tree.flatten(args)
+    dims = tree.spread(in_dims, structure)
+    if dims is None:
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
+                         f"in_dims has structure {tree.shown(tree.flatten(in_dims)[1])} but inputs has structure {tree.shown(structure)}.")
+    sizes = []
+    for k, (x, d) in enumerate(zip(leaves, dims)):
+        if d is None:
+            continue
+        if not isinstance(x, TensorBase):
+            raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input but the input is of type "
+                             f"{type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim")
+        if not -x.ndim <= d < x.ndim:
+            raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for some input, but that input is a Tensor "
+                             f"of dimensionality {x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}.")
+        dims[k] = d % x.ndim
+        sizes.append(x.shape[dims[k]])
+    if not sizes:
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must have an in_dim that is not None")
+    if len(set(sizes)) > 1:
+        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+                         "dimension")
+    return leaves, structure, dims, sizes[0]
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """A function that applies `func` to each slice of its tensor arguments along `in_dims` and stacks the results along
+    `out_dims`. Random numbers raise unless randomness="same"."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args, **kwargs):
+        leaves, structure, dims, n = _in_dims(func, in_dims, args)
+        if chunk_size is not None and chunk_size < n:
+            return _in_chunks(leaves, structure, dims, n, kwargs)
+        return _whole(leaves, structure, dims, n, kwargs)
+
+    def _whole(leaves, structure, dims, n, kwargs):
+        at = [k for k, d in enumerate(dims) if d is not None]
+        info = {}
+
+        def flat(ts):
+            full = list(leaves)
+            for k, t in zip(at, ts):
+                full[k] = t
+            outs, info["structure"] = tree.flatten(func(*tree.unflatten(full, structure), **kwargs))
+            for o in outs:
+                if not isinstance(o, TensorBase):
+                    raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(o)}. Did you mean "
+                                     "to set out_dims= to None for output?")
+            return outs
+        outs = batched(flat, [leaves[k] for k in at], [dims[k] for k in at], randomness)
+        where = tree.spread(out_dims, info["structure"])
+        if where is None and info["structure"] is tree.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            where = list(out_dims)
+        if where is None:
+            raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+                             f"`outputs`. out_dims has structure {tree.shown(tree.flatten(out_dims)[1])} but outputs has structure "
+                             f"{tree.shown(info['structure'])}.")
+        return tree.unflatten([o[0] if d is None else o if d == 0 else o.movedim(0, d) for o, d in zip(outs, where)], info["structure"])
+
+    def _in_chunks(leaves, structure, dims, n, kwargs):
+        import torchshim as torch
+        made, form = [], None
+        for first in range(0, n, chunk_size):
+            part = [x if d is None else x.narrow(d, first, min(chunk_size, n - first)) for x, d in zip(leaves, dims)]
+            outs, form = tree.flatten(_whole(part, structure, dims, min(chunk_size, n - first), kwargs))
+            made.append(outs)
+        where = tree.spread(out_dims, form)
+        return tree.unflatten([torch.cat(parts, d) if d is not None else parts[0] for parts, d in zip(zip(*made), where)], form)
+    return mapped
