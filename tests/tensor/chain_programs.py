@@ -623,4 +623,5 @@ def check_chain(torch, seed, rounds=1):
 
 
 def report(seed, lines, difference):
+    """Fail with a program to paste."""
     raise AssertionError(f"seed {seed}\n\n" + "\n".join(lines) + f"\n\nbefore it was shortened: {difference}")

@@ -92,17 +92,17 @@ def clamp_parts(t, low, high):
     x = t.values()
     smooth_at(x, low, high)
     inside = ((x > low) & (x < high))[..., None] * 1.0
-    return np.clip(x, low, high), [inside]
+    return np.clip(x, low, high), inside
 
 
 def clamp(t, low, high):
-    y, (d,) = clamp_parts(t, low, high)
+    y, d = clamp_parts(t, low, high)
     layout = result_strides(t.shape, [(t.shape, t.strides)])
     return t.world.result(y, [(t, lambda r: r * d)], layout, saved=[t])
 
 
 def clamp_(t, low, high):
-    y, (d,) = clamp_parts(t, low, high)
+    y, d = clamp_parts(t, low, high)
     return t.write(y, [(None, lambda r: r * d)], holds=True)
 
 
@@ -510,7 +510,8 @@ def index_select(t, dim, index):
     where = index.values().astype(int)
     if where.max() >= t.shape[dim]:
         raise Refused("index out of range")
-    return t.world.result(np.take(t.values(), where, axis=dim), [(t, lambda r: np.take(r, where, axis=dim))], holds=True)
+    y = np.take(t.values(), where, axis=dim)
+    return t.world.result(y, [(t, lambda r: np.take(r, where, axis=dim))], holds=True)
 
 
 # ---------------------------------------------------------------- reductions, products, joins

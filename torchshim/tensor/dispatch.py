@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ..engine import TRACED, Value, array_of, context, record, user_site
+from ..engine import TRACED, Value, array_of, context, record, user_site, value_of
 from ..engine.run import immediate
 from ..engine.trace import Immediate
 from ..ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP, slice_put as SLICE_PUT
@@ -54,9 +54,32 @@ def read(t):
         v = vw.ref()
         if v is not None:
             return v
-    v = read_steps(st.value, vw.steps)
+    v = _read_again(t, vw, st.value)
     vw.ref, vw.gen = weakref(v), st.gen
     return v
+
+
+def _read_again(t, vw, root):
+    """What a view sees of its storage's present Value."""
+    steps, m = vw.steps, vw.meta
+    if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
+            and m.device != "meta" and m.device.platform == "cpu"):
+        return value_of(look(t), m)            # a small part of known memory: not worth a program for each place
+    if len(steps) == 1:
+        inst, nums = steps[0]
+        op, layout, kinds = inst.op, inst.layout, inst.kinds
+        if op is SLICE_OP and not kinds:
+            free = _moving(op, layout[0], layout[1], (root,))
+            if free is not None:
+                nums = [e[1] for e, f in zip(layout[0], free) if e is not f]
+                layout, kinds = (free, layout[1]), "i" * len(nums)
+        return record(context, op, layout, (root,), nums, kinds)[0]
+    return read_steps(root, steps)
+
+
+def _unread():
+    """The weak reference of a view that was not read yet."""
+    return None
 
 
 def meta(t):
@@ -356,20 +379,16 @@ def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
 
 
 def make_views(t, op, layout, offsets):
-    """The views that a ViewsOp makes: one node for all, and torch refuses in-place writes to them."""
-    va = read(t)
-    results, inst = record(context, op, layout, (va,))
-    ea = edge(t)
-    node = make_node(inst, 1, (ea,), (va,), (t,), results, ()) if ea is not None and context.grad else None
-    many = []
-    for k, (step, result, offset) in enumerate(zip(inst.info, results, offsets)):
-        e = None if node is None else (node, k)
-        many.append(_seen_as(t, ((step, ()),), step.out, result, offset, e, "multi"))
-    return tuple(many)
+    """The views that a ViewsOp makes, each read when it is used: one node for all, and torch refuses in-place writes to them."""
+    m, ea = meta(t), edge(t)
+    inst = op.resolve(layout, (m,), "")
+    node = make_node(inst, 1, (ea,), (None,), (None,), (None,), ()) if ea is not None and context.grad else None
+    return tuple([_seen_as(t, ((step, ()),), step.out, None, offset, None if node is None else (node, k), "multi")
+                  for k, (step, offset) in enumerate(zip(inst.info, offsets))])
 
 
 def _seen_as(t, steps, m, value, offset, e, creation):
-    """A tensor on `t`'s storage, `steps` further."""
+    """A tensor on `t`'s storage, `steps` further; `value` is what it reads, None if nobody read it yet."""
     y = _new_tensor(Tensor)
     vw = _new_view(View)
     st, tv = t._st, t._view
@@ -384,7 +403,10 @@ def _seen_as(t, steps, m, value, offset, e, creation):
     if not context.grad:
         creation = "inference" if context.inference else "no_grad"
     vw.creation, vw.offset, vw.meta = creation, offset, m
-    vw.ref, vw.gen = weakref(value), st.gen
+    if value is None:
+        vw.ref, vw.gen = _unread, -1
+    else:
+        vw.ref, vw.gen = weakref(value), st.gen
     y._st, y._view, y._edge, y._extra = st, vw, e, None
     extra = t._extra
     if extra is not None and extra.version is not None:

@@ -90,6 +90,11 @@ _C_TYPES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfl
             "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 
+_RANGES = {np.dtype(n): (int(np.iinfo(n).min), int(np.iinfo(n).max)) for n in
+           ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
+_LARGEST = {P.float32: 3.4028235677973366e38, P.float16: 65504}
+
+
 def filler(value, m, name):
     """A number that can be stored in a tensor like `m`; torch's errors for others."""
     n = number(value)
@@ -97,26 +102,20 @@ def filler(value, m, name):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
                         f" * (Tensor value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n"
                         f" * (Number value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n")
-    k = P.kind_of(m.dtype)
-    bad = False
-    if n.__class__ is complex and k < 3:
-        if n.imag:
-            bad = True
-        n = n.real
-    elif n.__class__ is int and k == 1:
-        info = np.iinfo(m.dtype)
-        bad = not (info.min <= n <= info.max) and not (info.min == 0 and -info.max <= n < 0)
-    elif n.__class__ is float and k == 1:
-        info = np.iinfo(m.dtype)
-        bad = n != n or not info.min <= n <= info.max
-    elif n.__class__ is float and m.dtype.name == "float32":
-        bad = abs(n) > 3.4028235677973366e38 and n not in (float("inf"), float("-inf"))
-    elif n.__class__ is float and m.dtype.name == "float16":
-        bad = abs(n) > 65504 and n not in (float("inf"), float("-inf"))
+    d, c, bad = m.dtype, n.__class__, False
+    k = P.kind_of(d)
+    if c is complex and k < 3:
+        bad, n = n.imag != 0, n.real
+        c = float
+    if k == 1 and c in (int, float):
+        low, high = _RANGES[d]
+        bad = bad or not (low <= n <= high or c is int and low == 0 and -high <= n < 0)
+    elif c is float and d in _LARGEST:
+        bad = bad or abs(n) > _LARGEST[d] and n - n == 0
     if bad:
-        raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(m.dtype.name, m.dtype.name)} without overflow")
-    if n.__class__ is int and k == 1:
-        n = int(np.array(n & (2 ** (8 * m.dtype.itemsize) - 1)).astype(np.uint64).astype(m.dtype)) if not -2 ** 63 <= n < 2 ** 63 else n
+        raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d.name, d.name)} without overflow")
+    if c is int and k == 1 and n >= 2 ** 63:
+        n -= 2 ** 64                           # packed as int64
     return n
 
 
