@@ -85,4 +85,4 @@ def is_nonzero(input, /):
     return input.__bool__()
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim", "return_types", "utils", "func", "storage", "special"))
+__getattr__ = _missing_attribute(__name__, lazy=("linalg", "nn", "optim", "return_types", "utils", "func", "storage", "special"))

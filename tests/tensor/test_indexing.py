@@ -98,18 +98,22 @@ def test_writes():
     assert whole.tolist() == [[2, 2, 2], [0, 0, 0]]
 
 
-def test_a_mask_takes_rows_without_being_counted():
+def test_a_mask_that_one_value_is_written_to_is_not_looked_at():
     x = torch.arange(6.0).reshape(2, 3)
     before = counters["flushes"]
-    m = (x * 2) > 4
-    x[m] = torch.arange(3.0)
-    x[x == 1] = 9
+    x[x * 2 > 6] = 9
+    x[x == 1] = torch.tensor(7.0)
+    x[:, torch.tensor([False, False, True]) | (x[0] > 8)] = torch.tensor([[5.0], [6.0]])
     assert counters["flushes"] == before
-    assert x.tolist() == [[0, 9, 2], [0, 9, 2]]
-    x = torch.arange(6.0)
-    with pytest.raises(RuntimeError, match=r"value tensor of shape \[4\] cannot be broadcast to indexing result of shape \[3\]"):
-        x[x * 2 > 4] = torch.arange(4.0)
-        x.tolist()
+    assert x.tolist() == [[0, 7, 5], [3, 9, 6]]
+
+
+def test_a_mask_takes_rows():
+    x = torch.arange(6.0).reshape(2, 3)
+    x[(x * 2) > 4] = torch.arange(3.0)
+    assert x.tolist() == [[0, 1, 2], [0, 1, 2]]
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \[4\] cannot be broadcast to indexing result of shape \[2\]"):
+        x[x > 1] = torch.arange(4.0)
 
 
 def test_gradients():

@@ -140,8 +140,21 @@ def _sign(x):
     return np.copysign(np.sign(x), x)  # XLA keeps the sign of zero
 
 
+def _rounded(f, most):
+    """`f` of float32 by way of float64, up to so many elements: NumPy's own float32 loops, faster, are off in the last place for every
+    third number, and torch's and XLA's are not."""
+    def g(x):
+        if x.dtype == np.float32 and x.size <= most:
+            return f(x.astype(np.float64)).astype(np.float32)
+        return f(x)
+    return g
+
+
+_exp, _tanh = _rounded(np.exp, 1 << 14), _rounded(np.tanh, 1 << 14)
+
+
 def _logistic(x):
-    return 1 / (1 + np.exp(-x))
+    return 1 / (1 + _exp(-x))
 
 
 _ANY = "bool int uint float complex low"
@@ -170,7 +183,7 @@ for _name, _fn, _kinds in [
     ("xor", np.bitwise_xor, "bool int uint"),
     ("not", np.invert, "bool int uint"),
     ("shift_left", np.left_shift, "int uint"),
-    ("exp", np.exp, _INEXACT),
+    ("exp", _exp, _INEXACT),
     ("exp2", np.exp2, _INEXACT),
     ("expm1", np.expm1, _INEXACT),
     ("log", np.log, _INEXACT),
@@ -179,15 +192,15 @@ for _name, _fn, _kinds in [
     ("sqrt", np.sqrt, _INEXACT),
     ("rsqrt", lambda x: 1 / np.sqrt(x), _INEXACT),
     ("cbrt", np.cbrt, _REAL),
-    ("sin", np.sin, _INEXACT),
-    ("cos", np.cos, _INEXACT),
+    ("sin", _rounded(np.sin, 1 << 10), _INEXACT),
+    ("cos", _rounded(np.cos, 1 << 10), _INEXACT),
     ("tan", np.tan, _INEXACT),
     ("asin", np.arcsin, _INEXACT),
     ("acos", np.arccos, _INEXACT),
     ("atan", np.arctan, _INEXACT),
     ("sinh", np.sinh, _INEXACT),
     ("cosh", np.cosh, _INEXACT),
-    ("tanh", np.tanh, _INEXACT),
+    ("tanh", _tanh, _INEXACT),
     ("asinh", np.arcsinh, _INEXACT),
     ("acosh", np.arccosh, _INEXACT),
     ("atanh", np.arctanh, _INEXACT),

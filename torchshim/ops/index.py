@@ -481,5 +481,4 @@ def _outside(index, low, high):
 
 
 OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None)(_outside)
-COUNT = op("mask_count.differs(Tensor mask, int n, bool at_most) -> Tensor", grad=None)(
-    lambda mask, n, at_most: (lambda c: (c > n) if at_most else (c != n))(jnp.sum(mask.astype(jnp.int64))))
+MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None)(lambda mask, n: jnp.sum(mask.astype(jnp.int64)) > n)

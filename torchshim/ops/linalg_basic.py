@@ -17,8 +17,8 @@ from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
 HIGHEST = jax.lax.Precision.HIGHEST
-_CPP = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long", P.int32: "int",
-        P.int16: "short", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool", P.complex64: "c10::complex<float>",
+_CPP = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int", P.int32: "int",
+        P.int16: "short int", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool", P.complex64: "c10::complex<float>",
         P.complex128: "c10::complex<double>"}
 
 

@@ -263,7 +263,7 @@ class _Unset:
 _unset = _Unset()
 
 
-def make(name, op, first, inplace=False, with_out=False, flag=False):
+def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
              "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
              "_precheck": op.precheck, "_numbers": op.number_layouts(1),
@@ -276,7 +276,7 @@ def make(name, op, first, inplace=False, with_out=False, flag=False):
     f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
     f.__name__ = name
     f.__doc__ = f"{op.schema}\n\n{op.doc}"
-    f.__module__ = "torch"
+    f.__module__ = module
     f.__qualname__ = name
     return f
 
@@ -286,11 +286,13 @@ def bind_op(op, tensor_class):
     space = NAMESPACES.setdefault(op.namespace, {}) if op.namespace else FUNCTIONS
     functional = NAMESPACES.setdefault("nn.functional", {})
     flag = op.functional == "inplace"
+    home = f"torch.{op.namespace}" if op.namespace else "torch"
     for name in (op.name, *op.aliases):
         if op.function:
-            space[name] = make(name, op, "input", with_out=space is not functional or not flag, flag=flag and space is functional)
+            space[name] = make(name, op, "input", with_out=space is not functional or not flag, flag=flag and space is functional,
+                               module=home)
         if op.functional and space is not functional:
-            functional[name] = make(name, op, "input", with_out=not flag, flag=flag)
+            functional[name] = make(name, op, "input", with_out=not flag, flag=flag, module="torch.nn.functional")
         if op.method and not op.namespace:
             setattr(tensor_class, name, make(name, op, "self"))
         if op.inplace:
@@ -299,11 +301,10 @@ def bind_op(op, tensor_class):
                 setattr(tensor_class, name + "_", f)
             if op.inplace == "method":
                 continue
-            g = make(name + "_", op, "input", inplace=True)
             if op.function:
-                space[name + "_"] = g
-            if op.functional:
-                functional[name + "_"] = g
+                space[name + "_"] = make(name + "_", op, "input", inplace=True, module=home)
+            if op.functional and not (op.function and space is functional):
+                functional[name + "_"] = make(name + "_", op, "input", inplace=True, module="torch.nn.functional")
 
 
 def bind_all(tensor_class):
@@ -322,6 +323,10 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
                 NAMESPACES.setdefault(namespace, {})[name] = g
             elif torch:
                 FUNCTIONS[name] = g
+            if namespace or torch:             # where it is found decides how it is called in pickles and tracebacks
+                first = (names or (f.__name__,))[0]
+                g.__module__ = f"torchshim.{namespace}" if namespace else "torchshim"
+                g.__name__ = g.__qualname__ = name if out else first
             if method:
                 setattr(dispatch.Tensor, name, f)
         return f

@@ -43,8 +43,7 @@ def to_device(t, device):
     if device == "meta":
         return wrap(value_of(None, meta_of(v.meta.shape, v.meta.dtype, "meta", v.meta.strides)))
     if v.meta.device == "meta":
-        raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
-                                  "torch.nn.Module.to() when moving module from meta to a different device.")
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     with jax.enable_x64(True):
         a = jax.device_put(array_of(v), device)
     moved = wrap(value_of(a, meta_of(v.meta.shape, v.meta.dtype, device, v.meta.strides)))
@@ -132,9 +131,14 @@ def type_(self, dtype=None, non_blocking=False, **kw):
         where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
         return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
     if isinstance(dtype, str):
-        dtype = ALL[_LEGACY[dtype.rpartition(".")[2]]]
+        name = _LEGACY.get(dtype.removeprefix("torch."))
+        if name is None or not dtype.startswith("torch."):
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = ALL[name]
     elif isinstance(dtype, type) and getattr(dtype, "_legacy_dtype", None):
         dtype = dtype._legacy_dtype
+    elif not isinstance(dtype, (torch_dtype, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
     return to(self, dtype)
 
 
@@ -161,17 +165,32 @@ class _LegacyMeta(type):
     def __instancecheck__(cls, x):
         return isinstance(x, Tensor) and x.dtype is cls._legacy_dtype and x.device.type == "cpu"
 
-    def __call__(cls, *args):
-        from .creation import tensor, zeros
-        if not args:
-            return zeros(0, dtype=cls._legacy_dtype)
-        if isinstance(args[0], int):
-            return zeros(*args, dtype=cls._legacy_dtype)
-        return tensor(args[0], dtype=cls._legacy_dtype)
+    def __call__(cls, *args, device=None):
+        from .creation import legacy
+        return legacy(args, cls._legacy_dtype, device)
+
+    @property
+    def dtype(cls):
+        return cls._legacy_dtype
 
 
 for _name, _d in _LEGACY.items():
     FUNCTIONS[_name] = _LegacyMeta(_name, (), {"_legacy_dtype": ALL[_d], "__module__": "torch", "__doc__": f"The old name of {_d} tensors."})
+
+
+@function(method=False)
+def set_default_tensor_type(t, /):
+    """The old way to set the default dtype: by a class or its name."""
+    from .dtype import set_default_dtype
+    if isinstance(t, str):
+        name = _LEGACY.get(t.removeprefix("torch."))
+        if name is None:
+            raise ValueError(f"invalid type: '{t}'")
+        set_default_dtype(ALL[name])
+    elif isinstance(t, _LegacyMeta):
+        set_default_dtype(t.dtype)
+    else:
+        raise TypeError("invalid type object")
 
 
 @function(method=False)

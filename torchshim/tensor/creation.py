@@ -10,7 +10,7 @@ from .bind import FUNCTIONS, function, number, sizes, type_name
 from .device import device as torch_device, to_jax
 from .dispatch import TensorBase, apply, edge, read, wrap
 from .dtype import FROM_NP, dtype as torch_dtype, get_default_dtype
-from .tensor import Tensor, tensor_from
+from .tensor import _CPP, Size, Tensor, tensor_from
 
 
 class _Make:
@@ -334,12 +334,12 @@ def host_array(data, dtype=None):
             if d is not None and d.kind in "iu":
                 raise RuntimeError(f"value cannot be converted to type {_c_type(d)} without overflow") from None
             raise RuntimeError("Overflow when unpacking long long") from None
-    if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, dict, set)):
+    if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
         return _from_sequence(data, d)
     if isinstance(data, (int, float, complex)):
         return host_array(number(data), dtype)
-    if isinstance(data, str):
-        raise TypeError(f"new(): invalid data type 'str'")
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
@@ -380,8 +380,10 @@ def _flatten(seq, shape, depth, out, kinds):
             if c not in (int, float, bool, complex):
                 n = number(seq)
                 if n is None:
-                    if isinstance(seq, str):
-                        raise ValueError("too many dimensions 'str'")
+                    if isinstance(seq, str) and not out:
+                        raise ValueError("too many dimensions 'str'")      # torch looks for its elements, and theirs
+                    if isinstance(seq, (str, bytes)):
+                        raise TypeError(f"new(): invalid data type '{c.__name__}'")
                     if hasattr(seq, "__len__"):
                         raise ValueError(f"expected sequence of length 1 at dim {depth} (got {len(seq)})")
                     raise RuntimeError(f"Could not infer dtype of {c.__name__}")
@@ -542,17 +544,24 @@ class _Capsule:
         return 1, 0
 
 
-def legacy(cls, data):
-    """torch.Tensor(data): the old constructor (sizes, sequences, arrays, tensors)."""
+def legacy(args, dtype=None, device=None):
+    """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor."""
+    data = args[0] if args else 0
     if isinstance(data, TensorBase):
-        t = data.detach()
-    elif isinstance(data, int):
-        t = zeros(data)
-    else:
-        t = tensor(data, dtype=get_default_dtype())
-    if cls is not Tensor:
-        t.__class__ = cls
-    return t
+        if dtype is not None and data.dtype is not dtype:
+            raise TypeError(f"expected TensorOptions(dtype={_CPP[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+                            "pinned_memory=false (default), memory_format=(nullopt)) (got TensorOptions(dtype="
+                            f"{_CPP[data.dtype.name]}, device={data.device}, layout=Strided, requires_grad=false (default), "
+                            "pinned_memory=false (default), memory_format=(nullopt)))")
+        return data.detach()
+    dtype = dtype or get_default_dtype()
+    if isinstance(data, (int, Size)) and not isinstance(data, bool):
+        return zeros(*(args or (0,)), dtype=dtype, device=device)
+    if isinstance(data, (float, complex, bool)):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return tensor(data, dtype=dtype, device=device)
 
 
 # -- like this tensor -------------------------------------------------------------------------------------------------------
@@ -579,7 +588,7 @@ def new(self, *args, **kw):
     """The old constructor, of this tensor's dtype."""
     if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], tuple):
         return self.new_tensor(args[0], **kw)
-    return empty(*args, dtype=self.dtype, device=self.device, **kw)
+    return empty(*(args or (0,)), dtype=self.dtype, device=self.device, **kw)
 
 
 Tensor.new_tensor, Tensor.new = new_tensor, new

@@ -23,12 +23,16 @@ class device:
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         elif index is None:
-            m = re.fullmatch(r"([a-zA-Z_]+)(?::(\d+))?", type)
+            m = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?", type)
+            if not type:
+                raise RuntimeError("Device string must not be empty")
             if not m:
                 raise RuntimeError(f"Invalid device string: '{type}'")
             type, index = m[1], int(m[2]) if m[2] else None
         if type not in _TYPES:
             raise RuntimeError(f"Expected one of {', '.join(t for t in _TYPES if t != 'tpu')} device type at start of device string: {type}")
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         self.type, self.index = type, index
 
     def __repr__(self):

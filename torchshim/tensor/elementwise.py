@@ -213,15 +213,15 @@ def positive(input):
     return input
 
 
-@function("resolve_conj", "resolve_neg")
-def resolve_conj(input):
-    """The input itself: no tensor here is lazily conjugated or negated."""
+@function("resolve_neg")
+def resolve_neg(input):
+    """The input itself: no tensor here is lazily negated."""
     return input
 
 
-@function("is_conj", "is_neg")
-def is_conj(input):
-    """False: no tensor here is lazily conjugated or negated."""
+@function("is_neg")
+def is_neg(input):
+    """False: no tensor here is lazily negated."""
     return False
 
 

@@ -44,8 +44,16 @@ def _same_device(t, x):
     return x if meta(x).device is meta(t).device or meta(x).numel != 1 else x.to(device=t.device)
 
 
+_HALVES = {P.float16: (65504, "c10::Half"), P.bfloat16: (3.3895313892515355e38, "c10::BFloat16")}
+
+
 def packed(value, m, name):
     """A number for a tensor like `m`: (token, packed numbers, kinds)."""
+    half = _HALVES.get(m.dtype)                # unlike fill_, these refuse what becomes infinite
+    if half is not None:
+        n = number(value)
+        if n is not None and (n.imag != 0 or abs(n.real) > half[0] and n - n == 0):
+            raise RuntimeError(f"value cannot be converted to type {half[1]} without overflow")
     nums = []
     token = pack(filler(value, m, name), nums)
     return token, nums, PACKED[token]
@@ -56,6 +64,14 @@ def _index_type(index, name):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type_name(index)}")
     if meta(index).dtype.name not in ("int64", "int32") and meta(index).numel:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def _within_rows(index, m, d):
+    """As `_within`, in the words that torch has for single elements and for rows of them."""
+    if m.ndim > 1:
+        _within(index, m.shape[d], d)
+    else:
+        in_range(index, 0, m.numel, lambda i: IndexError("index out of range in self"))
 
 
 def _within(index, n, d, kind=RuntimeError, prefix=""):
@@ -186,7 +202,7 @@ def _index_add(inplace, self, dim, index, source, *, alpha=1):
                            f"{list(m.shape)} source.shape = {list(sm.shape)}")
     if meta(index).numel != n:
         raise RuntimeError(f"index_add_(): Number of indices ({meta(index).numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
-    _within(index, m.shape[d] if m.ndim else 1, d)
+    _within_rows(index, m, d)
     if alpha == 1 and alpha.__class__ is int:
         return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, 1), inplace)
     token, nums, kinds = packed(alpha, m, "index_add")
@@ -260,7 +276,7 @@ def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=Tru
         raise RuntimeError("index_reduce_(): self and source must have the same scalar type")
     if meta(index).numel != (sm.shape[d] if sm.ndim else 1):
         raise RuntimeError("index_reduce_(): Number of indices should be equal to self.size(dim)")
-    _within(index, m.shape[d] if m.ndim else 1, d)
+    _within_rows(index, m, d)
     return run(I.INDEX_REDUCE, (self, index, source), (T, d, T, T, reduce, include_self), inplace)
 
 
@@ -272,7 +288,7 @@ def _masked_fill(inplace, self, mask, value):
     """One value where the mask is true."""
     m = meta(self)
     I._check_mask(m, meta(mask))
-    shape = broadcast_shapes([m.shape, meta(mask).shape])
+    shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
     if inplace and shape != m.shape:
         raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
     mask = _same_device(self, mask)
@@ -294,7 +310,7 @@ def masked_select(input, mask):
     m, mm = meta(input), meta(mask)
     if mm.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = broadcast_shapes([m.shape, mm.shape])
+    shape = broadcast_shapes([mm.shape, m.shape])
     chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
     return apply(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))
 
@@ -307,7 +323,7 @@ def _masked_scatter(inplace, self, mask, source):
     if sm.dtype != m.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
                            + P.c_name(sm.dtype))
-    shape = broadcast_shapes([m.shape, mm.shape])
+    shape = broadcast_shapes([mm.shape, m.shape])
     if inplace and shape != m.shape:
         raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
     n = sm.numel
@@ -321,7 +337,7 @@ def _masked_scatter(inplace, self, mask, source):
             if int(np.count_nonzero(look(mask))) * repeats > n:
                 raise error()
         elif not (read(mask).extra is TRACED):
-            flag(record(context, I.COUNT, (T, n // max(repeats, 1), True), (read(mask),))[0], error)
+            flag(record(context, I.MORE_THAN, (T, n // max(repeats, 1)), (read(mask),))[0], error)
     return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace, overlap=None)
 
 

@@ -338,6 +338,8 @@ def setitem(self, key, value):
         if n is None:
             raise TypeError(f"can't assign a {_type_of(value)} to a {_legacy(self)}")
         value = n
+    if key is False:
+        return
     spec, at, name, picks = parse(self, key)
     if not picks and _set_plain(self, spec, value):
         return
@@ -437,6 +439,12 @@ def _put(t, picks, value):
             if vm.numel != 1:
                 _same_dtype(m, vm)
             rest = m.ndim - d - xm.ndim
+            k = vm.ndim - rest - 1
+            if k >= 0 and vm.shape[k] == 1:            # one value for all places
+                _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
+                value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
+                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
+                return
             if vm.ndim <= rest:
                 _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
                 apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put" if vm.numel != 1 else "fill")
@@ -504,16 +512,12 @@ def _expect_count(mask, vm, m, rest):
     """The mask must choose as many places as the value has rows."""
     n, tail = vm.shape[0], list(m.shape[m.ndim - rest:])
 
-    def error(count):
-        return RuntimeError(f"shape mismatch: value tensor of shape {list(vm.shape)} cannot be broadcast to indexing result of shape "
-                            f"{[count] + tail}")
-    v = read(mask)
-    if host_known(mask._st.value):
-        count = int(np.count_nonzero(np.asarray(look(mask))))
-        if count != n:
-            raise error(count)
-    else:
-        flag(record(context, I.COUNT, (T, n, False), (v,))[0], lambda _: error(int(np.count_nonzero(np.asarray(v.array)))))
+    if read(mask).extra is TRACED:
+        return
+    count = int(np.count_nonzero(np.asarray(look(mask))))
+    if count != n:
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(vm.shape)} cannot be broadcast to indexing result of shape "
+                           f"{[count] + tail}")
 
 
 Tensor.__getitem__ = getitem

@@ -86,13 +86,13 @@ def fill_(self, value, op=FILL):
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
 
 
-_C_TYPES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "int8": "int8_t", "uint8": "uint8_t",
+_C_TYPES = {"float32": "float", "float64": "double", "float16": "double", "bfloat16": "double", "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
             "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 
 _RANGES = {np.dtype(n): (int(np.iinfo(n).min), int(np.iinfo(n).max)) for n in
            ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
-_LARGEST = {P.float32: 3.4028235677973366e38, P.float16: 65504}
+_LARGEST = {P.float32: 3.4028235677973366e38, P.complex64: 3.4028235677973366e38}
 
 
 def filler(value, m, name):
@@ -104,9 +104,12 @@ def filler(value, m, name):
                         f" * (Number value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n")
     d, c, bad = m.dtype, n.__class__, False
     k = P.kind_of(d)
+    if c is complex and k == 0:
+        return n != 0
     if c is complex and k < 3:
-        bad, n = n.imag != 0, n.real
-        c = float
+        bad, n, c = n.imag != 0, n.real, float
+    elif c is int and not -2 ** 63 <= n < 2 ** 63 and k != 1:
+        n, c = float(n), float
     if k == 1 and c in (int, float):
         low, high = _RANGES[d]
         bad = bad or not (low <= n <= high or c is int and low == 0 and -high <= n < 0)

@@ -14,9 +14,21 @@ from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, accumulator, add_hook
 
 
+_size = tuple.__new__      # of what is known to be integers
+
+
 class Size(tuple):
     """A shape."""
     __slots__ = ()
+
+    def __new__(cls, sizes=(), /):
+        made = []
+        for k, n in enumerate(sizes):
+            try:
+                made.append(n.__index__())
+            except (AttributeError, TypeError):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')") from None
+        return _size(cls, made)
 
     def __repr__(self):
         return f"torch.Size([{', '.join(map(str, self))}])"
@@ -31,7 +43,7 @@ class Size(tuple):
 
     def __getitem__(self, i):
         r = tuple.__getitem__(self, i)
-        return Size(r) if isinstance(i, slice) else r
+        return _size(Size, r) if isinstance(i, slice) else r
 
     def __add__(self, other):
         if not isinstance(other, tuple):
@@ -52,8 +64,8 @@ class Size(tuple):
         return Size, (tuple(self),)
 
 
-_CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long", "int32": "int",
-        "int16": "short", "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
+_CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
         "complex128": "c10::complex<double>", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
 
 
@@ -76,11 +88,12 @@ class Tensor(TensorBase):
     __array_priority__ = 1000
     __module__ = "torch"
 
-    def __new__(cls, data=None, **kwargs):
-        if data is None:
-            return object.__new__(cls)
+    def __new__(cls, *args, device=None, **kwargs):
         from .creation import legacy
-        return legacy(cls, data)
+        t = legacy(args, device=device)
+        if cls is not Tensor:
+            t.__class__ = cls
+        return t
 
     def _more(self):
         if self._extra is None:
@@ -95,7 +108,7 @@ class Tensor(TensorBase):
 
     @property
     def shape(self):
-        return Size(self._meta.shape)
+        return _size(Size, self._meta.shape)
 
     @property
     def dtype(self):
@@ -118,7 +131,7 @@ class Tensor(TensorBase):
     def size(self, dim=None):
         """The shape, or one of its entries."""
         if dim is None:
-            return Size(self._meta.shape)
+            return _size(Size, self._meta.shape)
         from ..ops.common import wrap_dim
         if not self._meta.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -541,6 +554,20 @@ def _strided():
     return strided
 
 
+def _read_only(cls):
+    """Properties without a setter refuse in torch's words."""
+    for name, p in list(vars(cls).items()):
+        if isinstance(p, property) and p.fset is None:
+            setattr(cls, name, p.setter(_refusal(name)))
+
+
+def _refusal(name):
+    def refuse(self, value):
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+    return refuse
+
+
+_read_only(Tensor)
 dispatch.use_class(Tensor)
 
 

@@ -353,7 +353,7 @@ def expanded(t, shape):
         raise RuntimeError(f"expand({_typed(m)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
                            f"greater or equal to the number of dimensions in the tensor ({m.ndim})")
     lead, full = len(shape) - m.ndim, []
-    for d, n in enumerate(shape):
+    for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
         old = m.shape[d - lead] if d >= lead else 1
         if n == -1:
             if d < lead:
@@ -365,7 +365,7 @@ def expanded(t, shape):
             raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension {d}."
                                f"  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}")
         full.append(n)
-    return make_view(t, V.expand, (tuple(full), "ExpandBackward0"), offset_of(t))
+    return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
 
 
 def _typed(m):
@@ -385,9 +385,9 @@ def expand_as(self, other):
 
 
 @function("broadcast_to")
-def broadcast_to(input, size):
+def broadcast_to(input, *args, size=None):
     """`expand` to a shape."""
-    return expanded(input, ints((size,), "broadcast_to"))
+    return expanded(input, ints(args if size is None else (size,), "broadcast_to"))
 
 
 # -- memory itself ---------------------------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def become(self, y):
 
 def _check_become(self):
     if self._edge is True:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if edge(self) is not None:
         check_inplace(self, True)
 
