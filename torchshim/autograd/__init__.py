@@ -133,3 +133,4 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
 from . import functional  # noqa: E402
 from .function import Function  # noqa: E402
 from . import function  # noqa: E402
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402

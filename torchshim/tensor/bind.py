@@ -14,6 +14,7 @@ import numpy as np
 from ..engine import context
 from ..ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from . import dispatch
+from .return_types import written
 from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read, wrapped
 from .dtype import dtype as torch_dtype
 from .device import device as torch_device, to_jax
@@ -149,7 +150,7 @@ def into(out, result, name):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
         done = [into(o, r, name) for o, r in zip(out, result)]
-        return type(result)(done)
+        return written(type(result))(done)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     if not isinstance(out, TensorBase):

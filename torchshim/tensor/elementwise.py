@@ -213,18 +213,6 @@ def positive(input):
     return input
 
 
-@function("resolve_neg")
-def resolve_neg(input):
-    """The input itself: no tensor here is lazily negated."""
-    return input
-
-
-@function("is_neg")
-def is_neg(input):
-    """False: no tensor here is lazily negated."""
-    return False
-
-
 # -- polygamma, whose method has its arguments the other way round --------------------------------------------------------
 @function("polygamma", method=False)
 def polygamma(n, input, *, out=None):

@@ -440,22 +440,18 @@ def _put(t, picks, value):
                 _same_dtype(m, vm)
             rest = m.ndim - d - xm.ndim
             k = vm.ndim - rest - 1
-            if k >= 0 and vm.shape[k] == 1:            # one value for all places
-                _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
-                value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
-                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
-                return
-            if vm.ndim <= rest:
-                _fits(vm, m.shape[:d] + (_Any(),) + m.shape[d + xm.ndim:])
-                apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put" if vm.numel != 1 else "fill")
-                return
-            if not d and vm.ndim == rest + 1 and m.device != "meta":
-                _fits(vm, (vm.shape[0],) + m.shape[xm.ndim:])
-                _expect_count(mask, vm, m, rest)
-                apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap="put")
-                return
+            if _broadcasts(vm, m.shape[:d] + (None,) + m.shape[d + xm.ndim:]):
+                if k >= 0 and vm.shape[k] == 1:        # one value for all places
+                    value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
+                    k = -1
+                if k < 0:
+                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
+                    return
+                if not d and not k and m.device != "meta":
+                    _expect_count(mask, vm, m, rest)
+                    apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap="put")
+                    return
     tensors, layout = _index_list(t, picks)
-    shape, _, _ = I.indexed_shape(m.shape, _metas(tensors, layout))
     if not tensor:
         nums = []
         token = pack(value, nums)
@@ -487,23 +483,13 @@ def _same_dtype(m, vm):
                            f"{P.c_name(vm.dtype)} for the source.")
 
 
-class _Any(int):
-    """A size that depends on data: everything fits."""
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    __hash__ = int.__hash__
+def _broadcasts(vm, shape):
+    """Whether a value broadcasts to a shape; None in it stands for a size that depends on data."""
+    return vm.ndim <= len(shape) and all([n == 1 or k is None or n == k for n, k in zip(vm.shape[::-1], shape[::-1])])
 
 
 def _fits(vm, shape):
-    ok = vm.ndim <= len(shape)
-    for k in range(1, vm.ndim + 1):
-        if ok and vm.shape[-k] != 1 and not shape[-k] == vm.shape[-k]:
-            ok = False
-    if not ok:
+    if not _broadcasts(vm, shape):
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(vm.shape)} cannot be broadcast to indexing result of shape "
                            f"{list(shape)}")
 

@@ -36,8 +36,8 @@ def as_int(name, x, what="dim", position=2):
 
 def paired(op, args, kind, out, name):
     """A (values, indices) result as its named tuple."""
-    made = call(op, args)
-    return kind(made) if out is None else kind(into(out, made, name))
+    made = kind(call(op, args))
+    return made if out is None else into(out, made, name)
 
 
 class _Undefined(Node):

@@ -48,3 +48,13 @@ for _name, _fields in (("aminmax", "min max"), ("frexp", "mantissa exponent"), (
                        ("linalg_svd", "U S Vh"), ("lu_unpack", "P L U"), ("qr", "Q R"), ("slogdet", "sign logabsdet"),
                        ("svd", "U S V"), ("triangular_solve", "solution cloned_coefficient")):
     globals()[_name] = declare(_name, *_fields.split())
+
+for _name in ("aminmax", "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"):
+    declare(_name + "_out", *ALL[_name]._names)
+
+
+def written(cls):
+    """What the `out=` form of an operator returns: the same named tuple, called max_out where the other is called max."""
+    if not issubclass(cls, structseq):
+        return cls
+    return ALL.get(cls.__name__ + "_out", cls)

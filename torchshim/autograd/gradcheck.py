@@ -1,0 +1,233 @@
+"""gradcheck and gradgradcheck: gradients compared with finite differences.
+
+A Jacobian here has a row for each element of an input and a column for each element of an output.
+"""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..tensor.tensor import Tensor
+from .modes import grad_mode
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is not what it should be."""
+
+
+_UNDEFINED = ("Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at \"Notes "
+              "about undefined output gradients\" in \"tools/autograd/derivatives.yaml\"")
+_NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
+                  "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.")
+
+
+def _inexact(x):
+    return x.is_floating_point() or x.is_complex()
+
+
+def _tuple(x):
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _differentiable(outs):
+    return tuple([o for o in _tuple(outs) if o.requires_grad])
+
+
+def _check_inputs(inputs):
+    wanted = False
+    for k, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        if x.dtype.name not in ("float64", "complex128"):
+            warnings.warn(f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely "
+                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)
+        if any([s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)]):
+            raise RuntimeError(f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                               "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                               "passing it to gradcheck.")
+        wanted = True
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+def _numerical(fn, inputs, k, eps):
+    """For each output of `fn` (real arrays) its Jacobian in input `k`, by central differences. For a complex input the
+    derivative along the imaginary axis is the imaginary part, as torch's gradient has it."""
+    x = inputs[k]
+    base = np.array(x.detach().resolve_conj().numpy())
+    rows = []
+
+    def at(i, step):
+        a = base.copy()
+        a.reshape(-1)[i] += step
+        t = Tensor.new_tensor(x.detach(), a).requires_grad_()
+        return [np.asarray(o) for o in fn(*inputs[:k], t, *inputs[k + 1:])]
+    for i in range(base.size):
+        row = [(p - m) / (2 * eps) for p, m in zip(at(i, eps), at(i, -eps))]
+        if x.is_complex():
+            row = [r + 1j * (p - m) / (2 * eps) for r, p, m in zip(row, at(i, eps * 1j), at(i, -eps * 1j))]
+        rows.append(row)
+    if not rows:
+        return []
+    return [np.stack([r[o].reshape(-1) for r in rows]) for o in range(len(rows[0]))]
+
+
+def _analytical(out, inputs):
+    """The Jacobian of one real output in each input, one backward pass for each of its elements."""
+    from . import grad
+    import torchshim as torch
+    columns = [[] for _ in inputs]
+    for j in range(out.numel()):
+        ct = torch.zeros_like(out.detach()).reshape(-1)
+        ct[j] = 1
+        gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
+        for column, g, x in zip(columns, gs, inputs):
+            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.detach().resolve_conj().numpy().reshape(-1))
+    return [np.stack(c, 1) if c else np.zeros((x.numel(), 0), x.dtype.np) for c, x in zip(columns, inputs)]
+
+
+def _parts(outs):
+    """[(what the messages say first, real functions of the outputs)]: complex outputs are looked at part by part."""
+    if any([o.is_complex() for o in outs]):
+        return [("While considering the imaginary part of complex outputs only, ", lambda os: [o.imag for o in os if o.is_complex()],
+                 [k for k, o in enumerate(outs) if o.is_complex()]),
+                ("While considering the real part of complex outputs only, ", lambda os: [o.real if o.is_complex() else o for o in os],
+                 list(range(len(outs))))]
+    return [("", list, list(range(len(outs))))]
+
+
+def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype):
+    import torchshim as torch
+    a, n = torch.from_numpy(analytical), torch.from_numpy(numerical)
+    return (f"{prefix}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
+
+
+def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
+    import torchshim as torch
+    diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
+    wrt = [inputs[k] for k in diff]
+    for prefix, part, which in _parts(outs):
+        def numbers(*xs):
+            with grad_mode(True):
+                made = part([o for o in _differentiable(func(*xs))])
+            return [o.detach().numpy() for o in made]
+        numerical = [_numerical(numbers, inputs, k, eps) for k in diff]
+        for o, out in enumerate(part(list(outs))):
+            analytical = _analytical(out, wrt)
+            again = _analytical(out, wrt)
+            if any([a.size and np.abs(a - b).max() > nondet_tol for a, b in zip(analytical, again)]):
+                raise GradcheckError(_NOT_REENTRANT.format(nondet_tol))
+            for i, (a, x) in enumerate(zip(analytical, wrt)):
+                n = numerical[i][o] if numerical[i] else np.zeros((0, out.numel()))
+                if not np.allclose(a, n, rtol=rtol, atol=atol):
+                    made_of = torch.from_numpy(n).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
+                    raise GradcheckError(_mismatch(a, n, which[o], i, prefix, x.dtype, made_of))
+
+
+def _check_multiplied(outs, wrt):
+    from . import grad
+    import torchshim as torch
+    gs = grad(outs, wrt, [torch.zeros_like(o) for o in outs], retain_graph=True, allow_unused=True)
+    for g in gs:
+        if g is not None and not bool((g == 0).all()):
+            raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _check_undefined(outs, wrt):
+    """A gradient that is missing must count as zeros."""
+    from . import grad
+    import torchshim as torch
+    if len(outs) < 2:
+        return
+    for k, o in enumerate(outs):
+        ct = torch.ones_like(o)
+        given = [ct if j == k else torch.zeros_like(p) for j, p in enumerate(outs)]
+        whole = grad(outs, wrt, given, retain_graph=True, allow_unused=True)
+        alone = grad([o], wrt, [ct], retain_graph=True, allow_unused=True)
+        for a, b, x in zip(alone, whole, wrt):
+            a, b = (torch.zeros_like(x) if g is None else g for g in (a, b))
+            if not torch.equal(a, b):
+                raise GradcheckError(_UNDEFINED)
+
+
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
+              check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
+              check_backward_ad=True, fast_mode=False, masked=None):
+    """Whether the gradients of `func` at `inputs` (those that require one) agree with finite differences.
+
+    Raises GradcheckError where they do not, or returns False with raise_exception=False. fast_mode is accepted; every
+    element is checked all the same.
+    """
+    if not (check_backward_ad or check_forward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    for on, what in ((check_forward_ad, "check_forward_ad"), (check_batched_grad, "check_batched_grad"),
+                     (check_batched_forward_grad, "check_batched_forward_grad")):
+        if on:
+            raise NotImplementedError(f"torchshim: gradcheck({what}=True)")
+    inputs = _tuple(inputs)
+    _check_inputs(inputs)
+    try:
+        _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes):
+    from . import grad
+    wrt = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    with grad_mode(True):
+        made = func(*inputs)
+        outs = _differentiable(made)
+        if not outs:
+            _check_constant(func, inputs, eps)
+            return
+        _compare(func, inputs, outs, eps, atol, rtol, nondet_tol)
+        _check_multiplied(outs, wrt)
+        if check_undefined_grad:
+            _check_undefined(outs, wrt)
+        if check_grad_dtypes:
+            gs = grad(outs, wrt, [o.detach() for o in outs], retain_graph=True, allow_unused=True)
+            if any([g is not None and g.dtype != x.dtype for g, x in zip(gs, wrt)]):
+                raise GradcheckError("Gradient has dtype mismatch")
+
+
+def _check_constant(func, inputs, eps):
+    def numbers(*xs):
+        return [np.asarray(o.detach().numpy()) for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
+    for k, x in enumerate(inputs):
+        if isinstance(x, Tensor) and x.requires_grad and any([j.any() for j in _numerical(numbers, inputs, k, eps)]):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False,
+                  raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+                  check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False):
+    """gradcheck of the gradients of `func`, as functions of `inputs` and of `grad_outputs` (random ones where not given)."""
+    import torchshim as torch
+    from . import grad
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_fwd_over_rev:
+        raise NotImplementedError("torchshim: gradgradcheck(check_fwd_over_rev=True)")
+    inputs = _tuple(inputs)
+    if grad_outputs is None:
+        grad_outputs = tuple([torch.empty_like(o).uniform_(-1, 1).requires_grad_() if o.is_floating_point() else
+                              torch.randn_like(o.detach()).requires_grad_() for o in _differentiable(func(*inputs))])
+    else:
+        grad_outputs = _tuple(grad_outputs)
+    n = len(grad_outputs)
+
+    def gradients(*args):
+        xs, cts = args[:len(args) - n], args[len(args) - n:]
+        outs = _differentiable(func(*xs))
+        wrt = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
+        return tuple([g for g in grad(outs, wrt, cts, create_graph=True, allow_unused=True) if g is not None])
+    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+                     fast_mode=fast_mode, masked=masked)
