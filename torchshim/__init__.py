@@ -40,6 +40,7 @@ globals().update(_storages)
 from .interop import from_jax, to_jax
 from .tensor.printing import set_printoptions
 from . import autograd
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .torch_version import TorchVersion as _TorchVersion
 from . import random, version

@@ -9,7 +9,7 @@ from ..tensor.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
 from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ..tensor.graph import Node
+from ..tensor.graph import AccumulateGrad, Node
 
 Variable = Tensor
 
@@ -54,6 +54,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edge(t):
+    if isinstance(t, graph.GradientEdge):
+        node = t.node
+        return node.variable if node.__class__ is AccumulateGrad else node if node.n_outputs == 1 else (node, t.output_nr)
     e = edge(t)
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -89,7 +92,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if allow_unused is None:
         allow_unused = materialize_grads
     outputs = _as_tuple(outputs)
-    single = isinstance(inputs, Tensor)
+    single = isinstance(inputs, (Tensor, graph.GradientEdge))
     inputs = (inputs,) if single else tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -130,7 +133,8 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
     return tuple(None if r[0] is None else stack(r) for r in zip(*rows))
 
 
-from . import functional  # noqa: E402
+from . import functional, graph  # noqa: E402
+from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
 from . import function  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402

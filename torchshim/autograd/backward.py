@@ -13,6 +13,7 @@ from ..tensor import dispatch
 from ..tensor.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
 from ..tensor.graph import AccumulateGrad, Node, accumulator, node_class
 from ..tensor.storage import read_steps, write_steps
+from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
 from .replay import Log, replayed
@@ -130,8 +131,13 @@ def modified_error(meta, now, expected, producer=None, nr=0):
     made = f", which is output {nr} of {re.sub('Backward[0-9]*$', '', producer)}," if producer else ""
     return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
                         f"[{_TYPE_NAMES.get(meta.dtype.name, meta.dtype.name)} {list(meta.shape)}]{made} is at version {now}; expected "
-                        f"version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
-                        "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+                        f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")
+
+
+_HINT = ("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+         "torch.autograd.set_detect_anomaly(True, check_nan=False).")
+_HINT_ON = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
+            "in there or anywhere later. Good luck!")
 
 
 def _residuals(node):
@@ -166,7 +172,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
     """
     mode = GradTensors if create_graph else GradList
     log = None
-    if inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and not context.eager:
+    apply_node = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
+    if inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and not context.eager and apply_node is _apply:
         if replayed(roots[0], cts[0], retain_graph):
             return {}
         log = Log(roots[0], cts[0])
@@ -233,7 +240,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreac
                 else:
                     if log is not None:
                         log.node(node)
-                    grads = _apply(node, box, mode)
+                    grads = apply_node(node, box, mode)
                     if extra is not None and extra.post:
                         grads = _after(node, grads, box, mode, extra)
                     if not retain_graph:

@@ -57,6 +57,9 @@ class FunctionNode(Node):
             if t is None and value is None:
                 out.append(None)
                 continue
+            if e is _PACKED:
+                out.append(value.unpack())
+                continue
             if e is _OUTPUT:
                 nr = version[1]
                 st, v = version[0]
@@ -105,7 +108,7 @@ class FunctionNode(Node):
         return result
 
 
-_OUTPUT = object()
+_OUTPUT, _PACKED = object(), object()
 
 
 def _check_version(st, version):
@@ -221,6 +224,10 @@ def _save(ctx, args, outs, done, wants):
             saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
         else:
             saved.append((t, None, t._st.version, None))
+    hooks = context.modes.get("saved tensors hooks")
+    if hooks:
+        from .graph import Packed
+        saved = [s if t is None else (None, Packed(t, hooks[-1]), 0, _PACKED) for s, t in zip(saved, ctx._to_save)]
     ctx.saved = saved
 
 

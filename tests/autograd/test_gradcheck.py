@@ -1,0 +1,60 @@
+"""Protects gradcheck and gradgradcheck: right gradients pass, wrong ones fail with torch's messages.
+
+Every expectation holds for real torch 2.13: replacing the import below by `import torch` must leave the file green.
+"""
+import pytest
+
+import torchshim as torch
+from torchshim.autograd import gradcheck, gradgradcheck
+
+
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a ** 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+class NotLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g + 1e-7
+
+
+def doubles(*values):
+    return torch.tensor(values, dtype=torch.double, requires_grad=True)
+
+
+def test_right_gradients_pass():
+    a, b = doubles(1.0, 2.0, 3.0).detach().reshape(1, 3).requires_grad_(), doubles(0.5, -1.0, 2.0).detach().reshape(3, 1).requires_grad_()
+    assert gradcheck(lambda x, y: (x @ y).sin(), (a, b)) and gradgradcheck(lambda x, y: (x @ y).sin(), (a, b))
+    assert gradcheck(lambda x: (x * 2, x.exp().sum()), doubles(1.0, 2.0))
+    z = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex128, requires_grad=True)
+    assert gradcheck(lambda x: x * x, z) and gradcheck(torch.abs, z) and gradcheck(lambda x: (x * x.conj()).real, z)
+
+
+def test_wrong_gradients_fail():
+    x = doubles(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0,\nnumerical:tensor"):
+        gradcheck(Wrong.apply, x)
+    assert gradcheck(Wrong.apply, x, raise_exception=False) is False
+    with pytest.raises(RuntimeError, match="backward not multiplied by grad_output"):
+        gradcheck(NotLinear.apply, x)
+    with pytest.raises(RuntimeError, match="Numerical gradient for function expected to be zero"):
+        gradcheck(lambda a: a.detach() * 1, x)
+
+
+def test_inputs_are_looked_at():
+    with pytest.raises(ValueError, match="expects at least one input tensor to require gradient"):
+        gradcheck(torch.sin, torch.ones(2, dtype=torch.double))
+    with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
+        gradcheck(torch.sin, doubles(1.0).expand(3))
+    with pytest.warns(UserWarning, match="is not a double precision"):
+        gradcheck(torch.sin, torch.ones(1, requires_grad=True), raise_exception=False)

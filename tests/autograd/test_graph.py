@@ -1,0 +1,111 @@
+"""Protects torch.autograd.graph, anomaly mode and inference mode.
+
+Every expectation holds for real torch 2.13: replacing the import below by `import torch` must leave the file green.
+"""
+import copy
+import warnings
+
+import pytest
+
+import torchshim as torch
+from torchshim.autograd.graph import Node, disable_saved_tensors_hooks, get_gradient_edge, save_on_cpu, saved_tensors_hooks
+
+
+def leaf():
+    return torch.tensor([1.0, 2.0], requires_grad=True)
+
+
+def test_names_of_nodes():
+    x = leaf()
+    y = x.clone()
+    y[0] = 5
+    assert y.grad_fn.name() == "torch::autograd::CopySlices" and "grad_fn=<CopySlices>" in repr(y)
+    end = (x * 2).grad_fn.next_functions[0][0]
+    assert end.name() == "torch::autograd::AccumulateGrad" and type(end).__name__ == "AccumulateGrad" and isinstance(end, Node)
+    edge = get_gradient_edge(x)
+    assert edge.node is end and edge.output_nr == 0
+    assert torch.autograd.grad((x * 3).sum(), edge)[0].tolist() == [3, 3]
+
+
+def test_hooks_on_saved_tensors():
+    x, packed = leaf(), []
+
+    def pack(t):
+        packed.append(t is x)
+        return t.detach() * 10
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = (x * x).sum()
+    y.backward()
+    assert x.grad.tolist() == [20, 40] and packed == [True, True]
+    with saved_tensors_hooks(lambda t: 3, lambda t: t):
+        y = (x * x).sum()
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor but got result of type int"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="modifying its input in place"):
+        with saved_tensors_hooks(lambda t: t.add_(1), lambda t: t):
+            x.exp()
+    with disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
+        with saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+
+def test_save_on_cpu_and_second_derivatives():
+    x = leaf()
+    with save_on_cpu():
+        y = (x * x * x).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    g.sum().backward()
+    assert g.tolist() == [3, 12] and x.grad.tolist() == [6, 12]
+
+
+def test_anomaly_mode_names_the_line():
+    def root_of_zero():
+        return (torch.zeros(1, requires_grad=True).sqrt() * 0).sum()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with torch.autograd.set_detect_anomaly(True):
+            y = root_of_zero()
+            with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output."):
+                y.backward()
+    text = str(caught[-1].message)
+    assert "Error detected in SqrtBackward0. Traceback of forward call" in text and "in root_of_zero" in text
+    assert not torch.is_anomaly_enabled()
+    y = root_of_zero()
+    y.backward()
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        with torch.autograd.detect_anomaly(check_nan=False):
+            root_of_zero().backward()
+    x = leaf()
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("ignore")
+        y = x.exp()
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="the backtrace further above shows the operation"):
+            y.sum().backward()
+
+
+def test_inference_tensors():
+    x, w = leaf(), torch.ones(2)
+    with torch.inference_mode():
+        y, view = x * 2, w[:1]
+        assert y.is_inference() and torch.zeros(2).is_inference() and y[0].is_inference() and y.clone().is_inference()
+        assert not view.is_inference() and not w.detach().is_inference() and copy.deepcopy(w).is_inference()
+        y.add_(1)
+        with torch.enable_grad():
+            assert not (x * 2).requires_grad
+        with torch.inference_mode(False):
+            assert (x * 2).requires_grad
+    assert not (y + 1).is_inference() and y.detach().is_inference()
+    for f in (lambda: y.add_(1), lambda: y.zero_(), lambda: y.__setitem__(0, 1.0), lambda: y[0].mul_(2), lambda: y.normal_(),
+              lambda: torch.add(w, w, out=y)):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            f()
+    with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+        y._version
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        x * y
+    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor"):
+        y.requires_grad_()
+    assert (x + y).requires_grad
+    z = y.clone()
+    z.add_(1)

@@ -1,0 +1,130 @@
+"""Anomaly mode: which line of the forward pass a failing backward belongs to, and where nan comes from.
+
+Nodes are numbered when they are made; while the mode is on, the counter also notes where the program is. Outside of the mode
+none of this costs anything.
+"""
+from __future__ import annotations
+
+import traceback
+import warnings
+
+from ..engine import context
+from ..tensor import dispatch, graph
+
+on = False                 # for all threads, as in torch
+check_nan = True
+MOST = 100_000             # places remembered
+
+_counter = graph.sequence
+_places: dict = {}
+
+
+class _Noting:
+    """The counter of nodes, with a note of where each was made."""
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        n = next(_counter)
+        if len(_places) >= MOST:
+            del _places[next(iter(_places))]
+        _places[n] = _stack()
+        return n
+
+
+def _stack():
+    package = __name__.partition(".")[0]
+    frames = []
+    for frame, line in traceback.walk_stack(None):
+        name = frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] != package and not frame.f_code.co_filename.startswith("<frozen"):
+            frames.append((frame.f_code.co_filename, line, frame.f_code.co_name))
+    return frames[::-1]
+
+
+def switch(now, nan=True):
+    """Turn the mode on or off."""
+    global on, check_nan
+    from . import function
+    on, check_nan = bool(now), bool(nan)
+    counter = _Noting() if on else _counter
+    for module in (graph, dispatch, function):
+        module.sequence = counter
+    if not on:
+        _places.clear()
+
+
+def watched(apply):
+    """`apply(node, box, mode)` that reports the forward line of a node that fails or makes nan."""
+    def run(node, box, mode):
+        try:
+            grads = apply(node, box, mode)
+        except Exception:
+            _report(node)
+            raise
+        if check_nan:
+            for k, g in enumerate(grads):
+                if g is not None and _has_nan(mode.tensor(g)):
+                    _report(node)
+                    raise RuntimeError(f"Function '{node.name()}' returned nan values in its {k}th output.")
+        return grads
+    return run
+
+
+def _has_nan(t):
+    before, context.grad = context.grad, False
+    try:
+        return bool((t != t).any())
+    finally:
+        context.grad = before
+
+
+def _report(node):
+    place = _places.get(node.seq)
+    if place is None:
+        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+                      "for more information.", stacklevel=4)
+        return
+    lines = "".join(traceback.format_list([traceback.FrameSummary(*p) for p in place]))
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}", stacklevel=4)
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off: takes effect at once, and is undone at the end of a `with` block."""
+
+    def __init__(self, mode, check_nan=True):
+        self.before = on, globals()["check_nan"]
+        switch(mode, check_nan)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        switch(*self.before)
+
+
+class detect_anomaly:
+    """A block in which backward reports the line of the forward pass that it fails at, and raises where it makes nan."""
+
+    def __init__(self, check_nan=True):
+        self.nan, self.before = check_nan, (on, globals()["check_nan"])
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+                      stacklevel=2)
+
+    def __enter__(self):
+        self.before = on, check_nan
+        switch(True, self.nan)
+
+    def __exit__(self, *exc):
+        switch(*self.before)
+
+
+def is_anomaly_enabled():
+    """Whether anomaly mode is on."""
+    return on
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether anomaly mode looks for nan."""
+    return check_nan

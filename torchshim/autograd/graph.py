@@ -1,0 +1,169 @@
+"""torch.autograd.graph: nodes, edges, and hooks on what the graph saves."""
+from __future__ import annotations
+
+import contextlib
+from typing import Any, NamedTuple
+
+from ..dropin import missing_attribute as _missing_attribute
+from ..engine import context
+from ..tensor import dispatch
+from ..tensor.dispatch import TensorBase, bump, edge, read, wrap
+from ..tensor.graph import Node, accumulator, make_node, node_class
+from .modes import grad_mode
+
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",
+           "saved_tensors_hooks"]
+
+
+class GradientEdge(NamedTuple):
+    """A node and the number of its output that a gradient is asked of."""
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor):
+    """The edge of a tensor, which `torch.autograd.grad` takes in the tensor's place."""
+    e = edge(tensor)
+    if e is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    if e is tensor:
+        return GradientEdge(accumulator(tensor), 0)
+    node, nr = e if e.__class__ is tuple else (e, 0)
+    return GradientEdge(node, nr)
+
+
+def increment_version(tensor):
+    """Count a write that the library could not see."""
+    for t in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+        bump(t)
+
+
+# -- hooks on saved tensors --------------------------------------------------------------------------------------------------
+class Packed:
+    """What a pack hook made of a saved tensor, with the hook that turns it back."""
+    __slots__ = ("object", "hooks")
+
+    def __init__(self, t, hooks):
+        self.hooks = hooks
+        gen = t._st.gen
+        with grad_mode(False), _without_hooks():
+            self.object = hooks.pack_hook(t)
+        if t._st.gen != gen:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                               "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                               "need to perform in-place operations on the input to a pack hook.")
+
+    def unpack(self):
+        with _without_hooks():
+            t = self.hooks.unpack_hook(self.object)
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+        return t
+
+
+class HookedNode(Node):
+    """A node that saved what a pack hook returned."""
+    __slots__ = ()
+
+    def custom_backward(self, box, mode):
+        if self.saved is None:
+            from .backward import _RELEASED
+            raise RuntimeError(_RELEASED)
+        plan = self.plan
+        saved = [read(p.unpack()) for p in self.saved]
+        cts = [box[nr] if nr in box else mode.zeros(self.inst.out_metas[nr]) for nr in plan.cts]
+        grads = [None] * len(self.next)
+        for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
+            grads[i] = g
+        return grads
+
+
+def active():
+    """The hooks that apply to what this thread saves now, or None."""
+    stack = context.modes.get("saved tensors hooks")
+    return stack[-1] if stack else None
+
+
+def _hooked(inst, needs, edges, vals, tensors, outs, nums):
+    """make_node, where hooks are active somewhere."""
+    node = make_node(inst, needs, edges, vals, tensors, outs, nums)
+    hooks = active()
+    if node is None or hooks is None or not node.saved:
+        return node
+    plan, packed = node.plan, []
+    for k, v in enumerate(node.saved):
+        if k < len(plan.args):
+            i = plan.args[k]
+            t = tensors[i]
+            if t is None or edge(t) is not t:
+                t = wrap(v, edges[i])
+        else:
+            nr = plan.outs[k - len(plan.args)]
+            t = wrap(v, node if len(inst.out_metas) == 1 else (node, nr))
+        packed.append(Packed(t, hooks))
+    node.saved, node.guard = packed, []
+    node._more()                               # backward passes with such nodes are not replayed
+    node.__class__ = node_class(type(node).__name__, HookedNode)
+    return node
+
+
+_users = 0                 # blocks with hooks, in all threads: without any, nodes are made the plain way
+
+
+def _count(step):
+    global _users
+    _users += step
+    dispatch.make_node = _hooked if _users else make_node
+
+
+@contextlib.contextmanager
+def _without_hooks():
+    before = context.modes.pop("saved tensors hooks", None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            context.modes["saved tensors hooks"] = before
+
+
+class saved_tensors_hooks:
+    """A block in which `pack_hook(tensor)` decides what is kept of what the graph saves; `unpack_hook` gives the tensor back
+    when backward needs it."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if "saved tensors hooks disabled" in context.modes:
+            raise RuntimeError(context.modes["saved tensors hooks disabled"])
+        context.modes.setdefault("saved tensors hooks", []).append(self)
+        _count(1)
+
+    def __exit__(self, *exc):
+        context.modes["saved tensors hooks"].pop()
+        _count(-1)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """What the graph saves is kept in host memory until backward."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """A block in which hooks on saved tensors are refused with this message."""
+    before = context.modes.get("saved tensors hooks disabled")
+    context.modes["saved tensors hooks disabled"] = error_message
+    try:
+        yield
+    finally:
+        if before is None:
+            del context.modes["saved tensors hooks disabled"]
+        else:
+            context.modes["saved tensors hooks disabled"] = before
+
+
+__getattr__ = _missing_attribute(__name__)
