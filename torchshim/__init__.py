@@ -3,10 +3,6 @@
 `python -m torchshim train.py` runs an unmodified torch script; `import torchshim as torch` and
 `torchshim.install()` are the other ways in.
 """
-import importlib as _importlib
-import importlib.util as _util
-import sys as _sys
-
 from .dropin import (TORCH_COMPAT as __torch_compat__, TORCH_VERSION as __version__, TORCHSHIM_VERSION as __torchshim_version__,
                      install, missing_attribute as _missing_attribute, uninstall)
 from . import engine as _engine
@@ -20,14 +16,17 @@ from .tensor.device import device, get_default_device, set_default_device
 from .tensor.layout import ALL as _layouts, layout
 from .tensor import creation as _creation, convert as _convert, printing as _printing
 
-for _name in ("ops.arithmetic", "ops.unary", "ops.logic", "ops.complex", "ops.activation", "ops.reduction", "ops.linalg_basic", "ops.sorting",
-              "ops.shape", "ops.index", "ops.nn", "tensor.operators", "tensor.elementwise", "tensor.reduction", "tensor.memory", "tensor.views", "tensor.parts",
-              "tensor.complex_views", "tensor.shape", "tensor.indexing", "tensor.gathering", "random.fills", "tensor.neural", "tensor.untyped"):
-    if _util.find_spec(__name__ + "." + _name) is not None:
-        _importlib.import_module(__name__ + "." + _name)
+# Importing a family declares its operators or registers its functions.
+from .ops import activation, arithmetic, complex, index, linalg_basic, logic, nn, reduction, shape, sorting, unary
+from .tensor import (complex_views, elementwise, gathering, indexing, memory, neural, operators, parts, reduction, shape, untyped,
+                     views)
+from .random import fills
 _bind.bind_all(Tensor)
-if "torchshim.tensor.operators" in _sys.modules:
-    _sys.modules["torchshim.tensor.operators"].bind_operators(Tensor)
+operators.bind_operators(Tensor)
+for _name in ("activation", "arithmetic", "complex", "index", "linalg_basic", "logic", "nn", "reduction", "shape", "sorting", "unary",
+              "complex_views", "elementwise", "gathering", "indexing", "memory", "neural", "operators", "parts", "untyped", "views",
+              "fills"):
+    del globals()[_name]                       # `torch.` has none of these
 
 globals().update(_bind.FUNCTIONS)
 globals().update(_dtypes)
