@@ -9,7 +9,7 @@ from . import engine as _engine
 from .engine import explain, stats
 from .ops import promotion as _promotion
 from .tensor import bind as _bind
-from .tensor.tensor import Size, Tensor
+from .tensor.tensor import Size, Tensor, read_only as _read_only
 from .tensor.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_cast, dtype, finfo, get_default_dtype, iinfo,
                            promote_types, set_default_dtype)
 from .tensor.device import device, get_default_device, set_default_device
@@ -27,6 +27,8 @@ for _name in ("activation", "arithmetic", "complex", "index", "linalg_basic", "l
               "complex_views", "elementwise", "gathering", "indexing", "memory", "neural", "operators", "parts", "untyped", "views",
               "fills"):
     del globals()[_name]                       # `torch.` has none of these
+
+_read_only(Tensor)
 
 globals().update(_bind.FUNCTIONS)
 globals().update(_dtypes)

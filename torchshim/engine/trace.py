@@ -47,7 +47,7 @@ def value_of(array, meta, new=Value.__new__):
 class State:
     """A place in the trie. `inst` made it from `slots`, or `inst` is a Meta: an input was met."""
     __slots__ = ("next", "parent", "inst", "slots", "nums_before", "n_values", "n_inputs", "n_nums", "n_ops",
-                 "programs", "seen", "site", "variants", "steps", "walked", "key")
+                 "programs", "seen", "site", "variants", "steps", "walked", "key", "stop")
 
     def __init__(self, parent, inst=None, slots=(), values=0, inputs=0, nums=0, site=None, key=None):
         self.next, self.parent, self.inst, self.slots = {}, parent, inst, slots
@@ -59,7 +59,7 @@ class State:
             self.n_inputs = parent.n_inputs + inputs
             self.n_nums = parent.n_nums + nums
             self.n_ops = parent.n_ops + (0 if inputs else 1)
-        self.programs = self.variants = self.steps = None
+        self.programs = self.variants = self.steps = self.stop = None
         self.seen, self.walked = 0, False
         self.site, self.key = site, key
         counters["states"] += 1
@@ -167,19 +167,25 @@ class Trace:
         if self.context.eager:
             self.flush()
             return
-        n = len(self.values)
-        if n >= LONGEST:
-            self.flush()
-        elif self.graph and n < GRAPH_CHECK:
+        state, n = self.state, len(self.values)
+        if self.graph and n < GRAPH_CHECK:
             self.limit = GRAPH_CHECK
+            return
+        if state.stop is None:
+            state.stop = self._stop(n)
+        if state.stop:
+            self.limit = state.stop
         else:
-            p = _period(self.state)
-            if p is None:
-                self.limit = min(n * 2, LONGEST)
-            elif n % p:
-                self.limit = -(-n // p) * p
-            else:
-                self.flush()
+            self.flush()
+
+    def _stop(self, n):
+        """Where a trace that got here is to be asked again; 0: it ends here. A function of the state alone."""
+        if n >= LONGEST:
+            return 0
+        p = _period(self.state)
+        if p is None:
+            return min(n * 2, LONGEST)
+        return -(-n // p) * p if n % p else 0
 
 
 def _period(state):

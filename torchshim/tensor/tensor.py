@@ -554,7 +554,7 @@ def _strided():
     return strided
 
 
-def _read_only(cls):
+def read_only(cls):
     """Properties without a setter refuse in torch's words."""
     for name, p in list(vars(cls).items()):
         if isinstance(p, property) and p.fset is None:
@@ -567,7 +567,6 @@ def _refusal(name):
     return refuse
 
 
-_read_only(Tensor)
 dispatch.use_class(Tensor)
 
 
