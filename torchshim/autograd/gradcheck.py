@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from ..tensor.creation import empty_like, from_numpy, ones_like, zeros_like
 from ..tensor.tensor import Tensor
 from .modes import grad_mode
 
@@ -78,10 +79,9 @@ def _numerical(fn, inputs, k, eps):
 def _analytical(out, inputs):
     """The Jacobian of one real output in each input, one backward pass for each of its elements."""
     from . import grad
-    import torchshim as torch
     columns = [[] for _ in inputs]
     for j in range(out.numel()):
-        ct = torch.zeros_like(out.detach()).reshape(-1)
+        ct = zeros_like(out.detach()).reshape(-1)
         ct[j] = 1
         gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
         for column, g, x in zip(columns, gs, inputs):
@@ -100,13 +100,11 @@ def _parts(outs):
 
 
 def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype):
-    import torchshim as torch
-    a, n = torch.from_numpy(analytical), torch.from_numpy(numerical)
+    a, n = from_numpy(analytical), from_numpy(numerical)
     return (f"{prefix}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
 
 
 def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
-    import torchshim as torch
     diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
     wrt = [inputs[k] for k in diff]
     for prefix, part, which in _parts(outs):
@@ -123,14 +121,13 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
             for i, (a, x) in enumerate(zip(analytical, wrt)):
                 n = numerical[i][o] if numerical[i] else np.zeros((0, out.numel()))
                 if not np.allclose(a, n, rtol=rtol, atol=atol):
-                    made_of = torch.from_numpy(n).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
+                    made_of = from_numpy(n).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
                     raise GradcheckError(_mismatch(a, n, which[o], i, prefix, x.dtype, made_of))
 
 
 def _check_multiplied(outs, wrt):
     from . import grad
-    import torchshim as torch
-    gs = grad(outs, wrt, [torch.zeros_like(o) for o in outs], retain_graph=True, allow_unused=True)
+    gs = grad(outs, wrt, [zeros_like(o) for o in outs], retain_graph=True, allow_unused=True)
     for g in gs:
         if g is not None and not bool((g == 0).all()):
             raise GradcheckError("backward not multiplied by grad_output")
@@ -139,17 +136,16 @@ def _check_multiplied(outs, wrt):
 def _check_undefined(outs, wrt):
     """A gradient that is missing must count as zeros."""
     from . import grad
-    import torchshim as torch
     if len(outs) < 2:
         return
     for k, o in enumerate(outs):
-        ct = torch.ones_like(o)
-        given = [ct if j == k else torch.zeros_like(p) for j, p in enumerate(outs)]
+        ct = ones_like(o)
+        given = [ct if j == k else zeros_like(p) for j, p in enumerate(outs)]
         whole = grad(outs, wrt, given, retain_graph=True, allow_unused=True)
         alone = grad([o], wrt, [ct], retain_graph=True, allow_unused=True)
         for a, b, x in zip(alone, whole, wrt):
-            a, b = (torch.zeros_like(x) if g is None else g for g in (a, b))
-            if not torch.equal(a, b):
+            a, b = (zeros_like(x) if g is None else g for g in (a, b))
+            if not a.equal(b):
                 raise GradcheckError(_UNDEFINED)
 
 
@@ -209,7 +205,6 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
                   check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False):
     """gradcheck of the gradients of `func`, as functions of `inputs` and of `grad_outputs` (random ones where not given)."""
-    import torchshim as torch
     from . import grad
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -217,8 +212,8 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         raise NotImplementedError("torchshim: gradgradcheck(check_fwd_over_rev=True)")
     inputs = _tuple(inputs)
     if grad_outputs is None:
-        grad_outputs = tuple([torch.empty_like(o).uniform_(-1, 1).requires_grad_() if o.is_floating_point() else
-                              torch.randn_like(o.detach()).requires_grad_() for o in _differentiable(func(*inputs))])
+        grad_outputs = tuple([empty_like(o).uniform_(-1, 1).requires_grad_() if o.is_floating_point() else
+                              empty_like(o.detach()).normal_().requires_grad_() for o in _differentiable(func(*inputs))])
     else:
         grad_outputs = _tuple(grad_outputs)
     n = len(grad_outputs)

@@ -341,7 +341,8 @@ def immediate(context, op, layout, vals, nums, kinds):
     _trace.counters["immediate"] += 1
     devices = {v.meta.device for v in vals}
     if "meta" in devices:
-        if len(devices) > 1 and getattr(op, "elementwise", False):
+        # what has data must not lose it to an in-place operator whose operand has none
+        if len(devices) > 1 and (getattr(op, "elementwise", False) or op.name.endswith("_") and vals[0].meta.device != "meta"):
             _refuse_mixed(vals)
         inst = op.resolve(layout, tuple([_with_device(v.meta, "meta") for v in vals]), kinds)
         out = [_trace.value_of(None, m) for m in inst.out_metas]

@@ -445,7 +445,7 @@ def _put(t, picks, value):
                     value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
                     k = -1
                 if k < 0:
-                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="put")
+                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="fill" if meta(value).numel == 1 else "put")
                     return
                 if not d and not k and m.device != "meta":
                     _expect_count(mask, vm, m, rest)

@@ -175,7 +175,7 @@ class Tensor(TensorBase):
 
     def data_ptr(self):
         """A number that two tensors share exactly when they begin at the same place of the same storage."""
-        if not self._meta.numel:
+        if not self._meta.numel or self._meta.device == "meta":
             return 0
         return storage.address(self._st) + self.storage_offset() * self._meta.dtype.itemsize
 

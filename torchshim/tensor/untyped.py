@@ -26,7 +26,7 @@ def untyped(st):
     return s
 
 
-def _index(i, n, what):
+def _index(i, n, what="torch.UntypedStorage"):
     try:
         i = i.__index__()
     except AttributeError:
@@ -107,11 +107,11 @@ class UntypedStorage:
             if i.step not in (None, 1):
                 raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
             return self._bytes()[i].clone().untyped_storage()
-        return self._bytes()[_index(i, self.nbytes(), "storage")].item()
+        return self._bytes()[_index(i, self.nbytes())].item()
 
     def __setitem__(self, i, value):
         t = self._bytes()
-        t[i if isinstance(i, slice) else _index(i, self.nbytes(), "storage")] = value
+        t[i if isinstance(i, slice) else _index(i, self.nbytes())] = value
 
     def fill_(self, value):
         """Set every byte."""

@@ -5,7 +5,7 @@ from torch import nn
 torch.manual_seed(0)
 a, b = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)), nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3))
 sd = a.state_dict()
-print(sd)
+print(list(sd.items()))
 print(type(sd).__name__, sd["0.weight"].requires_grad, sd["0.weight"].data_ptr() == a[0].weight.data_ptr(), b.load_state_dict(sd))
 print(torch.equal(a[0].weight, b[0].weight), a[0].weight is b[0].weight)
 del sd["1.bias"]
