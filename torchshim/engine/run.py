@@ -194,14 +194,17 @@ def run_trace(tr):
         values[k].array = arrays[where[k]]
 
 
-# A long trace seen for the first time whose operators all ran before is most likely a loop that got into its stride:
-# compiling it at once saves a round. Each guess costs a credit, and gives it back when the program is used again.
-EARLY_FROM = 16
+# A trace seen for the first time most of whose operators ran before is likely a loop that got into its stride, or the
+# evaluation beside one: compiling it at once saves a round. Each guess costs a credit, given back when the program is
+# used again, so that code that never repeats soon stops guessing. Very long traces wait: they take seconds to compile.
+EARLY_FROM, EARLY_TO, EARLY_SHARE = 8, 1024, 0.5
 _credit = [4]
 
 
 def _promise(state):
-    return _credit[0] > 0 and state.n_ops >= EARLY_FROM and all(s[0].ran for s in steps_of(state))
+    if _credit[0] <= 0 or not EARLY_FROM <= state.n_ops <= EARLY_TO:
+        return False
+    return sum([s[0].ran for s in steps_of(state)]) >= EARLY_SHARE * state.n_ops
 
 
 DONATE_BYTES = 1 << 16
