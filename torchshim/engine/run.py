@@ -19,7 +19,7 @@ from .meta import Meta, meta_of
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
 UNHELD = (lambda only: getrefcount(only[0]))([object()])   # what getrefcount says of an object that one list holds
-HELD_HERE = UNHELD + 1         # the same for one that a local variable holds too
+PASSED = "passed"              # mark of a Value whose NumPy array was an argument of a program once
 Tracer = jax.core.Tracer
 tier = "auto"              # "auto", "compiled" (every trace is compiled at once) or "operators" (none is)
 _lru: collections.OrderedDict = collections.OrderedDict()
@@ -114,8 +114,12 @@ class Program:
         for k in self.inputs:
             v = inputs[k]
             a = v.array
-            if a.__class__ is np.ndarray and getrefcount(v) > HELD_HERE:
-                a = v.array = jax.device_put(a, self.device)    # it will be asked for again
+            if a.__class__ is np.ndarray:
+                if v.extra is PASSED:                  # asked for again: worth a transfer of its own
+                    a = v.array = jax.device_put(a, self.device)
+                    v.extra = None
+                else:
+                    v.extra = PASSED
             args.append(a)
         return self.fn(f, i, *args)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Inst, contiguous_strides, context, meta_of, record, value_of
+from ..engine import TRACED, Inst, contiguous_strides, context, meta_of, record, value_of
 from ..ops import promotion as P
 from .bind import FUNCTIONS, function, number, sizes, type_name
 from .device import device as torch_device, to_jax
@@ -439,7 +439,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
                       UserWarning, stacklevel=2)
-        if data._meta.device == "meta" or read(data).extra is not None or device is None:
+        if data._meta.device == "meta" or read(data).extra is TRACED or device is None:
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)
             return done(t if device is None else t.to(device), requires_grad)
