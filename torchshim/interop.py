@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from .engine import TRACED, array_of, context, default_device, meta_of, value_of
+from .engine import TRACED, array_of, default_device, meta_of, value_of
 from .tensor.dispatch import read, wrap
 from .tensor.tensor import Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 
 from ..engine import context
-from ..tensor.dispatch import bump, edge, read, rebase, wrap
+from ..tensor.dispatch import edge, read, wrap
 from ..tensor.graph import Node, node_class, sequence
 from ..tensor.tensor import Tensor
 from .modes import grad_mode

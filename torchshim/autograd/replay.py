@@ -150,7 +150,6 @@ class Walk:
             v.trace, v.slot = tr, ~len(tr.inputs)
             tr.inputs.append(v)
         values = tr.values
-        start = len(values)
         values.extend([UNSEEN] * self.made)
         for at, old, slot, meta in self.leaves:
             v = Value.__new__(Value)

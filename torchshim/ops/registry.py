@@ -27,7 +27,6 @@ grad="NotImplemented": the result has a history, but its backward raises, as tor
 """
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 

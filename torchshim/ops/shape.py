@@ -268,7 +268,6 @@ def diag_embed(self, offset, dim1, dim2):
 @op("fill_diagonal.own(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", grad="FillDiagonalBackward0")
 def fill_diagonal(self, fill_value, wrap):
     """A number on the main diagonal."""
-    n, width = min(self.shape), self.shape[-1]
     if self.ndim == 2:
         rows, columns = self.shape
         i, j = jax.lax.broadcasted_iota(jnp.int32, self.shape, 0), jax.lax.broadcasted_iota(jnp.int32, self.shape, 1)

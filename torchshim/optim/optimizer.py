@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.modes import grad_mode
 from ..engine import Inst, context, literal, record
 from ..engine.trace import steppers
-from ..tensor.dispatch import edge, read, wrap, write
+from ..tensor.dispatch import read, wrap, write
 from ..tensor.graph import RemovableHandle
 from ..tensor.tensor import Tensor
 

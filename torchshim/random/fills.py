@@ -9,7 +9,7 @@ from ..tensor import creation
 from ..tensor.bind import FUNCTIONS, function, into
 from ..tensor.creation import check_size, done, like_strides, np_dtype
 from ..tensor.device import to_jax
-from ..tensor.dispatch import TensorBase, check_inplace, edge, read, rebase, refuse_overlap, wrap, write
+from ..tensor.dispatch import TensorBase, check_inplace, edge, rebase, refuse_overlap, wrap, write
 from ..tensor.tensor import Tensor
 from .generator import stream
 from .streams import in_memory_order

@@ -6,9 +6,9 @@ import jax
 from ..engine import Inst, array_of, context, meta_of, value_of
 from ..ops.registry import cast
 from .bind import FUNCTIONS, function
-from .creation import like_strides, np_dtype
+from .creation import like_strides
 from .device import device as torch_device, to_jax
-from .dispatch import TensorBase, apply, apply1, edge, read, wrap
+from .dispatch import TensorBase, apply1, edge, read, wrap
 from .dtype import ALL, dtype as torch_dtype
 from .tensor import Tensor
 
@@ -55,7 +55,7 @@ def to_device(t, device):
 
 
 def _parse(args, kw):
-    dtype, device, non_blocking, copy, fmt = None, None, False, False, kw.get("memory_format")
+    dtype, device, copy, fmt = None, None, False, kw.get("memory_format")
     args = list(args)
     for k in ("dtype", "device", "other"):
         if k in kw:
@@ -91,7 +91,6 @@ def to(self, *args, **kw):
     if dtype is None:
         dtype = m.dtype
     strides = like_strides(m, fmt)
-    full = strides
     if fmt is not None and fmt.name not in ("preserve_format",):
         from .memory import is_in_format
         same_layout = is_in_format(m, fmt)
@@ -99,8 +98,7 @@ def to(self, *args, **kw):
         same_layout = True
     if dtype == m.dtype and not copy and same_layout:
         return t
-    if t._meta.device == "meta" or True:
-        return apply1(TO, t, (dtype, full))
+    return apply1(TO, t, (dtype, strides))
 
 
 Tensor.to = to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..engine import meta_of, value_of
 from . import storage
-from .dispatch import alias, read, wrap
+from .dispatch import alias, wrap
 from .tensor import Tensor, tensor_from
 
 

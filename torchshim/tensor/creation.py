@@ -4,11 +4,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import TRACED, Inst, contiguous_strides, context, meta_of, record, value_of
+from ..engine import TRACED, Inst, context, meta_of, record, value_of
 from ..ops import promotion as P
 from .bind import FUNCTIONS, function, number, sizes, type_name
-from .device import device as torch_device, to_jax
-from .dispatch import TensorBase, apply, edge, read, wrap
+from .device import to_jax
+from .dispatch import TensorBase, read, wrap
 from .dtype import FROM_NP, dtype as torch_dtype, get_default_dtype
 from .tensor import _CPP, Size, Tensor, tensor_from
 
@@ -420,7 +420,7 @@ def _from_sequence(data, d):
         for k in kinds:
             here = (P.default_float if k is float else np.dtype(np.int64) if k is int else np.dtype(bool) if k is bool
                     else P.default_complex() if k is complex else k)
-            d = here if d is None else P.promote(d, here) if isinstance(k, np.dtype) or True else d
+            d = here if d is None else P.promote(d, here)
     try:
         if P.kind_of(d) < 3 and complex in kinds:
             raise RuntimeError("value cannot be converted to type without dropping its imaginary part")

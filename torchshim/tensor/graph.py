@@ -205,7 +205,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                 if x is not None and x.version is not None:
                     st = OwnVersion(st, x.version)
                 version = st.version
-                if version != version:
+                if version != version:         # NaN: made in inference mode
                     raise RuntimeError(_INFERENCE)
                 guard.append((len(saved), st, version, st.gen, () if vw is None else vw.steps))
             saved.append(vals[i])

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..engine import array_of
 from . import printing
-from .dispatch import edge, read
+from .dispatch import read
 from .dtype import get_default_dtype
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from .. import engine
-from ..engine import array_of, context, literal, meta_of, value_of
+from ..engine import context, literal, meta_of, value_of
 from ..ops import promotion as P
 from . import dispatch, storage
-from .device import device as torch_device, from_jax, to_jax
-from .dispatch import TensorBase, detached, edge, read, wrap
+from .device import from_jax
+from .dispatch import TensorBase, detached, edge, wrap
 from .dtype import FROM_NP
-from .graph import Node, RemovableHandle, accumulator, add_hook
+from .graph import Node, RemovableHandle, add_hook
 
 
 _size = tuple.__new__      # of what is known to be integers
