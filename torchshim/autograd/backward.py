@@ -165,7 +165,7 @@ def _targets(e):
     return e if e.__class__ is tuple else (e, 0)
 
 
-def run(roots, cts, retain_graph, create_graph, inputs, accumulate, allow_unreachable=True):
+def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
     """Backward from `roots` (edges) with cotangents `cts`. Returns the gradients of `inputs` (edges) unless `accumulate`.
 
     With `inputs` only what leads to them runs.
@@ -421,14 +421,7 @@ def accumulate_grad(leaf, g, mode):
         dispatch.write(old, record(context, ADD, (), (read(old), g))[0])
 
 
-def root_edge(t):
-    e = edge(t)
-    if e is None:
-        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    return e
-
-
-def make_cts(outputs, grads, batched=False):
+def make_cts(outputs, grads):
     """Cotangents for the roots: the given ones checked, ones for scalars."""
     from ..tensor.tensor import Tensor
     out = []

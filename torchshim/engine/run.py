@@ -25,20 +25,13 @@ tier = "auto"              # "auto", "compiled" (every trace is compiled at once
 _lru: collections.OrderedDict = collections.OrderedDict()
 
 
-class Step(tuple):
-    """(inst, input slots, first number, first output slot, site)"""
-    __slots__ = ()
-    inst = property(lambda s: s[0])
-    site = property(lambda s: s[4])
-
-
 def steps_of(state):
-    """The operators on the path to `state`, in order."""
+    """The operators on the path to `state`, in order: (inst, input slots, first number, first output slot, site)."""
     if state.steps is None:
         out, st = [], state
         while st.parent is not None:
             if st.inst.__class__ is not Meta:
-                out.append(Step((st.inst, st.slots, st.nums_before, st.parent.n_values, st.site)))
+                out.append((st.inst, st.slots, st.nums_before, st.parent.n_values, st.site))
             st = st.parent
         state.steps = out[::-1]
     return state.steps

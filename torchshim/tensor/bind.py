@@ -15,14 +15,13 @@ from ..engine import context
 from ..ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from . import dispatch
 from .return_types import written
-from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read, wrapped
+from .dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, wrapped
 from .dtype import dtype as torch_dtype
 from .device import device as torch_device, to_jax
 
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}
 _TOKENS = {bool: SB, int: SI, float: SF, complex: SC}
-_PREFIX = {"x": "xx"}
 
 
 def type_name(x):

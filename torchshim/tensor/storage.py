@@ -5,14 +5,10 @@ A View says how a tensor reads its part of it: a chain of steps, each an operato
 """
 from __future__ import annotations
 
-import itertools
-
 import jax.numpy as jnp
 
 from ..engine import Inst, context, record
 from ..ops.views import LazyInst
-
-_addresses = itertools.count(0x7F0000000000, 1 << 12)
 
 
 class Storage:
