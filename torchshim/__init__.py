@@ -8,25 +8,26 @@ from .dropin import (TORCH_COMPAT as __torch_compat__, TORCH_VERSION as __versio
 from . import engine as _engine
 from .engine import explain, stats
 from .ops import promotion as _promotion
-from .tensor import bind as _bind
-from .tensor.tensor import Size, Tensor, read_only as _read_only
-from .tensor.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_cast, dtype, finfo, get_default_dtype, iinfo,
-                           promote_types, set_default_dtype)
-from .tensor.device import device, get_default_device, set_default_device
-from .tensor.layout import ALL as _layouts, layout
-from .tensor import creation as _creation, convert as _convert, printing as _printing
+from .tensor.api import bind as _bind
+from .tensor.core.tensor import Size, Tensor, read_only as _read_only
+from .tensor.core.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_cast, dtype, finfo, get_default_dtype, iinfo,
+                                promote_types, set_default_dtype)
+from .tensor.core.device import device, get_default_device, set_default_device
+from .tensor.core.layout import ALL as _layouts, layout
+from .tensor.api import creation as _creation, convert as _convert
+from .tensor.core import printing as _printing
 
-# Importing a family declares its operators or registers its functions.
-from .ops import activation, arithmetic, complex, index, linalg_basic, logic, nn, reduction, shape, sorting, unary
-from .tensor import (complex_views, elementwise, gathering, indexing, memory, neural, operators, parts, reduction, shape, untyped,
-                     views)
-from .random import fills
+# Importing a family declares its operators or registers its functions; `torch.` has none of these names.
+from .ops import (activation as _, arithmetic as _, complex as _, index as _, products as _, logic as _, nn as _, reduction as _,
+                  shape as _, sorting as _, unary as _)
+from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, operators as _operators, slicing as _, reduction as _,
+                         shape as _, storages as _, views as _)
+from .tensor.core import memory_format as _
+from .random import fills as _
 _bind.bind_all(Tensor)
-operators.bind_operators(Tensor)
-for _name in ("activation", "arithmetic", "complex", "index", "linalg_basic", "logic", "nn", "reduction", "shape", "sorting", "unary",
-              "complex_views", "elementwise", "gathering", "indexing", "memory", "neural", "operators", "parts", "untyped", "views",
-              "fills"):
-    del globals()[_name]                       # `torch.` has none of these
+_operators.bind_operators(Tensor)
+from .nn.functional import toplevel as _
+del _
 
 _read_only(Tensor)
 
@@ -35,11 +36,11 @@ globals().update(_dtypes)
 globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})
 
-from .tensor.untyped import NAMED as _storages, TypedStorage, UntypedStorage
+from .tensor.api.storages import NAMED as _storages, TypedStorage, UntypedStorage
 globals().update(_storages)
 
 from .interop import from_jax, to_jax
-from .tensor.printing import set_printoptions
+from .tensor.core.printing import set_printoptions
 from . import autograd
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled

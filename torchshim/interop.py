@@ -5,8 +5,8 @@ import jax
 import numpy as np
 
 from .engine import TRACED, array_of, default_device, meta_of, value_of
-from .tensor.dispatch import read, wrap
-from .tensor.tensor import Tensor
+from .tensor.core.dispatch import read, wrap
+from .tensor.core.tensor import Tensor
 
 
 def to_jax(t):

@@ -1,5 +1,5 @@
 """torch.return_types."""
-from .tensor.return_types import ALL as _all
+from .tensor.api.return_types import ALL as _all
 
 globals().update(_all)
 __all__ = sorted(_all)

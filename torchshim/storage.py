@@ -1,4 +1,4 @@
 """torch.storage: the classes of storages."""
-from .tensor.untyped import TypedStorage, UntypedStorage
+from .tensor.api.storages import TypedStorage, UntypedStorage
 
 __all__ = ["UntypedStorage", "TypedStorage"]

@@ -7,7 +7,7 @@ import pytest
 import compat
 import torchshim
 from torchshim import engine
-from torchshim.engine import run
+from torchshim.engine.compile import run
 
 PROGRAMS = compat.programs_list()
 #: Programs that need what torchshim does not have yet: the reason, and the first thing that is missing.

@@ -1,6 +1,6 @@
 """Every NumPy rule gives what XLA gives: values, dtypes and shapes.
 
-Protects the rules in `torchshim.engine.numpy_*_rules`: each is compared with `jax.jit` of the same
+Protects the rules in `torchshim.engine.interpret.*_rules`: each is compared with `jax.jit` of the same
 function, over dtypes and shapes (0-d and empty ones too); integers, moves and comparisons exactly,
 floats to a few units in the last place. Each case also checks the dtype and shape of every
 intermediate value. Many operations share one compiled reference, as compiling takes the time.

@@ -148,7 +148,7 @@ def test_memory_does_not_grow():
 
 
 def test_program_cap():
-    from torchshim.engine import run
+    from torchshim.engine.compile import run
     cap, run.PROGRAM_CAP = run.PROGRAM_CAP, 3
     try:
         for n in range(2, 9):
@@ -160,7 +160,7 @@ def test_program_cap():
 
 
 def test_results_survive_a_trace_dropped_by_the_cap(monkeypatch):
-    from torchshim.engine import trace
+    from torchshim.engine.record import trace
     monkeypatch.setattr(trace, "TRIE_CAP", 10)
     y = torch.ones(3)
     for k in range(30):
@@ -283,14 +283,14 @@ class _Broken:
                     raise ValueError("the kernel failed")
                 return np.asarray(a)
             return [jax.pure_callback(fail, jax.ShapeDtypeStruct(x.shape, x.dtype), x)]
-        return engine.Inst(self, (), body, metas, "", metas[0].device)
+        return engine.Instance(self, (), body, metas, "", metas[0].device)
 
     def grad_name(self, inst):
         return None
 
 
 def test_a_failure_when_running_names_the_line_and_loses_only_its_results():
-    from torchshim.tensor.dispatch import apply
+    from torchshim.tensor.core.dispatch import apply
     x = torch.arange(3.0)
     good = x + 1
     bad = apply(_Broken(), (x,), ())           # the line that is named
@@ -305,7 +305,7 @@ def test_a_failure_when_running_names_the_line_and_loses_only_its_results():
 
 
 def test_an_interrupt_in_a_flush_loses_nothing(monkeypatch):
-    from torchshim.engine import run
+    from torchshim.engine.compile import run
     x = torch.ones(3)
     y = x * 5
     original = run.run_operators

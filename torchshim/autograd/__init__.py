@@ -4,12 +4,12 @@ from __future__ import annotations
 import warnings
 
 from ..engine import context
-from ..tensor.dispatch import edge
-from ..tensor.tensor import Tensor
+from ..tensor.core.dispatch import edge
+from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
 from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ..tensor.graph import AccumulateGrad, Node
+from ..tensor.core.graph import AccumulateGrad, Node
 
 Variable = Tensor
 
@@ -74,7 +74,7 @@ def _roots(tensors):
 
 
 def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
-    from ..tensor.dispatch import read
+    from ..tensor.core.dispatch import read
     if not create_graph:
         cts = [read(c) for c in cts]
     return run(roots, cts, retain_graph, create_graph, inputs, accumulate)
@@ -117,7 +117,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
                 raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, Tensor):
-            from ..tensor.dispatch import wrap
+            from ..tensor.core.dispatch import wrap
             g = wrap(g)
         out.append(g)
     return tuple(out)
@@ -125,7 +125,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
     """One backward per batch entry, stacked."""
-    from ..tensor.shape import stack
+    from ..tensor.api.shape import stack
     gs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     n = next(g.shape[0] for g in gs if g is not None)
     rows = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], True, create_graph, True, allow_unused, False,

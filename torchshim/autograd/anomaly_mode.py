@@ -9,7 +9,7 @@ import traceback
 import warnings
 
 from ..engine import context
-from ..tensor import dispatch, graph
+from ..tensor.core import dispatch, graph
 
 on = False                 # for all threads, as in torch
 check_nan = True

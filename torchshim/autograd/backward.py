@@ -9,10 +9,10 @@ import re
 
 from ..engine import context, record
 from ..ops import promotion as P
-from ..tensor import dispatch
-from ..tensor.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
-from ..tensor.graph import AccumulateGrad, Node, accumulator, node_class
-from ..tensor.storage import read_steps, write_steps
+from ..tensor.core import dispatch
+from ..tensor.core.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, node_class
+from ..tensor.core.storage import read_steps, write_steps
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
@@ -92,13 +92,13 @@ class GradTensors:
 
     @staticmethod
     def slice(g, steps):
-        from ..tensor.storage import Get, split_steps
+        from ..tensor.core.storage import Get, split_steps
         insts, nums, kinds = split_steps(steps)
         return apply(Get.of(insts), (g,), (), nums, kinds)
 
     @staticmethod
     def put(g, steps, part):
-        from ..tensor.storage import Put, split_steps
+        from ..tensor.core.storage import Put, split_steps
         insts, nums, kinds = split_steps(steps)
         return apply(Put.of(insts), (g, part), (), nums, kinds)
 
@@ -423,7 +423,7 @@ def accumulate_grad(leaf, g, mode):
 
 def make_cts(outputs, grads):
     """Cotangents for the roots: the given ones checked, ones for scalars."""
-    from ..tensor.tensor import Tensor
+    from ..tensor.core.tensor import Tensor
     out = []
     for k, (t, g) in enumerate(zip(outputs, grads)):
         m = read(t).meta

@@ -4,9 +4,9 @@ from __future__ import annotations
 import functools
 
 from ..engine import context
-from ..tensor.dispatch import edge, read, wrap
-from ..tensor.graph import Node, node_class, sequence
-from ..tensor.tensor import Tensor
+from ..tensor.core.dispatch import edge, read, wrap
+from ..tensor.core.graph import Node, node_class, sequence
+from ..tensor.core.tensor import Tensor
 from .modes import grad_mode
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import jax
 
-from ..tensor.creation import ones_like, zeros, zeros_like
-from ..tensor.shape import stack
-from ..tensor.tensor import Tensor
+from ..tensor.api.creation import ones_like, zeros, zeros_like
+from ..tensor.api.shape import stack
+from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .modes import grad_mode
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from ..engine import Inst, context, record, value_of
+from ..engine import Instance, context, record, value_of
 
 
 class _Add:
@@ -16,7 +16,7 @@ class _Add:
     def resolve(self, layout, metas, kinds):
         inst = self.insts.get(metas)
         if inst is None:
-            inst = Inst(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device, (metas[0].strides,))
+            inst = Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device, (metas[0].strides,))
             inst.grad_fn_name = "AddBackward0"
             self.insts[metas] = inst
         return inst
@@ -36,7 +36,7 @@ class _Fill:
         inst = self.insts.get(layout)
         if inst is None:
             m = layout[0]
-            inst = Inst(self, layout, lambda: [self.make(m.shape, m.dtype)], (), "", m.device, (m.strides,))
+            inst = Instance(self, layout, lambda: [self.make(m.shape, m.dtype)], (), "", m.device, (m.strides,))
             inst.diff_outs = ()
             self.insts[layout] = inst
         return inst

@@ -8,8 +8,8 @@ import warnings
 
 import numpy as np
 
-from ..tensor.creation import empty_like, from_numpy, ones_like, zeros_like
-from ..tensor.tensor import Tensor
+from ..tensor.api.creation import empty_like, from_numpy, ones_like, zeros_like
+from ..tensor.core.tensor import Tensor
 from .modes import grad_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
-from ..tensor import dispatch
-from ..tensor.dispatch import TensorBase, bump, edge, read, wrap
-from ..tensor.graph import Node, accumulator, make_node, node_class
+from ..tensor.core import dispatch
+from ..tensor.core.dispatch import TensorBase, bump, edge, read, wrap
+from ..tensor.core.graph import Node, accumulator, make_node, node_class
 from .modes import grad_mode
 
 __all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",

@@ -5,7 +5,7 @@ import functools
 import inspect
 
 from ..engine import context
-from ..tensor.dispatch import UNVERSIONED
+from ..tensor.core.dispatch import UNVERSIONED
 
 
 class grad_mode:

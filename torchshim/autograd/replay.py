@@ -8,7 +8,7 @@ through views and second-order passes always take the general way.
 from __future__ import annotations
 
 from ..engine import TRACED, Value, context, value_of
-from ..tensor.dispatch import TensorBase, bump, wrap
+from ..tensor.core.dispatch import TensorBase, bump, wrap
 
 MOST = 4                   # walks kept at one state
 

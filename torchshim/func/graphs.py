@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
-from ..tensor.dispatch import TensorBase, edge, read, wrap
-from ..tensor.graph import AccumulateGrad, sequence
+from ..tensor.core.dispatch import TensorBase, edge, read, wrap
+from ..tensor.core.graph import AccumulateGrad, sequence
 
 
 def now():

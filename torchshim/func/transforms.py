@@ -5,7 +5,7 @@ import functools
 
 from ..autograd.modes import grad_mode
 from ..engine import context
-from ..tensor.dispatch import TensorBase, edge
+from ..tensor.core.dispatch import TensorBase, edge
 from . import tree
 from .graphs import auxiliary, gradients, now, outside
 from .vmap import batched

@@ -14,8 +14,8 @@ import jax
 from ..autograd.function import FunctionNode
 from ..engine import context
 from ..interop import from_jax, to_jax
-from ..tensor.dispatch import TensorBase, edge
-from ..tensor.graph import node_class, sequence
+from ..tensor.core.dispatch import TensorBase, edge
+from ..tensor.core.graph import node_class, sequence
 from . import tree
 from .graphs import gradients, now, outside
 
@@ -126,7 +126,7 @@ def _filled(g, like, e):
     node, nr = e if e.__class__ is tuple else (e, 0)
     m = node._meta if isinstance(node, TensorBase) else node.out_meta(nr)
     from ..autograd.grad_ops import zeros_value
-    from ..tensor.dispatch import wrap
+    from ..tensor.core.dispatch import wrap
     return wrap(zeros_value(m))
 
 

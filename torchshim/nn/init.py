@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd.modes import no_grad as _no_grad
 from ..dropin import missing_attribute as _missing_attribute
-from ..tensor.tensor import tensor_from
+from ..tensor.core.tensor import tensor_from
 
 _GAINS = {**dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
                            "sigmoid"), 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
@@ -103,7 +103,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 
 def _blank(t):
-    from ..tensor.creation import empty_like
+    from ..tensor.api.creation import empty_like
     return empty_like(t.detach())
 
 
@@ -206,7 +206,7 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    from ..tensor.creation import empty
+    from ..tensor.api.creation import empty
     flat = empty(rows, columns, dtype=tensor.dtype).normal_(0, 1, generator=generator)._host()
     q, r = np.linalg.qr(flat.T if rows < columns else flat)
     d = np.diag(r)

@@ -1,8 +1,8 @@
 """Parameters and buffers: tensors that a Module recognises when they are assigned to it."""
 from __future__ import annotations
 
-from ..tensor.dispatch import detached, read, wrap
-from ..tensor.tensor import Tensor, _TensorMeta
+from ..tensor.core.dispatch import detached, read, wrap
+from ..tensor.core.tensor import Tensor, _TensorMeta
 
 
 class _Kind(_TensorMeta):
@@ -18,7 +18,7 @@ class _Kind(_TensorMeta):
 def _marked(cls, data, requires_grad):
     """`data`'s memory as a leaf of class `cls`; a tensor subclass keeps its class and gets the mark."""
     if data is None:
-        from ..tensor.creation import empty
+        from ..tensor.api.creation import empty
         data = empty(0)
     kept = type(data)
     t = detached(data)

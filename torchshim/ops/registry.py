@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Inst, meta_of
+from ..engine import Instance, meta_of
 from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
 
@@ -190,7 +190,7 @@ class Op:
 
     # -- resolution ---------------------------------------------------------------------------------------------------
     def resolve(self, layout, metas, kinds):
-        """The Inst for this call; raises torch's errors for arguments that do not fit."""
+        """The Instance for this call; raises torch's errors for arguments that do not fit."""
         key = (layout, metas, P.default_float)
         inst = self.insts.get(key)
         if inst is None:
@@ -215,7 +215,7 @@ class Op:
             number = self.name not in NOT_OPERANDS and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
-            inst = Inst(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
+            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -399,7 +399,7 @@ class InplaceOp:
 
         def inplace(*flat):
             return [cast(fn(*flat)[0], target.dtype)]
-        inst = Inst(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,))
+        inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         if not base.diff_outs:

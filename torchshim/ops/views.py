@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Inst, contiguous_strides, meta_of
-from ..engine.inst import NUMBER, Plan, VjpOp, conj, grad_strides
+from ..engine import Instance, contiguous_strides, meta_of
+from ..engine.compile.instance import NUMBER, Plan, VjpOp, conj, grad_strides
 from .layout import dense
 
 
-class LazyInst(Inst):
-    """An Inst whose results are known without tracing its function."""
+class LazyInstance(Instance):
+    """An Instance whose results are known without tracing its function."""
     __slots__ = ("_jaxpr",)
 
     def __init__(self, op, layout, fn, in_metas, kinds, out_metas):
@@ -63,14 +63,14 @@ class LazyInst(Inst):
 
 
 class LazyVjp(VjpOp):
-    """The backward of a linear LazyInst with one input: cotangents and numbers in, its gradient out."""
+    """The backward of a linear LazyInstance with one input: cotangents and numbers in, its gradient out."""
 
     def resolve(self, layout, metas, kinds):
         if self._inst is None:
             m = self.inst.in_metas[0]
             out = meta_of(m.shape, m.dtype, m.device, grad_strides(m))
             cts = tuple(self.inst.out_metas[k] for k in self.plan.cts)
-            self._inst = LazyInst(self, (), self.fn, cts, self.plan.vjp_kinds, (out,))
+            self._inst = LazyInstance(self, (), self.fn, cts, self.plan.vjp_kinds, (out,))
         return self._inst
 
     def on_host(self, inst):
@@ -103,7 +103,7 @@ class ViewOp:
 
             def fn(base, *nums):
                 return [get(base, *args, *nums)]
-            inst = LazyInst(self, layout, fn, metas, kinds, (out,))
+            inst = LazyInstance(self, layout, fn, metas, kinds, (out,))
             inst.grad_fn_name = layout[-1]
             inst = self.insts.setdefault(key, inst)
         return inst
@@ -156,7 +156,7 @@ class ViewsOp:
 
             def fn(base):
                 return [i.fn(base)[0] for i in each]
-            inst = LazyInst(self, layout, fn, metas, "", tuple(i.out for i in each))
+            inst = LazyInstance(self, layout, fn, metas, "", tuple(i.out for i in each))
             inst.out = inst.out_metas              # a list of results even when there is one
             inst.grad_fn_name, inst.info = layout[-1], each
             inst = self.insts.setdefault(key, inst)
@@ -300,7 +300,7 @@ class SlicePut:
                     value = jax.lax.complex(*value) if packed == 2 else value[0] != 0 if number == "bool" else value[0]
                 value = jnp.broadcast_to(_cast(jnp.asarray(value), base.dtype), shape)
                 return [_put_slice(part, base, value, spec, *starts)]
-            inst = LazyInst(self, layout, fn, metas, kinds, (m,))
+            inst = LazyInstance(self, layout, fn, metas, kinds, (m,))
             inst.diff_outs = ()
             inst = self.insts.setdefault(key, inst)
         return inst

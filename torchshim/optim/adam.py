@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from ..tensor.creation import zeros_like
+from ..tensor.api.creation import zeros_like
 from .optimizer import Optimizer, Update, check, number, refuse, set_steps, step_tensor, with_grads
 
 

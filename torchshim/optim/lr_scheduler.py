@@ -5,7 +5,7 @@ import math
 import warnings
 import weakref
 
-from ..tensor.tensor import Tensor
+from ..tensor.core.tensor import Tensor
 from .optimizer import Optimizer
 
 

@@ -10,11 +10,11 @@ import warnings
 import numpy as np
 
 from ..autograd.modes import grad_mode
-from ..engine import Inst, context, literal, record
-from ..engine.trace import steppers
-from ..tensor.dispatch import read, wrap, write
-from ..tensor.graph import RemovableHandle
-from ..tensor.tensor import Tensor
+from ..engine import Instance, context, literal, record
+from ..engine.record.trace import steppers
+from ..tensor.core.dispatch import read, wrap, write
+from ..tensor.core.graph import RemovableHandle
+from ..tensor.core.tensor import Tensor
 
 required = object()
 
@@ -43,7 +43,7 @@ class Update:
             made = len(metas) // n - 1         # every list but the gradients comes back
             kept = metas[:n] + metas[2 * n:]
             strides = tuple(m.strides for m in kept)
-            inst = Inst(self, layout, fn, metas, kinds, metas[0].device,
+            inst = Instance(self, layout, fn, metas, kinds, metas[0].device,
                         strides if made * n == len(kept) and not self.grows(layout) else None)
             inst.diff_outs = ()
             self.insts[key] = inst

@@ -5,12 +5,12 @@ import numpy as np
 
 from ..engine import context, literal, meta_of, value_of
 from ..ops import promotion as P
-from ..tensor import creation
-from ..tensor.bind import FUNCTIONS, function, into
-from ..tensor.creation import check_size, done, like_strides, np_dtype
-from ..tensor.device import to_jax
-from ..tensor.dispatch import TensorBase, check_inplace, edge, rebase, refuse_overlap, wrap, write
-from ..tensor.tensor import Tensor
+from ..tensor.api import creation
+from ..tensor.api.bind import FUNCTIONS, function, into
+from ..tensor.api.creation import check_size, done, like_strides, np_dtype
+from ..tensor.core.device import to_jax
+from ..tensor.core.dispatch import TensorBase, check_inplace, edge, rebase, refuse_overlap, wrap, write
+from ..tensor.core.tensor import Tensor
 from .generator import stream
 from .streams import in_memory_order
 

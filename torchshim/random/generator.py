@@ -6,8 +6,8 @@ import contextlib
 import numpy as np
 
 from ..engine import context
-from ..tensor.device import device as torch_device
-from ..tensor.tensor import Tensor, tensor_from
+from ..tensor.core.device import device as torch_device
+from ..tensor.core.tensor import Tensor, tensor_from
 from .streams import Stream
 
 

@@ -15,9 +15,8 @@ import threading
 import numpy as np
 
 from . import boxmuller, categorical, floats, integers, permute, rejection
-from .dtypes import (
-    C_NAMES, DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64,
-    not_implemented, require_continuous, require_floating)
+from .dtypes import (C_NAMES, DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64, not_implemented,
+                     require_continuous, require_floating)
 from .engine import DEFAULT_SEED, STATE_SIZE, Engine, entropy
 
 __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Stream", "fill_order", "in_memory_order"]

@@ -1,5 +1,5 @@
 """torch.special: functions of mathematical physics, and SciPy's names for functions that torch has too."""
-from ..tensor.bind import FUNCTIONS as _torch, NAMESPACES as _namespaces
+from ..tensor.api.bind import FUNCTIONS as _torch, NAMESPACES as _namespaces
 
 _SAME = {"digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1",
          "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p", "log_softmax": "log_softmax",

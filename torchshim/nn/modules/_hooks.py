@@ -7,9 +7,9 @@ from collections import OrderedDict
 
 from ...engine import user_site
 from ...ops.registry import T, op
-from ...tensor.dispatch import apply, edge
-from ...tensor.graph import Node, RemovableHandle
-from ...tensor.tensor import Tensor
+from ...tensor.core.dispatch import apply, edge
+from ...tensor.core.graph import Node, RemovableHandle
+from ...tensor.core.tensor import Tensor
 
 forward_pre: dict = OrderedDict()          # hooks for every module
 forward: dict = OrderedDict()

@@ -7,7 +7,7 @@ import weakref
 from collections import OrderedDict, namedtuple
 
 from ...autograd.modes import no_grad
-from ...tensor.tensor import Tensor
+from ...tensor.core.tensor import Tensor
 from . import _hooks
 from ..parameter import Parameter
 

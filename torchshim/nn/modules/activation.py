@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 
-from ...tensor.creation import empty
+from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
 from .module import Module

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor.creation import empty, ones, zeros
-from ...tensor.tensor import tensor_from
+from ...tensor.api.creation import empty, ones, zeros
+from ...tensor.core.tensor import tensor_from
 from .. import functional as F, init
 from ..parameter import Parameter
 from .module import Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict, abc
 
-from ...tensor.tensor import Tensor
+from ...tensor.core.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, _addindent, typename
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 
 from .. import functional as F
-from ...tensor.neural.common import reduction_of
+from ..functional.common import reduction_of
 from .distance import PairwiseDistance
 from .module import Module
 

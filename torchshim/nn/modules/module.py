@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 
-from ...tensor.tensor import Tensor
+from ...tensor.core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._hooks import (register_module_backward_hook, register_module_buffer_registration_hook, register_module_forward_hook,
@@ -429,8 +429,8 @@ class Module(State):
 
     def to(self, *args, **kwargs):
         """Move and cast parameters and buffers in place: to(device), to(dtype), to(tensor), non_blocking, memory_format."""
-        from ...tensor.device import device as torch_device
-        from ...tensor.dtype import dtype as torch_dtype
+        from ...tensor.core.device import device as torch_device
+        from ...tensor.core.dtype import dtype as torch_dtype
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         memory_format = kwargs.pop("memory_format", None)
         kwargs.pop("non_blocking", None)
@@ -509,7 +509,7 @@ class Module(State):
 
     def to_empty(self, *, device, recurse=True):
         """New parameters and buffers without values on another device."""
-        from ...tensor.creation import empty_like
+        from ...tensor.api.creation import empty_like
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def share_memory(self):
@@ -576,5 +576,5 @@ def _indexed(kind, device):
 
 
 def _dtypes():
-    from ...tensor.dtype import ALL
+    from ...tensor.core.dtype import ALL
     return ALL

@@ -1,7 +1,7 @@
 """Embedding."""
 from __future__ import annotations
 
-from ...tensor.creation import empty
+from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
 from .module import Module

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from ...engine import context, record
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
-from ...tensor.bind import FUNCTIONS
-from ...tensor.dispatch import apply, read, write
-from ...tensor.tensor import Tensor
+from ...tensor.api.bind import FUNCTIONS
+from ...tensor.core.dispatch import apply, read, write
+from ...tensor.core.tensor import Tensor
 
 
 @op("total_norm(Tensor[] tensors, str? kind, float p) -> Tensor", grad="LinalgVectorNormBackward0", function=False, method=False)

@@ -1,8 +1,8 @@
 """Parameters as one vector, and back."""
 from __future__ import annotations
 
-from ...tensor.bind import FUNCTIONS
-from ...tensor.tensor import Tensor
+from ...tensor.api.bind import FUNCTIONS
+from ...tensor.core.tensor import Tensor
 
 
 def parameters_to_vector(parameters):

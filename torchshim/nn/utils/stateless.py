@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 
-from ...tensor.tensor import Tensor
+from ...tensor.core.tensor import Tensor
 
 
 def _tied(module):

@@ -1,0 +1,122 @@
+"""Products: ranks, dtypes, alpha and beta, grad_fn names and error texts. Expectations are PyTorch 2.13's."""
+import pytest
+
+import torchshim as torch
+from torchshim.tensor.api.products import linear, multi_dot
+
+
+def ones(*shape, grad=False, dtype=None):
+    return torch.ones(*shape, requires_grad=grad, dtype=dtype)
+
+
+@pytest.mark.parametrize("a, b, shape, name", [
+    ((4,), (4,), (), "DotBackward0"), ((3, 4), (4,), (3,), "MvBackward0"), ((3, 4), (4, 5), (3, 5), "MmBackward0"),
+    ((4,), (4, 5), (5,), "SqueezeBackward4"), ((2, 3, 4), (4,), (2, 3), "UnsafeViewBackward0"),
+    ((2, 3, 4), (4, 5), (2, 3, 5), "UnsafeViewBackward0"), ((4,), (2, 4, 5), (2, 5), "UnsafeViewBackward0"),
+    ((2, 3, 4), (2, 4, 5), (2, 3, 5), "UnsafeViewBackward0"), ((2, 1, 3, 4), (2, 4, 5), (2, 2, 3, 5), "UnsafeViewBackward0"),
+    ((3, 0), (0, 2), (3, 2), "MmBackward0")])
+def test_matmul_of_every_rank(a, b, shape, name):
+    r = ones(*a, grad=True) @ ones(*b, grad=True)
+    assert tuple(r.shape) == shape and type(r.grad_fn).__name__ == name
+    assert set(r.detach().flatten().tolist()) == {float(a[-1])}
+
+
+@pytest.mark.parametrize("shape, bias, name", [
+    ((3, 4), False, "MmBackward0"), ((3, 4), True, "AddmmBackward0"), ((2, 3, 4), False, "UnsafeViewBackward0"),
+    ((2, 3, 4), True, "ViewBackward0"), ((4,), False, "SqueezeBackward4"), ((4,), True, "ViewBackward0")])
+def test_linear_is_one_record(shape, bias, name):
+    x, w, b = ones(*shape), ones(6, 4, grad=True), ones(6, grad=True) if bias else None
+    r = linear(x, w, b)
+    assert tuple(r.shape) == shape[:-1] + (6,) and type(r.grad_fn).__name__ == name
+    r.sum().backward()
+    assert w.grad.flatten()[0].item() == r.numel() / 6
+
+
+def test_dtypes():
+    i = torch.tensor([[1, 2], [3, 4]])
+    assert (i @ i).tolist() == [[7, 10], [15, 22]] and (i @ i).dtype == torch.int64
+    c = torch.tensor([[1 + 1j, 2.], [0, 1j]])
+    assert (c @ c).tolist() == [[2j, 2 + 4j], [0j, (-1 + 0j)]]
+    assert torch.vdot(c[0], c[0]).item() == 6
+    bf = torch.ones(2, 512, dtype=torch.bfloat16)
+    assert (bf @ bf.t()).dtype == torch.bfloat16 and (bf @ bf.t())[0, 0].item() == 512
+    assert torch.outer(torch.tensor([1, 2]), torch.tensor([0.5])).dtype == torch.float32
+
+
+def test_alpha_and_beta():
+    x, y = ones(2, 3), ones(3, 2)
+    assert torch.addmm(ones(2), x, y, beta=2, alpha=0.5)[0].tolist() == [3.5, 3.5]
+    assert torch.addmm(torch.full((2, 2), float("nan")), x, y, beta=0).tolist() == [[3, 3], [3, 3]]
+    assert torch.addmv(ones(2), x, ones(3), alpha=2).tolist() == [7, 7]
+    assert torch.addr(ones(2, 2), ones(2), ones(2), beta=3).tolist() == [[4, 4], [4, 4]]
+    b = ones(4, 2, 3)
+    assert torch.addbmm(ones(2, 2), b, b.transpose(1, 2)).tolist() == [[13, 13], [13, 13]]
+    assert torch.baddbmm(ones(1), b, b.transpose(1, 2), beta=0.5)[0, 0].tolist() == [3.5, 3.5]
+    i = torch.eye(2, dtype=torch.int64)
+    assert torch.addmm(i, i, i, alpha=0.5).tolist() == i.tolist()           # a fraction is cut off
+    t = ones(2, 2)
+    assert t.addmm_(x, y) is t and t[0, 0].item() == 4
+
+
+def test_einsum():
+    x, y = torch.arange(6.).reshape(2, 3), torch.arange(12.).reshape(3, 4)
+    assert torch.equal(torch.einsum("ij,jk->ik", x, y), x @ y)
+    assert torch.equal(torch.einsum(x, [0, 1], y, [1, 2], [0, 2]), x @ y)
+    assert torch.einsum("ij->j", x).tolist() == [3, 5, 7] and torch.einsum("ij,ij", x, x).item() == 55
+    assert torch.equal(torch.einsum("...ij,...jk->...ik", x[None], y[None]), (x @ y)[None])
+    z = x.clone()
+    torch.einsum("ij->ji", z).zero_()                                       # nothing summed: a view
+    assert z.sum().item() == 0
+
+
+def test_contractions():
+    x, y = torch.arange(6.).reshape(2, 3), torch.arange(12.).reshape(3, 4)
+    assert torch.equal(torch.tensordot(x, y, 1), x @ y)
+    assert torch.tensordot(x, x, dims=([0, 1], [0, 1])).item() == 55
+    assert torch.kron(torch.eye(2), torch.ones(1, 2)).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+    assert torch.equal(multi_dot([x, y, torch.ones(4)]), x @ y @ torch.ones(4))
+    assert torch.inner(x, x).tolist() == [[5, 14], [14, 50]]
+    assert torch.bilinear(torch.ones(2, 3), torch.ones(2, 3), torch.ones(1, 3, 3)).tolist() == [[9], [9]]
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: ones(2, 3) @ ones(4, 5), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
+    (lambda: linear(ones(2, 3, 4), ones(2, 3)), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (6x4 and 3x2)"),
+    (lambda: ones(2, 3) @ ones(4), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"),
+    (lambda: ones(2, 3) @ ones(3, 2, dtype=torch.float64), RuntimeError,
+     "expected m1 and m2 to have the same dtype, but got: float != double"),
+    (lambda: ones(2, 3) @ torch.tensor(1.), RuntimeError, "both arguments to matmul need to be at least 1D, but they are 2D and 0D"),
+    (lambda: ones(2, 3, 4) @ ones(2, 5, 5), RuntimeError,
+     "Expected size for first two dimensions of batch2 tensor to be: [2, 4] but got: [2, 5]."),
+    (lambda: torch.dot(ones(4), ones(3)), RuntimeError, "inconsistent tensor size, expected tensor [4] and src [3] to have the same number "
+     "of elements, but got 4 and 3 elements respectively"),
+    (lambda: torch.mm(ones(3), ones(3)), RuntimeError, "self must be a matrix"),
+    (lambda: torch.tensor([[True]]) @ torch.tensor([[True]]), NotImplementedError, "\"addmm_impl_cpu_\" not implemented for 'Bool'"),
+    (lambda: torch.addmm(ones(7), ones(2, 3), ones(3, 5)), RuntimeError, "The expanded size of the tensor (5) must match the existing size "
+     "(7) at non-singleton dimension 1.  Target sizes: [2, 5].  Tensor sizes: [7]"),
+    (lambda: torch.einsum("ij,jk->ik", ones(2, 3), ones(4, 5)), RuntimeError, "einsum(): subscript j has size 4 for operand 1 which does "
+     "not broadcast with previously seen size 3"),
+    (lambda: torch.einsum("ij->k", ones(2, 3)), RuntimeError,
+     "einsum(): output subscript k does not appear in the equation for any input operand"),
+    (lambda: torch.tensordot(ones(2, 3), ones(4, 5), 1), RuntimeError,
+     "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 4 in dim 0"),
+    (lambda: multi_dot([ones(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
+def test_errors(call, error, text):
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value) == text
+
+
+def test_gradients_of_a_product():
+    x, y = torch.arange(6.).reshape(2, 3).requires_grad_(), torch.arange(3.).requires_grad_()
+    (x @ y).backward(torch.tensor([1., 2.]))
+    assert x.grad.tolist() == [[0, 1, 2], [0, 2, 4]] and y.grad.tolist() == [6, 9, 12]
+
+
+def test_a_changing_beta_does_not_save_self():
+    x = ones(2, 2, grad=True)
+    y = x * 1
+    r = torch.addmm(y, ones(2, 2, grad=True), ones(2, 2), beta=0.5)
+    y.mul_(2)                                    # torch does not save self either
+    r.sum().backward()
+    assert x.grad[0, 0].item() == 0.5

@@ -1,0 +1,2 @@
+"""The tier without a compiler: jaxprs run with NumPy, one rule for each primitive."""
+from .builder import build

@@ -1,0 +1,407 @@
+"""NumPy rules for primitives that move, reduce, sort or contract arrays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jax import lax
+
+from .rules import F32, Spec, category, plain, rule, total_order
+
+# ---------------------------------------------------------------- shape and movement
+
+
+@rule("reshape")
+def _make_reshape(params, ins, outs):
+    shape, dimensions = outs[0].shape, params.get("dimensions")
+    if len(ins) != 1:
+        return None
+    if dimensions is not None:
+        return lambda x: x.transpose(dimensions).reshape(shape)
+    return lambda x: x.reshape(shape)
+
+
+@rule("squeeze", "expand_dims")
+def _make_squeeze(params, ins, outs):
+    shape = outs[0].shape
+    return lambda x: x.reshape(shape)
+
+
+@rule("transpose")
+def _make_transpose(params, ins, outs):
+    permutation = tuple(params["permutation"])
+    return lambda x: x.transpose(permutation)
+
+
+@rule("rev")
+def _make_rev(params, ins, outs):
+    dims = set(params["dimensions"])
+    index = tuple(slice(None, None, -1) if d in dims else slice(None) for d in range(len(ins[0].shape)))
+    return lambda x: x[(*index, ...)]
+
+
+@rule("slice")
+def _make_slice(params, ins, outs):
+    strides = params["strides"] or (1,) * len(ins[0].shape)
+    bounds = zip(params["start_indices"], params["limit_indices"], strides)
+    index = (*(slice(int(a), int(b), int(s)) for a, b, s in bounds), ...)
+    return lambda x: x[index]
+
+
+@rule("split")
+def _make_split(params, ins, outs):
+    axis, index, start = params["axis"], [], 0
+    for size in params["sizes"]:
+        stop = start + int(size)
+        index.append((slice(None),) * axis + (slice(start, stop), ...))
+        start = stop
+    return lambda x: [x[i] for i in index]
+
+
+@rule("concatenate")
+def _make_concatenate(params, ins, outs):
+    axis = params["dimension"]
+    return lambda *xs: np.concatenate(xs, axis)
+
+
+@rule("stack")
+def _make_stack(params, ins, outs):
+    axis = params["axis"]
+    shape = ins[0].shape
+    unit = (*shape[:axis], 1, *shape[axis:])
+    return lambda *xs: np.concatenate([x.reshape(unit) for x in xs], axis)
+
+
+@rule("unstack")
+def _make_unstack(params, ins, outs):
+    axis = params["axis"]
+    index = [(slice(None),) * axis + (i, ...) for i in range(ins[0].shape[axis])]
+    return lambda x: [x[i] for i in index]
+
+
+@rule("tile")
+def _make_tile(params, ins, outs):
+    reps = tuple(params["reps"])
+    return lambda x: np.tile(x, reps)
+
+
+def iota(shape: tuple[int, ...], dtype: np.dtype, dimension: int) -> np.ndarray:
+    """The counting array, with every dimension but `dimension` of size one."""
+    steps = np.arange(shape[dimension])
+    if category(dtype) == "low":
+        steps = steps.astype(F32)
+    return steps.astype(dtype).reshape([n if d == dimension else 1 for d, n in enumerate(shape)])
+
+
+def pad_plan(shape, config):
+    """Where `lax.pad` puts an array of `shape`: (result shape, index into it, index into the array).
+
+    The indices are None when nothing of the array survives negative padding.
+    """
+    result, into, source = [], [], []
+    empty = False
+    for n, (low, high, interior) in zip(shape, config):
+        step = interior + 1
+        size = low + high + n + max(n - 1, 0) * interior
+        first = -(low // step) if low < 0 else 0
+        last = min(n - 1, (size - 1 - low) // step)
+        result.append(size)
+        if size <= 0 or last < first:
+            empty = True
+            continue
+        into.append(slice(low + first * step, low + last * step + 1, step))
+        source.append(slice(first, last + 1))
+    return tuple(result), None if empty else (*into, ...), None if empty else (*source, ...)
+
+
+def padder(shape, config, dtype):
+    """A function (array, fill value) that pads by `config`."""
+    if not any(low or high or interior for low, high, interior in config):
+        return lambda x, fill: x
+    result, into, source = pad_plan(shape, config)
+
+    def pad(x, fill):
+        out = np.empty(result, dtype)
+        out[...] = fill
+        if into is not None:
+            out[into] = x[source]
+        return out
+
+    return pad
+
+
+@rule("pad")
+def _make_pad(params, ins, outs):
+    return padder(ins[0].shape, params["padding_config"], ins[0].dtype)
+
+
+@rule("bitcast_convert_type")
+def _make_bitcast(params, ins, outs):
+    old, new, shape = ins[0].dtype, outs[0].dtype, outs[0].shape
+    if np.bool_ in (old, new):
+        return None
+    if old.itemsize == new.itemsize:
+        return lambda x: x.view(new)
+    return lambda x: np.ascontiguousarray(x).reshape(-1).view(new).reshape(shape)
+
+
+# ---------------------------------------------------------------- reductions
+
+# A float32 sum down the leading axis adds row by row; from this length on it is done in blocks,
+# as a plain running sum would lose digits.
+_BLOCK = 256
+
+
+def _sum_of_leading_axes(axes: tuple[int, ...], shape: tuple[int, ...]):
+    """Sum over the first axes only, in blocks; None when it is not that kind of sum."""
+    k = len(axes)
+    length = math.prod(shape[:k])
+    if sorted(axes) != list(range(k)) or k == len(shape) or length < 4 * _BLOCK:
+        return None
+    rest = shape[k:]
+    blocks = length // _BLOCK
+    whole = blocks * _BLOCK
+
+    def total(x):
+        rows = x.reshape(length, *rest)
+        result = np.add.reduce(rows[:whole].reshape(blocks, _BLOCK, *rest), axis=1).sum(axis=0)
+        return result + np.add.reduce(rows[whole:], axis=0) if whole < length else result
+
+    return total
+
+
+@rule("reduce_sum")
+def _make_reduce_sum(params, ins, outs):
+    axes, out = tuple(params["axes"]), outs[0].dtype
+    kind = category(ins[0].dtype)
+    if not axes:
+        return lambda x: x
+    if kind == "low":
+        inner = _make_reduce_sum(params, [Spec(ins[0].shape, F32)], [Spec(outs[0].shape, F32)])
+        return lambda x: np.asarray(inner(x.astype(F32))).astype(out)
+    if kind in ("float", "complex"):
+        blocked = _sum_of_leading_axes(axes, ins[0].shape)
+        return blocked or (lambda x: np.add.reduce(x, axes))
+    return lambda x: np.add.reduce(x, axes, out)
+
+
+@rule("reduce_prod")
+def _make_reduce_prod(params, ins, outs):
+    axes, out = tuple(params["axes"]), outs[0].dtype
+    if category(ins[0].dtype) == "low":
+        return lambda x: np.asarray(np.multiply.reduce(x.astype(F32), axes)).astype(out)
+    return lambda x: np.multiply.reduce(x, axes, out)
+
+
+def _extreme(ufunc, largest: bool):
+    def make(params, ins, outs):
+        axes, dtype = tuple(params["axes"]), ins[0].dtype
+        kind = category(dtype)
+        if kind == "complex":
+            return None
+        if kind == "low":
+            inner = make(params, [Spec(ins[0].shape, F32)], outs)
+            return lambda x: np.asarray(inner(x.astype(F32))).astype(dtype)
+        if any(ins[0].shape[a] == 0 for a in axes):
+            if kind == "float":
+                identity = -np.inf if largest else np.inf
+            elif kind == "bool":
+                identity = not largest
+            else:
+                identity = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
+            return lambda x: ufunc.reduce(x, axes, initial=dtype.type(identity))
+        return lambda x: ufunc.reduce(x, axes)
+
+    return make
+
+
+rule("reduce_max")(_extreme(np.maximum, True))
+rule("reduce_min")(_extreme(np.minimum, False))
+
+
+def _bitwise_reduction(ufunc, logical):
+    def make(params, ins, outs):
+        axes = tuple(params["axes"])
+        kind = category(ins[0].dtype)
+        if kind == "bool" and logical is not None:
+            return lambda x: logical.reduce(x, axes)
+        return (lambda x: ufunc.reduce(x, axes)) if kind in ("bool", "int", "uint") else None
+
+    return make
+
+
+rule("reduce_and")(_bitwise_reduction(np.bitwise_and, np.logical_and))
+rule("reduce_or")(_bitwise_reduction(np.bitwise_or, np.logical_or))
+rule("reduce_xor")(_bitwise_reduction(np.bitwise_xor, None))
+
+
+def _arg_extreme(fn):
+    def make(params, ins, outs):
+        if len(params["axes"]) != 1 or category(ins[0].dtype) == "complex":
+            return None
+        axis, out = params["axes"][0], outs[0].dtype
+        if category(ins[0].dtype) == "low":
+            return lambda x: np.asarray(fn(x.astype(F32), axis)).astype(out)
+        return lambda x: np.asarray(fn(x, axis)).astype(out)
+
+    return make
+
+
+rule("argmax")(_arg_extreme(np.argmax))
+rule("argmin")(_arg_extreme(np.argmin))
+
+
+def _cumulative(ufunc, kinds):
+    def make(params, ins, outs):
+        axis, dtype = params["axis"], ins[0].dtype
+        kind = category(dtype)
+        if kind not in kinds:
+            return None
+        flip = (slice(None),) * axis + (slice(None, None, -1),)
+        work = F32 if kind == "low" else dtype
+        if dtype == F32 and ufunc in (np.add, np.multiply):
+            work = np.dtype(np.float64)            # one after the other in float32 would drift
+
+        def scan(x):
+            if work is not dtype:
+                x = x.astype(work)
+            if params["reverse"]:
+                x = ufunc.accumulate(x[flip], axis, work)[flip]
+            else:
+                x = ufunc.accumulate(x, axis, work)
+            return x.astype(dtype) if work is not dtype else x
+
+        return scan
+
+    return make
+
+
+_NUMBERS = ("int", "uint", "float", "complex", "low")
+rule("cumsum")(_cumulative(np.add, _NUMBERS))
+rule("cumprod")(_cumulative(np.multiply, _NUMBERS))
+rule("cummax")(_cumulative(np.maximum, ("bool", "int", "uint", "float", "low")))
+rule("cummin")(_cumulative(np.minimum, ("bool", "int", "uint", "float", "low")))
+rule("cumlogsumexp")(_cumulative(np.logaddexp, ("float", "low")))
+
+
+# ---------------------------------------------------------------- order
+
+
+@rule("sort")
+def _make_sort(params, ins, outs):
+    axis, num_keys = params["dimension"], params["num_keys"]
+    if not plain(*ins):
+        return None
+    narrow = [category(s.dtype) == "low" for s in ins]
+    if len(ins) == 1 and not narrow[0]:
+        return lambda x: [np.sort(x, axis, kind="stable")]
+
+    def sort(*xs):
+        # NaN sorts last and the two zeros are equal, in NumPy as in JAX.
+        keys = [x.astype(F32) if n else x for x, n in zip(xs[:num_keys], narrow)]
+        if num_keys == 1:
+            order = np.argsort(keys[0], axis, kind="stable")
+        else:
+            order = np.lexsort(keys[::-1], axis)
+        return [np.take_along_axis(x, order, axis) for x in xs]
+
+    return sort
+
+
+@rule("top_k")
+def _make_top_k(params, ins, outs):
+    k, axis, dtype = params["k"], params.get("axis", -1), ins[0].dtype
+    kind = category(dtype)
+    if kind in ("complex", "bool", "other"):
+        return None
+    axis %= len(ins[0].shape)
+    flip = (slice(None),) * axis + (slice(None, None, -1),)
+    head = (slice(None),) * axis + (slice(0, k),)
+    last, index_dtype = ins[0].shape[axis] - 1, outs[1].dtype
+
+    def top_k(x):
+        key = total_order(x) if kind in ("float", "low") else x
+        # A stable ascending sort of the reversed array, reversed: ties keep the lower index first.
+        order = last - np.argsort(key[flip], axis, kind="stable")[flip][head]
+        return [np.take_along_axis(x, order, axis), order.astype(index_dtype)]
+
+    return top_k
+
+
+# ---------------------------------------------------------------- contractions
+
+
+def compute_dtype(ins: list[Spec], out: np.dtype) -> np.dtype | None:
+    """The dtype in which a product of sums is accumulated; None when there is no rule."""
+    kinds = {category(s.dtype) for s in ins} | {category(out)}
+    if kinds & {"bool", "other"}:
+        return None
+    return F32 if category(out) == "low" else out
+
+
+def _has_unit_stride(x) -> bool:
+    return x.strides[-1] == x.itemsize or x.strides[-2] == x.itemsize
+
+
+@rule("dot_general")
+def _make_dot_general(params, ins, outs):
+    (lc, rc), (lb, rb) = params["dimension_numbers"]
+    precision = params.get("precision")
+    if isinstance(precision, (tuple, list)):
+        exact = all(isinstance(p, lax.Precision) for p in precision)
+    else:
+        exact = precision is None or isinstance(precision, lax.Precision)
+    lhs, rhs = ins
+    out = outs[0].dtype
+    work = compute_dtype(ins, out)
+    if not exact or work is None:
+        return None
+    lhs_cast, rhs_cast, out_cast = lhs.dtype != work, rhs.dtype != work, out != work
+    lfree = [d for d in range(len(lhs.shape)) if d not in lc and d not in lb]
+    rfree = [d for d in range(len(rhs.shape)) if d not in rc and d not in rb]
+    lperm, rperm = (*lb, *lfree, *lc), (*rb, *rc, *rfree)
+    batch = tuple(lhs.shape[d] for d in lb)
+    rows = math.prod(lhs.shape[d] for d in lfree)
+    inner = math.prod(lhs.shape[d] for d in lc)
+    columns = math.prod(rhs.shape[d] for d in rfree)
+    lshape, rshape, shape = (*batch, rows, inner), (*batch, inner, columns), outs[0].shape
+    lperm = None if lperm == tuple(range(len(lperm))) else lperm
+    rperm = None if rperm == tuple(range(len(rperm))) else rperm
+    direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
+    if direct and not batch and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
+        return np.ndarray.dot
+
+    def dot_general(a, b):
+        if lhs_cast:
+            a = a.astype(work)
+        if rhs_cast:
+            b = b.astype(work)
+        a = (a.transpose(lperm) if lperm else a).reshape(lshape)
+        b = (b.transpose(rperm) if rperm else b).reshape(rshape)
+        if batch:
+            # matmul leaves BLAS for strides that it cannot pass on.
+            a = a if _has_unit_stride(a) else np.ascontiguousarray(a)
+            b = b if _has_unit_stride(b) else np.ascontiguousarray(b)
+            result = np.matmul(a, b)
+        else:
+            result = a.dot(b)
+        result = result.reshape(shape)
+        return result.astype(out) if out_cast else result
+
+    return dot_general
+
+
+_FFT = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}
+
+
+@rule("fft")
+def _make_fft(params, ins, outs):
+    lengths = tuple(int(n) for n in params["fft_lengths"])
+    name = getattr(params["fft_type"], "name", None)
+    if name not in _FFT or 0 in ins[0].shape:
+        return None
+    axes = tuple(range(len(ins[0].shape) - len(lengths), len(ins[0].shape)))
+    fn = getattr(np.fft, _FFT[name])
+    out = outs[0].dtype
+    return lambda x: fn(x, s=lengths, axes=axes).astype(out, copy=False)

@@ -1,0 +1,594 @@
+"""The cheap tier: run a jaxpr with NumPy, without compiling anything.
+
+Compiling costs tens of milliseconds for one operator and seconds for a model; code that runs once
+should not pay that. `build` turns a jaxpr, once, into a flat list of steps: a Python function made
+by a rule in the `*_rules` files, the slots of its inputs and of its outputs. Nested calls are
+inlined, literals are preloaded, arithmetic on literals is done in advance, results that nobody
+reads are never computed, and a value is dropped after its last use.
+
+Two things are decided lazily while the steps are made. A broadcast needs no memory when its
+consumers are elementwise, as NumPy broadcasts by itself. An array that came from JAX is converted
+only when a NumPy rule reads it.
+
+A primitive without a rule runs as a jitted call of that one primitive, cached across programs by
+primitive and parameters. Elementwise ones run on flat arrays padded to few sizes, so that new
+shapes do not compile again.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import operator
+from typing import Any, Callable
+
+import jax
+import numpy as np
+from jax.extend import core as jax_core
+
+from . import array_rules, index_rules, window_rules                        # noqa: F401  (they register rules)
+from ..compile.options import compiler_options
+from .rules import ELEMENTWISE, RULES, Spec, plain
+
+__all__ = ["build"]
+
+_ndarray, _asarray = np.ndarray, np.asarray
+
+
+def build(closed_jaxpr, *, guard: bool = True, check: bool = False) -> Callable[..., list]:
+    """A function that evaluates `closed_jaxpr` on NumPy (or JAX) arrays.
+
+    It returns a list of `np.ndarray`, with `jax.Array` where a value came from JAX: an output of a
+    primitive that fell back to XLA, or an input passed through. Results may share memory with
+    inputs and with each other; nobody may write into them.
+
+    Without `guard` the function leaves it to the caller to silence NumPy's floating-point warnings
+    (`np.errstate(all="ignore")`), which costs half a microsecond a call. `check` verifies the dtype
+    and shape of every intermediate value (for tests).
+    """
+    with np.errstate(all="ignore"):
+        run, _ = _program(closed_jaxpr, check)
+    if not guard:
+        return run
+
+    def interpret(*args):
+        with np.errstate(all="ignore"):
+            return run(*args)
+
+    return interpret
+
+
+def _program(closed_jaxpr, check: bool) -> tuple[Callable[..., list], int]:
+    """The evaluator without its error state, and its number of steps."""
+    builder = _Builder(check)
+    jaxpr = _open(closed_jaxpr)
+    args = [builder.argument(v.aval) for v in jaxpr.invars]
+    outs = builder.inline(closed_jaxpr, args)
+    return builder.link([builder.any_form(v) for v in outs])
+
+
+def _open(jaxpr):
+    """The open jaxpr in a closed one (newer JAX has a single class)."""
+    return getattr(jaxpr, "jaxpr", jaxpr)
+
+
+# ---------------------------------------------------------------- values at build time
+
+
+class _Value:
+    """What is known, while building, about one value of the program.
+
+    It exists in up to three forms, each a slot: `slot`, a NumPy array of full shape; `raw`, perhaps
+    a JAX array; `small`, a NumPy array of shape `small_shape` that broadcasts to the full shape.
+    `const` is the array in `slot` or `small` when that is known already.
+    """
+
+    __slots__ = ("spec", "slot", "raw", "small", "small_shape", "const")
+
+    def __init__(self, spec, *, slot=None, raw=None, small=None, small_shape=None, const=None):
+        self.spec, self.slot, self.raw = spec, slot, raw
+        self.small, self.small_shape, self.const = small, small_shape, const
+
+
+def _spec(aval) -> Spec:
+    if "Ref" in type(aval).__name__:
+        raise NotImplementedError("interpret: mutable array references")
+    return Spec(tuple(getattr(aval, "shape", ())), getattr(aval, "dtype", None))
+
+
+def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    return np.broadcast_shapes(*shapes)
+
+
+# Calls that run their jaxpr once: inlined.
+_CALLS = {
+    "jit", "pjit", "closed_call", "core_call", "call", "core_closed_call", "eval_jaxpr", "composite",
+    "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_jvp_call_jaxpr",
+    "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call",
+}  # fmt: skip
+_CALL_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
+
+# Primitives that return their operands.
+_IDENTITIES = {
+    "copy", "copy_p", "stop_gradient", "name", "optimization_barrier", "pvary", "sharding_constraint",
+    "layout_constraint", "reshard", "reduced_vary_cast_p", "mesh_cast", "xla_metadata_value",
+}  # fmt: skip
+
+# Primitives that keep a uniform array uniform: only the shape changes.
+_SHAPE_ONLY = {"reshape", "squeeze", "expand_dims", "transpose", "rev", "slice", "dynamic_slice", "tile"}
+
+# Up to this many bytes a broadcast is copied, which costs less than NumPy's making of a view.
+_COPY_LIMIT = 1 << 15
+# Values of literals alone are computed while building, up to this many elements.
+_FOLD_LIMIT = 64
+# Loops are interpreted up to about this many primitives; then compiling costs less.
+_LOOP_LIMIT = 20_000
+
+
+class _Builder:
+    """Collects the steps of one program."""
+
+    def __init__(self, check: bool):
+        self.check = check
+        self.template: list[Any] = []  # the initial contents of the slots
+        self.arguments = 0
+        self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
+        self.literals: dict[tuple, _Value] = {}
+
+    # -- slots and forms
+
+    def new_slot(self, value=None) -> int:
+        self.template.append(value)
+        return len(self.template) - 1
+
+    def argument(self, aval) -> _Value:
+        self.arguments += 1
+        return _Value(_spec(aval), raw=self.new_slot())
+
+    def constant(self, value, spec: Spec) -> _Value:
+        if not plain(spec):
+            return _Value(spec, raw=self.new_slot(value))
+        array = _asarray(value, dtype=spec.dtype)
+        const = array if array.size <= _FOLD_LIMIT else None
+        return _Value(spec, slot=self.new_slot(array), const=const)
+
+    def literal(self, atom) -> _Value:
+        spec, value = _spec(atom.aval), atom.val
+        if not isinstance(value, (bool, int, float, complex)):
+            return self.constant(value, spec)
+        key = (repr(value), spec.dtype)  # repr tells -0.0 from 0.0 and True from 1
+        found = self.literals.get(key)
+        if found is None:
+            found = self.literals[key] = self.constant(value, spec)
+        return found
+
+    def array(self, value: _Value) -> int:
+        """The slot of the value as a full NumPy array."""
+        if value.slot is None:
+            spec = value.spec
+            if value.small is not None:
+                value.slot = self.emit(_expander(spec), [value.small], spec)
+            else:
+                value.slot = self.emit(_to_numpy, [value.raw], spec)
+        return value.slot
+
+    def any_form(self, value: _Value) -> int:
+        """The slot of the value as a full array of NumPy or JAX."""
+        return self.array(value) if value.raw is None else value.raw
+
+    def broadcastable(self, value: _Value) -> tuple[int, tuple[int, ...]]:
+        """The slot of the value in its smallest form, and that form's shape."""
+        if value.small is not None:
+            return value.small, value.small_shape
+        return self.array(value), value.spec.shape
+
+    def emit(self, fn: Callable, ins: list[int], out: Spec) -> int:
+        """Add a step with one NumPy result; returns its slot."""
+        if out.shape == ():
+            fn = _zero_dimensional(fn)
+        if self.check:
+            fn = _checked(fn, out)
+        slot = self.new_slot()
+        self.steps.append((fn, ins, slot, False))
+        return slot
+
+    def emit_many(self, fn: Callable, ins: list[int], outs: list[Spec], *, raw: bool, effects: bool = False):
+        """Add a step that returns a sequence; returns the values."""
+        slots = [self.new_slot() for _ in outs]
+        if self.check:
+            fn = _checked_many(fn, outs)
+        self.steps.append((fn, ins, slots, effects))
+        return [_Value(s, raw=i) if raw else _Value(s, slot=i) for s, i in zip(outs, slots)]
+
+    # -- equations
+
+    def inline(self, closed_jaxpr, args: list[_Value]) -> list[_Value]:
+        """Add the equations of a jaxpr; returns its outputs."""
+        jaxpr = _open(closed_jaxpr)
+        env: dict[Any, _Value] = {}
+        for var, const in zip(jaxpr.constvars, getattr(closed_jaxpr, "consts", ())):
+            env[var] = self.constant(const, _spec(var.aval))
+        env.update(zip(jaxpr.invars, args))
+
+        def read(atom) -> _Value:
+            return self.literal(atom) if isinstance(atom, jax_core.Literal) else env[atom]
+
+        for eqn in jaxpr.eqns:
+            outs = self.equation(eqn, [read(a) for a in eqn.invars])
+            env.update(zip(eqn.outvars, outs))
+        return [read(a) for a in jaxpr.outvars]
+
+    def equation(self, eqn, ins: list[_Value]) -> list[_Value]:
+        name = eqn.primitive.name
+        if name in _CALLS:
+            for param in _CALL_PARAMS:
+                if param in eqn.params:
+                    return self.inline(eqn.params[param], ins)
+        if name in _IDENTITIES and len(ins) == len(eqn.outvars):
+            return ins
+        special = _SPECIAL.get(name)
+        outs = [_spec(v.aval) for v in eqn.outvars]
+        if special is not None:
+            values = special(self, eqn, ins, outs)
+        elif name in ELEMENTWISE:
+            values = self.elementwise(eqn, ins, outs)
+        else:
+            values = self.general(eqn, ins, outs)
+        return self.fallback(eqn, ins, outs) if values is None else values
+
+    def elementwise(self, eqn, ins, outs):
+        if not plain(*outs, *(v.spec for v in ins)):
+            return None
+        forms = [self.broadcastable(v) for v in ins]
+        shape = _broadcast_shape([s for _, s in forms])
+        out = Spec(shape, outs[0].dtype)
+        make = RULES.get(eqn.primitive.name)
+        fn = make and make(eqn.params, [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)], [out])
+        slots, const = [i for i, _ in forms], None
+        if fn is None:
+            slot = self.emit(_flat_fallback(eqn, [v.spec.dtype for v in ins], out), slots, out)
+        elif out.size <= _FOLD_LIMIT and all(v.const is not None for v in ins):
+            const = _asarray(fn(*[v.const for v in ins]))
+            slot = self.new_slot(const)
+        else:
+            slot = self.emit(fn, slots, out)
+        if shape == outs[0].shape:
+            return [_Value(outs[0], slot=slot, const=const)]
+        return [_Value(outs[0], small=slot, small_shape=shape, const=const)]
+
+    def general(self, eqn, ins, outs):
+        name = eqn.primitive.name
+        if name in _SHAPE_ONLY and ins[0].small is not None and ins[0].small_shape == ():
+            return [_Value(outs[0], small=ins[0].small, small_shape=(), const=ins[0].const)]
+        make = RULES.get(name)
+        specs = [v.spec for v in ins]
+        if make is None or not plain(*specs, *outs):
+            return None
+        fn = make(eqn.params, specs, outs)
+        if fn is None:
+            return None
+        slots = [self.array(v) for v in ins]
+        if eqn.primitive.multiple_results:
+            return self.emit_many(fn, slots, outs, raw=False)
+        return [_Value(outs[0], slot=self.emit(fn, slots, outs[0]))]
+
+    def fallback(self, eqn, ins, outs):
+        """A jitted call of this one primitive."""
+        call = _jitted(eqn.primitive, eqn.params)
+        if not eqn.primitive.multiple_results:
+            fn = lambda *args: (call(*args),)  # noqa: E731
+        else:
+            fn = call
+        return self.emit_many(fn, [self.any_form(v) for v in ins], outs, raw=True, effects=bool(eqn.effects))
+
+    # -- the finished program
+
+    def link(self, outputs: list[int]) -> tuple[Callable[..., list], int]:
+        """The evaluator of the steps that `outputs` and effects need."""
+        steps = []
+        keep = set(outputs)
+        seen = set(outputs)  # slots read later on
+        for fn, ins, out, effects in reversed(self.steps):
+            many = isinstance(out, list)
+            if not effects and not (any(o in keep for o in out) if many else out in keep):
+                continue
+            keep.update(ins)
+            # Arguments and results that are read for the last time here, and results never read.
+            last = {i for i in ins if i not in seen and not self.is_constant(i)}
+            seen.update(ins)
+            if many:
+                last.update(o for o in out if o not in seen)
+                kind, get = 3, tuple(ins)
+            elif len(ins) == 1:
+                kind, get = 1, ins[0]
+            else:
+                kind, get = (2, operator.itemgetter(*ins)) if ins else (3, ())
+                if not ins:
+                    fn, out = (lambda fn=fn: (fn(),)), [out]
+            steps.append((kind, fn, get, out, tuple(last)))
+        steps.reverse()
+        template, count = self.template, self.arguments
+
+        def run(*args):
+            if len(args) != count:
+                raise TypeError(f"interpret: expected {count} arrays, got {len(args)}")
+            env = template.copy()
+            env[:count] = args
+            for kind, fn, get, out, last in steps:
+                if kind == 1:
+                    env[out] = fn(env[get])
+                elif kind == 2:
+                    env[out] = fn(*get(env))
+                else:
+                    for slot, value in zip(out, fn(*[env[i] for i in get])):
+                        env[slot] = value
+                for slot in last:
+                    env[slot] = None
+            return [env[i] for i in outputs]
+
+        return run, len(steps)
+
+    def is_constant(self, slot: int) -> bool:
+        return self.template[slot] is not None
+
+
+# ---------------------------------------------------------------- step functions
+
+
+def _to_numpy(x):
+    return x if type(x) is _ndarray else _asarray(x)
+
+
+def _zero_dimensional(fn: Callable) -> Callable:
+    """`fn` with a 0-d array for a result, where NumPy would return a scalar."""
+    if isinstance(fn, np.ufunc) and _UFUNC_ELLIPSIS:
+        return functools.partial(fn, out=...)
+    return lambda *args: _asarray(fn(*args))
+
+
+# Since NumPy 2.3, `out=...` asks for an array.
+_UFUNC_ELLIPSIS = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 3)
+
+
+def _expander(spec: Spec) -> Callable:
+    shape, dtype = spec
+    if spec.size * dtype.itemsize > _COPY_LIMIT:
+        return lambda x: np.broadcast_to(x, shape)
+
+    def expand(x):
+        out = np.empty(shape, dtype)
+        out[...] = x
+        return out
+
+    return expand
+
+
+def _checked(fn: Callable, out: Spec) -> Callable:
+    def checked(*args):
+        result = fn(*args)
+        if type(result) is not np.ndarray or result.shape != out.shape or result.dtype != out.dtype:
+            raise AssertionError(f"{fn}: expected {out}, got {type(result)} {np.shape(result)} {result.dtype}")
+        return result
+
+    return checked
+
+
+def _checked_many(fn: Callable, outs: list[Spec]) -> Callable:
+    def checked(*args):
+        results = list(fn(*args))
+        found = [Spec(r.shape, r.dtype) for r in results]
+        if found != outs:
+            raise AssertionError(f"{fn}: expected {outs}, got {found}")
+        return results
+
+    return checked
+
+
+# ---------------------------------------------------------------- falling back to XLA
+
+_JITTED: collections.OrderedDict[Any, Callable] = collections.OrderedDict()
+_JITTED_LIMIT = 1024
+
+
+@functools.lru_cache(maxsize=None)
+def _host_device():
+    """The CPU when it is not the default device: NumPy's values live there."""
+    return None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
+
+
+def _holds_arrays(primitive, params) -> bool:
+    """Whether the parameters keep arrays (or what a callback closes over) alive: then they are not cached."""
+    if primitive.name.endswith("callback"):
+        return True
+    flat = [v for p in params.values() for v in (p if isinstance(p, tuple) else (p,))]
+    return any(len(getattr(v, "consts", ())) for v in flat if hasattr(v, "jaxpr"))
+
+
+def _jitted(primitive, params) -> Callable:
+    """A compiled call of one primitive, shared by all programs that have it with these parameters."""
+    key = None if _holds_arrays(primitive, params) else (primitive, tuple(sorted(params.items())))
+    try:
+        found = _JITTED.get(key)
+    except TypeError:  # parameters that cannot be hashed
+        key, found = None, None
+    if found is not None:
+        return found
+
+    def one(*args):
+        return primitive.bind(*args, **primitive.get_bind_params(params))
+
+    one.__name__ = primitive.name
+    compiled = jax.jit(one, compiler_options=compiler_options())
+
+    def call(*args):
+        device = _host_device()
+        with jax.enable_x64(True):
+            if device is None:
+                return compiled(*args)
+            with jax.default_device(device):
+                return compiled(*args)
+
+    if key is not None:
+        _JITTED[key] = call
+        while len(_JITTED) > _JITTED_LIMIT:
+            _JITTED.popitem(last=False)
+    return call
+
+
+def _flat_fallback(eqn, dtypes, out: Spec) -> Callable:
+    """The compiled call for an elementwise primitive, on flat arrays padded to 256 * 4**k elements."""
+    call = _jitted(eqn.primitive, eqn.params)
+    size, shape = out.size, out.shape
+    padded = 256
+    while padded < size:
+        padded *= 4
+
+    def elementwise(*args):
+        flat = []
+        for x, dtype in zip(args, dtypes):
+            buffer = np.zeros(padded, dtype)
+            buffer[:size].reshape(shape)[...] = x
+            flat.append(buffer)
+        return _asarray(call(*flat))[:size].reshape(shape)
+
+    return elementwise
+
+
+# ---------------------------------------------------------------- primitives that the builder treats itself
+
+
+def _broadcast_in_dim(builder, eqn, ins, outs):
+    value, shape = ins[0], outs[0].shape
+    if len(ins) != 1 or not plain(value.spec):
+        return None
+    slot, source = builder.broadcastable(value)
+    unit = [1] * len(shape)
+    if source:
+        for dim, n in zip(eqn.params["broadcast_dimensions"], source):
+            unit[dim] = n
+    unit = tuple(unit)
+    if math.prod(unit) == 1 and math.prod(source) == 1 and unit != shape and source != ():
+        unit = ()  # one element broadcasts from any rank; 0-d arrays are the cheapest
+    if source == () and unit != shape:
+        unit = ()
+    if unit != source:
+        slot = builder.emit(lambda x: x.reshape(unit), [slot], Spec(unit, value.spec.dtype))
+    if unit == shape:
+        return [_Value(outs[0], slot=slot)]
+    const = value.const if unit == source else None
+    return [_Value(outs[0], small=slot, small_shape=unit, const=const)]
+
+
+def _iota(builder, eqn, ins, outs):
+    if ins or not plain(outs[0]):
+        return None
+    counts = array_rules.iota(outs[0].shape, outs[0].dtype, eqn.params["dimension"])
+    slot = builder.new_slot(counts)
+    if counts.shape == outs[0].shape:
+        return [_Value(outs[0], slot=slot)]
+    return [_Value(outs[0], small=slot, small_shape=counts.shape)]
+
+
+def _device_put(builder, eqn, ins, outs):
+    return ins if all(d is None for d in eqn.params.get("devices", (0,))) else None
+
+
+def _linear_solve(builder, eqn, ins, outs):
+    lengths = eqn.params["const_lengths"]
+    start = lengths.matvec + lengths.vecmat
+    rest = ins[start + lengths.solve + lengths.transpose_solve :]
+    return builder.inline(eqn.params["jaxprs"].solve, [*ins[start : start + lengths.solve], *rest])
+
+
+def _cond(builder, eqn, ins, outs):
+    branches = [functools.cache(functools.partial(_program, b, builder.check)) for b in eqn.params["branches"]]
+    last = len(branches) - 1
+
+    def cond(index, *args):
+        run, _ = branches[min(max(int(index), 0), last)]()
+        return run(*args)
+
+    slots = [builder.any_form(v) for v in ins]
+    return builder.emit_many(cond, slots, outs, raw=True, effects=bool(eqn.effects))
+
+
+def _while(builder, eqn, ins, outs):
+    if not plain(*outs):
+        return None
+    test, test_steps = _program(eqn.params["cond_jaxpr"], builder.check)
+    body, body_steps = _program(eqn.params["body_jaxpr"], builder.check)
+    n_test, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+
+    def advance(running, consts, carry):
+        new = body(*consts, *carry)
+        if running.ndim == 0:
+            return new
+        # Many loops at once, from vmap: those that have ended keep their values.
+        return [
+            np.where(running.reshape(running.shape + (1,) * (a.ndim - running.ndim)), a, b)
+            for a, b in zip(map(_to_numpy, new), map(_to_numpy, carry))
+        ]
+
+    budget = _LOOP_LIMIT // (test_steps + body_steps + 1)
+    compiled = _jitted(eqn.primitive, eqn.params)
+
+    def loop(*args):
+        consts = args[: n_test + n_body]
+        test_consts, body_consts = consts[:n_test], consts[n_test:]
+        carry = args[n_test + n_body :]
+        for _ in range(budget):
+            running = _to_numpy(test(*test_consts, *carry)[0])
+            if not running.any():
+                return carry
+            carry = advance(running, body_consts, carry)
+        return compiled(*consts, *carry)  # a long loop: compile the rest of it
+
+    slots = [builder.any_form(v) for v in ins]
+    return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
+
+
+def _scan(builder, eqn, ins, outs):
+    body_jaxpr, length, reverse = eqn.params["jaxpr"], eqn.params["length"], eqn.params["reverse"]
+    inner = _open(body_jaxpr)
+    inner_ins, inner_outs = [_spec(v.aval) for v in inner.invars], [_spec(v.aval) for v in inner.outvars]
+    if not plain(*outs, *(v.spec for v in ins)):
+        return None
+    # Scanned operands have one dimension more than the body's; constants and carries have not.
+    n_xs = sum(len(v.spec.shape) != len(s.shape) for v, s in zip(ins, inner_ins))
+    n_carry = sum(len(o.shape) == len(s.shape) for o, s in zip(outs, inner_outs))
+    n_consts = len(ins) - n_xs - n_carry
+    body, steps = _program(body_jaxpr, builder.check)
+    if length * (steps + 1) > _LOOP_LIMIT:
+        return None
+    order = range(length - 1, -1, -1) if reverse else range(length)
+    stacks = outs[n_carry:]
+
+    def loop(*args):
+        consts, carry, xs = args[:n_consts], args[n_consts : n_consts + n_carry], args[n_consts + n_carry :]
+        ys = [np.empty(s.shape, s.dtype) for s in stacks]
+        for i in order:
+            results = body(*consts, *carry, *[x[i, ...] for x in xs])
+            carry = results[:n_carry]
+            for y, row in zip(ys, results[n_carry:]):
+                y[i] = row
+        return [*carry, *ys]
+
+    slots = [builder.any_form(v) for v in ins[: n_consts + n_carry]]
+    slots += [builder.array(v) for v in ins[n_consts + n_carry :]]
+    return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
+
+
+_SPECIAL: dict[str, Callable] = {
+    "broadcast_in_dim": _broadcast_in_dim,
+    "iota": _iota,
+    "device_put": _device_put,
+    "custom_linear_solve": _linear_solve,
+    "linear_solve": _linear_solve,
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+}

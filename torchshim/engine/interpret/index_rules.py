@@ -1,0 +1,297 @@
+"""NumPy rules for slicing at run-time positions, gather and scatter.
+
+Gather and scatter share one idea: some dimensions of the operand are *indexed* (a position per
+batch element, perhaps with a window after it), all others are taken whole. With the indexed
+dimensions first, both are one NumPy fancy-indexing expression.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .rules import F32, category, plain, rule
+
+
+@rule("dynamic_slice")
+def _make_dynamic_slice(params, ins, outs):
+    sizes = tuple(params["slice_sizes"])
+    limits = [(n, dim - n) for n, dim in zip(sizes, ins[0].shape)]
+    if len(ins) != 1 + len(limits):
+        return None
+
+    def dynamic_slice(x, *starts):
+        index = []
+        for start, (size, limit) in zip(starts, limits):
+            start = min(max(start.item(), 0), limit)
+            index.append(slice(start, start + size))
+        return x[(*index, ...)]
+
+    return dynamic_slice
+
+
+@rule("dynamic_update_slice")
+def _make_dynamic_update_slice(params, ins, outs):
+    limits = [(n, dim - n) for n, dim in zip(ins[1].shape, ins[0].shape)]
+
+    def dynamic_update_slice(x, update, *starts):
+        index = []
+        for start, (size, limit) in zip(starts, limits):
+            start = min(max(start.item(), 0), limit)
+            index.append(slice(start, start + size))
+        out = x.copy()
+        out[(*index, ...)] = update
+        return out
+
+    return dynamic_update_slice
+
+
+class _Plan(NamedTuple):
+    """How one gather or scatter addresses its operand."""
+
+    permutation: tuple[int, ...]  # the operand's dimensions: indexed ones first
+    crop: tuple | None  # index that crops the dimensions that are taken from 0 but not whole
+    columns: list  # per indexed dimension: its column in the indices, or a batch counter
+    bounds: np.ndarray  # the largest valid start, per column of the indices
+    windows: list[int]  # indexed dimensions (positions in the permutation) with a window
+    window_dims: list[int]  # operand dimensions behind the window axes, in order
+    whole: list[int]  # operand dimensions taken whole
+    batch: tuple[int, ...]  # shape of the batch of positions
+
+
+def _plan(shape, slice_sizes, start_map, operand_batching, index_batching, index_shape) -> _Plan:
+    batch = tuple(index_shape[:-1])
+    column_of = {d: c for c, d in enumerate(start_map)}
+    batch_axis_of = dict(zip(operand_batching, index_batching))
+    indexed, columns, windows, window_dims, whole = [], [], [], [], []
+    crop = [slice(None)] * len(shape)
+    cropped = False
+    for d, (n, size) in enumerate(zip(shape, slice_sizes)):
+        if d in batch_axis_of:
+            axis = batch_axis_of[d]
+            counter = np.arange(n).reshape([n if a == axis else 1 for a in range(len(batch))])
+            indexed.append(d)
+            columns.append(counter)
+        elif d in column_of and size != n:
+            if size != 1:
+                windows.append(len(indexed))
+                window_dims.append(d)
+            indexed.append(d)
+            columns.append(column_of[d])
+        else:
+            if size != n:
+                crop[d], cropped = slice(0, size), True
+            whole.append(d)
+    return _Plan(
+        permutation=(*indexed, *whole),
+        crop=tuple(crop) if cropped else None,
+        columns=columns,
+        bounds=np.array([shape[d] - slice_sizes[d] for d in start_map], np.int64),
+        windows=windows,
+        window_dims=window_dims,
+        whole=whole,
+        batch=batch,
+    )
+
+
+def _starts(indices):
+    """The indices as signed integers; unsigned ones too large for that become too large."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
+    return indices.astype(np.int64, copy=False)
+
+
+def _fancy(plan: _Plan, slice_sizes):
+    """A function from in-range starts to the tuple that indexes the permuted operand."""
+    extra = (1,) * len(plan.windows)
+    ranges = {}
+    for w, k in enumerate(plan.windows):
+        size = slice_sizes[plan.permutation[k]]
+        ranges[k] = np.arange(size).reshape([size if i == w else 1 for i in range(len(extra))])
+
+    def fancy(starts):
+        index = []
+        for k, column in enumerate(plan.columns):
+            position = starts[..., column] if isinstance(column, int) else column
+            if extra:
+                position = position.reshape(position.shape + extra)
+                if k in ranges:
+                    position = position + ranges[k]
+            index.append(position)
+        return tuple(index)
+
+    return fancy
+
+
+@rule("gather")
+def _make_gather(params, ins, outs):
+    if not plain(*ins):
+        return None
+    operand, indices = ins
+    numbers, mode = params["dimension_numbers"], params["mode"].name
+    slice_sizes = tuple(int(n) for n in params["slice_sizes"])
+    offset_dims = [int(d) for d in numbers.offset_dims]
+    collapsed = {int(d) for d in (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)}
+    start_map = [int(d) for d in numbers.start_index_map]
+    operand_batching = [int(d) for d in numbers.operand_batching_dims]
+    index_batching = [int(d) for d in numbers.start_indices_batching_dims]
+    plan = _plan(operand.shape, slice_sizes, start_map, operand_batching, index_batching, indices.shape)
+    shape, dtype = outs[0]
+    batch_axes = [a for a in range(len(shape)) if a not in offset_dims]
+    if 0 in shape:
+        return lambda x, indices: np.empty(shape, dtype)
+    if 0 in operand.shape or (not plan.columns and plan.batch != ()):
+        return None
+
+    # The result of indexing has axes (batch, windows, whole); they go where the jaxpr wants them.
+    offset_of = dict(zip([d for d in range(len(operand.shape)) if d not in collapsed], offset_dims))
+    landing = batch_axes + [offset_of[d] for d in plan.window_dims]
+    kept = [d for d in plan.whole if d not in collapsed]
+    landing += [offset_of[d] for d in kept]
+    order = tuple(np.argsort(landing).tolist())
+    order = None if order == tuple(range(len(order))) else order
+    fancy = _fancy(plan, slice_sizes)
+    permutation = None if plan.permutation == tuple(range(len(operand.shape))) else plan.permutation
+    crop, bounds = plan.crop, plan.bounds
+    fills = mode == "FILL_OR_DROP"
+    single = len(plan.columns) == 1 and not plan.windows and isinstance(plan.columns[0], int)
+    landed = plan.batch + tuple(slice_sizes[d] for d in (*plan.window_dims, *kept))
+    mask_shape = tuple(shape[a] if a in batch_axes else 1 for a in range(len(shape)))
+    fill_value = params["fill_value"]
+    if fills:
+        fill_value = _default_fill(dtype) if fill_value is None else fill_value
+        fill_value = np.asarray(fill_value).astype(dtype)
+
+    def gather(x, indices):
+        starts = _starts(indices)
+        inside = None
+        if fills:
+            inside = ((starts >= 0) & (starts <= bounds)).all(-1)
+            if inside.all():
+                inside = None
+        if not fills or inside is not None:
+            starts = np.minimum(np.maximum(starts, 0), bounds)
+        if crop is not None:
+            x = x[crop]
+        if permutation is not None:
+            x = x.transpose(permutation)
+        if single:
+            x = x.take(starts[..., plan.columns[0]], 0)
+        else:
+            x = x[(*fancy(starts), ...)]
+        x = x.reshape(landed)
+        if order is not None:
+            x = x.transpose(order)
+        x = x.reshape(shape)
+        return x if inside is None else np.where(inside.reshape(mask_shape), x, fill_value)
+
+    return gather
+
+
+def _default_fill(dtype):
+    kind = category(dtype)
+    if kind in ("int", "uint"):
+        return np.iinfo(dtype).min if kind == "int" else np.iinfo(dtype).max
+    return True if kind == "bool" else np.nan
+
+
+_COMBINE = {
+    "scatter": None,
+    "scatter_add": np.add,
+    "scatter_sub": np.subtract,
+    "scatter_mul": np.multiply,
+    "scatter_min": np.minimum,
+    "scatter_max": np.maximum,
+}
+
+
+def _scatter(name: str):
+    ufunc = _COMBINE[name]
+
+    def make(params, ins, outs):
+        operand, indices, updates = ins
+        kind = category(operand.dtype)
+        if not plain(*ins) or updates.dtype != operand.dtype:
+            return None
+        if 0 in operand.shape or 0 in updates.shape:
+            return lambda x, indices, updates: x
+        if ufunc is None and params["update_jaxpr"] is not None:
+            return None  # scatter_apply: an arbitrary function
+        if ufunc is not None and (kind == "bool" or (kind == "complex" and name in ("scatter_min", "scatter_max"))):
+            return None
+        numbers, mode = params["dimension_numbers"], params["mode"].name
+        window_dims = [int(d) for d in numbers.update_window_dims]
+        removed = {int(d) for d in (*numbers.inserted_window_dims, *numbers.operand_batching_dims)}
+        kept_dims = [d for d in range(len(operand.shape)) if d not in removed]
+        axis_of = dict(zip(kept_dims, window_dims))
+        slice_sizes = tuple(updates.shape[axis_of[d]] if d in axis_of else 1 for d in range(len(operand.shape)))
+        start_map = [int(d) for d in numbers.scatter_dims_to_operand_dims]
+        operand_batching = [int(d) for d in numbers.operand_batching_dims]
+        index_batching = [int(d) for d in numbers.scatter_indices_batching_dims]
+        plan = _plan(operand.shape, slice_sizes, start_map, operand_batching, index_batching, indices.shape)
+        if (not plan.columns and plan.batch != ()) or any(d in removed and operand.shape[d] != 1 for d in plan.whole):
+            return None
+        batch_axes = [a for a in range(len(updates.shape)) if a not in window_dims]
+        # Updates arrive as (batch, windows, whole), the axes that indexing the operand has.
+        source = batch_axes + [axis_of[d] for d in plan.window_dims]
+        source += [axis_of[d] for d in plan.whole if d in axis_of]
+        single_units = [d for d in plan.permutation[: len(plan.columns)] if d in axis_of and d not in plan.window_dims]
+        source += [axis_of[d] for d in single_units]  # of size one: reshaped away
+        landed = plan.batch + tuple(slice_sizes[d] for d in (*plan.window_dims, *plan.whole))
+        fancy = _fancy(plan, slice_sizes)
+        count = math.prod(plan.batch)
+        unique = params["unique_indices"] or count <= 1
+        bounds, crop, permutation = plan.bounds, plan.crop, plan.permutation
+        clips = mode == "CLIP"
+        dtype = operand.dtype
+        work = F32 if kind == "low" and ufunc is not None else dtype
+        rows = (count,) + landed[len(plan.batch) :]
+
+        def scatter(x, indices, updates):
+            starts = _starts(indices)
+            out = x.astype(work) if work is not dtype else x.copy()
+            updates = updates.transpose(source).reshape(landed)
+            if work is not dtype:
+                updates = updates.astype(work)
+            view = (out if crop is None else out[crop]).transpose(permutation)
+            inside = None
+            if clips:
+                starts = np.minimum(np.maximum(starts, 0), bounds)
+            else:
+                inside = ((starts >= 0) & (starts <= bounds)).all(-1)
+                if inside.all():
+                    inside = None
+                else:
+                    starts = np.where(inside[..., None], starts, 0)
+            index = fancy(starts)
+            if inside is not None:  # drop the windows that do not fit
+                keep = np.flatnonzero(inside.reshape(-1))
+                index = tuple(
+                    np.broadcast_to(i, plan.batch + i.shape[len(plan.batch) :]).reshape(
+                        (count,) + i.shape[len(plan.batch) :]
+                    )[keep]
+                    for i in index
+                )
+                updates = updates.reshape(rows)[keep]
+                if not index and not len(keep):
+                    return x
+                if not index:
+                    updates = updates.reshape(landed)
+            index = (*index, ...)
+            if ufunc is None:
+                view[index] = updates
+            elif unique:
+                view[index] = ufunc(view[index], updates)
+            else:
+                ufunc.at(view, index, updates)
+            return out.astype(dtype) if work is not dtype else out
+
+        return scatter
+
+    return make
+
+
+for _name in _COMBINE:
+    rule(_name, _name.replace("_", "-"))(_scatter(_name))

@@ -1,0 +1,68 @@
+"""scaled_dot_product_attention."""
+from __future__ import annotations
+
+from ...ops import promotion as P
+from ...ops.layout import broadcast_shapes
+from ...ops.nn import attention as ops
+from ...ops.registry import SF, T
+from ...tensor.core.dispatch import apply
+from .dropout import _check, kept
+
+_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
+          "int32": "int", "bool": "bool", "uint8": "unsigned char"}
+
+
+def _called(d):
+    return _NAMES.get(d.name, d.name)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    """softmax(query @ key^T * scale + mask) @ value over the last two dimensions.
+
+    attn_mask: bool (True may be seen) or added to the scores; is_causal: position i sees up to i; dropout_p is applied
+    whenever it is not 0; scale: 1/sqrt(last size) by default; enable_gqa: fewer key heads than query heads.
+    """
+    q, k, v = query._meta, key._meta, value._meta
+    if not q.dtype == k.dtype == v.dtype:
+        raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
+                           f"{_called(q.dtype)} key.dtype: {_called(k.dtype)} and value.dtype: {_called(v.dtype)} instead.")
+    if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
+        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+                           f"{q.ndim} key.dim: {k.ndim} and value.dim: {v.ndim} instead.")
+    if attn_mask is not None:
+        d = attn_mask._meta.dtype
+        if d.name not in ("bool", "float32") and d != q.dtype:
+            raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                               f"{_called(d)} and  query.dtype: {_called(q.dtype)} instead.")
+        if is_causal:
+            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if P.kind_of(q.dtype) != 2:
+        raise NotImplementedError(f"torchshim: scaled_dot_product_attention of {q.dtype.name}")
+    for a, b in (((q.shape[-2], q.shape[-1]), (k.shape[-1], k.shape[-2])), ((q.shape[-2], k.shape[-2]), v.shape[-2:])):
+        if a[1] != b[0]:
+            if q.ndim == 2:
+                raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+            n = 1
+            for size in q.shape[:-2]:
+                n *= size
+            raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[1]}] but got: [{n}, {b[0]}].")
+    if enable_gqa and (q.ndim < 3 or q.shape[-3] % k.shape[-3] or q.shape[-3] % v.shape[-3]):
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+    tensors = (query, key, value)
+    if attn_mask is not None:
+        tensors += (attn_mask,)
+    keep = p = None
+    nums, kinds = [], ""
+    if dropout_p:
+        _check(dropout_p)
+        lead = broadcast_shapes([q.shape[:-2], q.shape[:-2] if enable_gqa else k.shape[:-2]])
+        if dropout_p < 1:
+            tensors += (kept(lead + (q.shape[-2], k.shape[-2]), dropout_p, query),)
+            keep, p = T, SF
+            nums, kinds = [float(dropout_p)], "f"
+        else:
+            return scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa) * 0
+    if scale is not None:
+        nums, kinds = nums + [float(scale)], kinds + "f"
+    return apply(ops.attention, tensors, (T, T, T, None if attn_mask is None else T, keep, p, bool(is_causal),
+                                          None if scale is None else SF, bool(enable_gqa)), nums, kinds)

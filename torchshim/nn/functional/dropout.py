@@ -1,0 +1,149 @@
+"""Dropout: the mask is drawn on the host from the generator's stream and enters the trace as an input."""
+from __future__ import annotations
+
+import warnings
+
+from ...engine import meta_of
+from ...ops.nn import dropout as ops
+from ...ops import promotion as P
+from ...ops.registry import SF, T
+from ...tensor.api.bind import call, call_inplace
+from ...tensor.core.dispatch import apply, apply_inplace, wrap
+
+_LAYOUT = (T, T, SF)
+
+
+def _check(p):
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def kept(shape, p, like, strides=None):
+    """A fresh mask of the elements to keep, drawn in memory order."""
+    from ...random.fills import placed
+    from ...random.generator import stream
+    meta = meta_of(shape, "bool", like._meta.device, strides)
+    if like._meta.device == "meta":
+        from ...engine import value_of
+        return wrap(value_of(None, meta))
+    return wrap(placed(stream().bernoulli(meta.numel, 1.0 - p), meta))
+
+
+def _run(op, inplace, tensors, p):
+    if inplace:
+        return apply_inplace(op.inplace_op, tensors, _LAYOUT, (float(p),), "f")
+    return apply(op, tensors, _LAYOUT, (float(p),), "f")
+
+
+def _drop_all(input, inplace):
+    return call_inplace(ops.drop_all, (input,)) if inplace else call(ops.drop_all, (input,))
+
+
+def _drop(input, p, shape=None, inplace=False):
+    """Whole elements, or everything that shares an element of a mask of `shape`."""
+    m = input._meta
+    if not m.numel:
+        return input
+    if P.kind_of(m.dtype) < 2:
+        kept(m.shape, p, input)                # as in torch the numbers are drawn before it fails
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(m.dtype)}")
+    if p == 1:
+        return _drop_all(input, inplace)
+    if shape is None:
+        from ...tensor.api.creation import like_strides
+        mask = kept(m.shape, p, input, None if m.contiguous else like_strides(m))
+    else:
+        mask = kept(shape, p, input)
+    return _run(ops.dropout, inplace, (input, mask), p)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Zero elements with probability p and scale the rest by 1 / (1 - p); nothing happens unless training."""
+    if p < 0.0 or p > 1.0:
+        _check(p)
+    if not training or p == 0:
+        return input
+    return _drop(input, p, None, inplace)
+
+
+def _channels(x):
+    return tuple(x.shape[:2]) + (1,) * (x.dim() - 2)
+
+
+def _feature(name, spatial, input, p, training, inplace):
+    _check(p)
+    n = input.dim()
+    ok = (spatial + 1, spatial + 2)
+    if n not in ok:
+        if spatial == 1:
+            raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {n}D input. Note that dropout1d exists to provide "
+                               "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+                               "dimension (i.e. 2D or 3D inputs).")
+        warnings.warn(f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a future release. "
+                      "To retain the behavior and silence this warning, please use dropout instead. Note that "
+                      f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
+                      f"and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).", stacklevel=3)
+    # dropout2d never adds a batch dimension
+    batched = n == spatial + 2 or spatial == 2
+    if spatial == 2 and n == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
+                      "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release "
+                      "to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
+    if not training or p == 0:
+        return input
+    if batched:
+        return whole_channels(input, p, True, inplace)
+    if inplace:
+        return whole_channels(input.unsqueeze_(0), p, True, True).squeeze_(0)
+    return whole_channels(input.unsqueeze(0), p, True).squeeze(0)
+
+
+def whole_channels(input, p, training, inplace=False):
+    """Dropout of whole channels of (N, C, ...)."""
+    _check(p)
+    if not training or p == 0 or not input._meta.numel:
+        return input
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _drop(input, p, _channels(input), inplace)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Zero whole channels of (N, C, L) or (C, L)."""
+    return _feature("dropout1d", 1, input, p, training, inplace)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """Zero whole channels of (N, C, H, W)."""
+    return _feature("dropout2d", 2, input, p, training, inplace)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """Zero whole channels of (N, C, D, H, W)."""
+    return _feature("dropout3d", 3, input, p, training, inplace)
+
+
+def _alpha(input, p, shape, inplace):
+    if not input._meta.numel:
+        return input
+    if p == 1:
+        return _drop_all(input, inplace)
+    mask = kept(shape, p, input)
+    return _run(ops.alpha_dropout, inplace, (input, mask), p)
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout that keeps SELU's mean and variance."""
+    _check(p)
+    if not training or p == 0:
+        return input
+    return _alpha(input, p, tuple(input.shape), inplace)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """alpha_dropout of whole channels."""
+    _check(p)
+    if not training or p == 0:
+        return input
+    return _alpha(input, p, _channels(input), inplace)

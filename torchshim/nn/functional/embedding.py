@@ -1,0 +1,118 @@
+"""embedding and one_hot."""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ...ops.nn import embedding as ops
+from ...ops.registry import T
+from ...tensor.api.bind import call, type_name
+from ...tensor.core.dispatch import TensorBase, apply, read
+from ...tensor.api.indexing import in_range
+from ...tensor.core.tensor import tensor_from
+from .common import known
+
+
+def _out_of_range(_):
+    return IndexError("index out of range in self")
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """weight[input]. padding_idx: a row without gradient; max_norm: rows that are longer are scaled down in place first."""
+    if not isinstance(weight, TensorBase) or not isinstance(input, TensorBase):
+        bad, what, at = (weight, "weight", 1) if not isinstance(weight, TensorBase) else (input, "indices", 2)
+        raise TypeError(f"embedding(): argument '{what}' (position {at}) must be Tensor, not {type_name(bad)}")
+    if sparse:
+        raise NotImplementedError("torchshim: embedding(sparse=True)")
+    rows = weight._meta.shape[0] if weight._meta.ndim else 0
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if weight._meta.ndim == 2 and input._meta.dtype.kind == "i":
+        in_range(input, 0, rows, _out_of_range)
+    if max_norm is not None:
+        from ...autograd.modes import no_grad
+        with no_grad():
+            weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
+    return apply(ops.embedding, (weight, input), (T, T, padding_idx, bool(scale_grad_by_freq), False))
+
+
+def one_hot(tensor, num_classes=-1):
+    """A new last dimension with 1 at each number's place; num_classes=-1: the largest number plus one (looks at the values)."""
+    if tensor._meta.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not tensor._meta.numel:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return call(ops.one_hot, (tensor, num_classes))
+    a = known(read(tensor)) if num_classes != -1 else tensor.detach()._host()
+    if a is not None:
+        if a.min() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes == -1:
+            num_classes = int(a.max()) + 1
+        elif num_classes < 1:
+            raise RuntimeError("num_classes should be positive") if num_classes < 0 else RuntimeError(
+                "Class values must be smaller than num_classes.")
+        elif a.max() >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    return call(ops.one_hot, (tensor, num_classes))
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
+                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """Sums, means or maxima of bags of rows: the rows of a 2-D input, or a 1-D input's parts that begin at `offsets`.
+
+    per_sample_weights: factors, with mode "sum" only; include_last_offset: offsets end with the length; padding_idx: does not count.
+    """
+    if sparse:
+        raise NotImplementedError("torchshim: embedding_bag(sparse=True)")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if weight._meta.dtype == np.int64 and input.is_floating_point():
+        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+                      "and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+        weight, input = input, weight
+    if per_sample_weights is not None:
+        if input.size() != per_sample_weights.size():
+            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
+                             f"same shape as the input ({list(input.shape)})")
+        if mode != "sum":
+            raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                                      f"(got mode='{mode}'). Please open a feature request on GitHub.")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                             f"However, found offsets of type {type(offsets)}")
+        bags, width = input.shape
+        offsets = tensor_from(np.arange(bags) * width)
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        first = known(read(offsets))
+        if first is not None and first.size and first[0] != 0:
+            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+                               f"got {first[0]}")
+        bags = offsets.shape[0] - bool(include_last_offset)
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    rows = weight.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("padding_idx must be within the number of embeddings")
+        padding_idx %= rows
+    in_range(input, 0, rows, _out_of_range)
+    if max_norm is not None:
+        from ...autograd.modes import no_grad
+        with no_grad():
+            weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
+    return call(ops.embedding_bag, (weight, input, offsets, per_sample_weights, mode, -1 if padding_idx is None else padding_idx, bags,
+                                    bool(scale_grad_by_freq)))

@@ -1,0 +1,204 @@
+"""Loss functions with torch's signatures."""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ...engine import TRACED, context, record
+from ...ops import promotion as P
+from ...ops.nn import loss as ops
+from ...ops.registry import SF, T
+from ...tensor.api.bind import call
+from ...tensor.core.dispatch import apply, look, read
+from ...tensor.api.indexing import bounds_of, flag, host_known
+from .common import known, reduction_of, size_warning, unguarded
+
+
+def _check_targets(target, classes, ignore_index):
+    """IndexError for class numbers that do not exist: now where the host knows them, else at the next look."""
+    m, root = target._meta, target._st.value
+    if m.dtype.kind not in "iu" or not m.numel or m.device == "meta":
+        return
+    if host_known(root):
+        _, low, high = bounds_of(target._st)
+        if low >= 0 and high < classes:
+            return
+        a = np.asarray(look(target))
+        bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
+        if bad.size:
+            raise _out_of_bounds(bad.flat[0])
+        return
+    v = read(target)
+    if v.extra is not TRACED:
+        flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], _out_of_bounds)
+
+
+def _out_of_bounds(target):
+    return IndexError(f"Target {target} is out of bounds.")
+
+
+def _not_a_probability(_):
+    return RuntimeError("all elements of input should be between 0 and 1")
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+    """Cross entropy between logits and targets.
+
+    input: (N, C, ...) or (C,); target: class numbers, or probabilities of input's shape. weight: one factor a class;
+    ignore_index: targets that do not count; label_smoothing: in [0, 1], the share of the uniform distribution.
+    """
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        reduction = reduction_of(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    m, tm = input._meta, target._meta
+    tensors, layout = (input, target), T
+    if weight is not None:
+        tensors += (weight,)
+    else:
+        layout = None
+    smooth = None if label_smoothing == 0 else SF
+    nums, kinds = ((), "") if smooth is None else ((float(label_smoothing),), "f")
+    if tm.shape == m.shape and m.ndim:
+        _check_soft(m, tm, weight, ignore_index)
+        return unguarded(apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds))
+    if m.ndim:
+        _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
+    elif P.kind_of(tm.dtype) != 2:
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
+    return unguarded(apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds))
+
+
+def _check_soft(m, tm, weight, ignore_index):
+    if P.kind_of(tm.dtype) != 2:
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    c = m.shape[1 if m.ndim > 1 else 0]
+    if weight is not None and tuple(weight.shape) != (c,):
+        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {c} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight.shape)}")
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Negative log-likelihood: minus the log-probability (in `input`) of each target class."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    m = input._meta
+    if m.ndim:
+        ops.check_classes(m, target._meta, None if weight is None else weight._meta)
+        _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
+    return call(ops.nll_loss, (input, target, weight, reduction, ignore_index))
+
+
+def _pair(op, input, target, weight, size_average, reduce, reduction, *more):
+    size_warning("target", input, target, 4)
+    return call(op, (input, target, weight, reduction_of(reduction, size_average, reduce, 4), *more))
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared difference; weight: a factor an element."""
+    return _pair(ops.mse_loss, input, target, weight, size_average, reduce, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute difference; weight: a factor an element."""
+    return unguarded(_pair(ops.l1_loss, input, target, weight, size_average, reduce, reduction), 2)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Quadratic for differences below beta, else linear."""
+    size_warning("target", input, target)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return unguarded(call(ops.l1_loss, (input, target, None, reduction)), 2)
+    return call(ops.smooth_l1_loss, (input, target, reduction, float(beta)))
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Quadratic for differences below delta, else linear with slope delta; weight: a factor an element."""
+    size_warning("target", input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    return call(ops.huber_loss, (input, target, weight, reduction_of(reduction), float(delta)))
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Cross entropy between probabilities and targets in [0, 1]."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+                         "Please ensure they have the same size.")
+    v = read(input)
+    if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
+        a = known(v)
+        if a is None:
+            flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], _not_a_probability)
+        elif not ((a >= 0) & (a <= 1)).all():
+            raise _not_a_probability(0)
+    return call(ops.binary_cross_entropy, (input, target, weight, reduction))
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    """Cross entropy of sigmoid(input); pos_weight: factors of the positive targets."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not target.size() == input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    if P.kind_of(target._meta.dtype) < 2:
+        raise RuntimeError(f"result type {P.c_name(input._meta.dtype)} can't be cast to the desired output type "
+                           f"{P.c_name(target._meta.dtype)}")
+    return call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """target * (log(target) - input); reduction may be "batchmean", the mathematical definition."""
+    if size_average is None and reduce is None:
+        if reduction == "mean":
+            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+                          "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+                          "same as 'batchmean' in the next major release.", stacklevel=2)
+        elif reduction != "batchmean":
+            reduction_of(reduction)
+    else:
+        reduction = reduction_of(reduction, size_average, reduce)
+    if reduction == "batchmean" and not input.dim():
+        reduction = "sum"
+    return call(ops.kl_div, (input, target, reduction, bool(log_target)))
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-target * input)) for targets 1 and -1."""
+    return call(ops.soft_margin_loss, (input, target, reduction_of(reduction, size_average, reduce)))
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+    """Negative log-likelihood of Poisson counts; log_input: `input` is the logarithm of the rate."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return call(ops.poisson_nll_loss, (input, target, bool(log_input), bool(full), float(eps), reduction))
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log-likelihood of a normal distribution with mean `input` and variance `var` (a tensor or a number)."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        from ...tensor.api.creation import full_like
+        var = full_like(input.detach(), var)
+    elif (var < 0).any():
+        raise ValueError("var has negative entry/entries")
+    shape, given = tuple(input.shape), tuple(var.shape)
+    if given != shape:
+        if shape[:-1] == given:
+            var = var.unsqueeze(-1)
+        elif shape[:-1] == given[:-1] and given[-1:] == (1,):
+            pass
+        else:
+            try:
+                ops.broadcast_shapes([shape, given])
+            except RuntimeError:
+                raise ValueError("var is of incorrect size") from None
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    return call(ops.gaussian_nll_loss, (input, target, var, bool(full), float(eps), reduction))

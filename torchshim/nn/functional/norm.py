@@ -1,0 +1,121 @@
+"""layer_norm, rms_norm, group_norm, batch_norm, instance_norm, normalize, local_response_norm."""
+from __future__ import annotations
+
+from ...ops import promotion as P
+from ...ops.nn import norm as ops
+from ...ops.registry import SF, T
+from ...tensor.api.bind import call, type_name
+from ...tensor.core.dispatch import apply, read, write
+
+
+def _shape(name, shape):
+    if shape.__class__ is tuple:
+        return shape
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type_name(shape)}")
+    return tuple(int(n) for n in shape)
+
+
+def _floating(input, kernel):
+    if P.kind_of(input._meta.dtype) != 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._meta.dtype)}'")
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Zero mean and unit variance over the trailing dimensions `normalized_shape`, then weight and bias."""
+    tensors = (input,)
+    if weight is not None:
+        tensors += (weight,)
+    if bias is not None:
+        tensors += (bias,)
+    m = input._meta
+    if m.dtype.kind in "biu":
+        ops._check_layer_norm(m, _shape("layer_norm", normalized_shape), None, None, None)
+        _floating(input, "LayerNormKernelImpl")
+    return apply(ops.layer_norm, tensors, (T, _shape("layer_norm", normalized_shape), None if weight is None else T,
+                                           None if bias is None else T, SF), (eps,), "f")
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Divide by the root mean square over the trailing dimensions; eps: None is the dtype's epsilon."""
+    return call(ops.rms_norm, (input, _shape("rms_norm", normalized_shape), weight, eps))
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Zero mean and unit variance over each of `num_groups` groups of channels."""
+    return call(ops.group_norm, (input, num_groups, weight, bias, float(eps)))
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Normalise each channel: with the batch's statistics when training (the running ones are updated), else with the running ones."""
+    if not training and input.dim() < 2 and not input.numel():
+        return input.clone()
+    if training:
+        shape = tuple(input.shape)
+        count = 1
+        for k, n in enumerate(shape):
+            count *= n if k != 1 else 1
+        if count == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    else:
+        for t, name in ((running_mean, "running_mean"), (running_var, "running_var")):
+            if t is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+    for t, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
+        if t is not None and t.numel() != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+    if not training:
+        return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
+    y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))
+    for running, now in ((running_mean, mean), (running_var, var)):
+        if running is not None:
+            write(running, read(now))
+    return y
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    """Normalise each channel of each sample; use_input_stats=False takes the running statistics."""
+    if use_input_stats:
+        count = 1
+        for n in input.shape[2:]:
+            count *= n
+        if count == 1:
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    n, c = input.shape[:2]
+    rest = tuple(input.shape[2:])
+
+    def tiled(t):
+        return None if t is None else t.repeat(n)
+    mean, var = tiled(running_mean), tiled(running_var)
+    y = batch_norm(input.contiguous().view(1, n * c, *rest), mean, var, tiled(weight), tiled(bias), use_input_stats, momentum, eps)
+    if use_input_stats:
+        for running, many in ((running_mean, mean), (running_var, var)):
+            if running is not None:
+                running.copy_(many.view(n, c).mean(0))
+    return y.view(n, c, *rest)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """input / max(norm, eps) along dim."""
+    norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    if out is None:
+        return input / norm
+    from ...tensor.api.bind import FUNCTIONS
+    return FUNCTIONS["div"](input, norm, out=out)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Divide by a power of the mean square over neighbouring channels."""
+    dim = input.dim()
+    if dim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
+    if not input.numel():
+        return input
+    from ...tensor.api.bind import FUNCTIONS
+    from .padding import pad
+    square = input.mul(input)
+    wide = pad(square, (0, 0) * (dim - 2) + (size // 2, (size - 1) // 2))
+    total = wide.narrow(1, 0, input.shape[1])
+    for k_ in range(1, size):
+        total = total + wide.narrow(1, k_, input.shape[1])
+    return input / (total / size).mul(alpha).add(k).pow(beta)

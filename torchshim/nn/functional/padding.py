@@ -1,0 +1,38 @@
+"""pad, in all its modes."""
+from __future__ import annotations
+
+from ...ops.nn import padding as ops
+from ...tensor.api.bind import call
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Widen the last len(pad) / 2 dimensions: pad = (before, after) of the last, then of the one before, …
+
+    mode: "constant" (with `value`), "reflect", "replicate" or "circular". Negative widths cut.
+    """
+    pad = tuple(int(n) for n in pad)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if mode == "constant":
+        return call(ops.constant_pad_nd, (input, pad, 0 if value is None else value))
+    if value is not None and value != 0:
+        raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
+    n, k = input.dim(), len(pad) // 2
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if not (k in (1, 2, 3) and n in (k + 1, k + 2)):
+        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for "
+                                  "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D "
+                                  "input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last "
+                                  "3 dimensions)")
+    for i in range(k):
+        d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
+        size = input.shape[d]
+        if mode == "reflect" and (a >= size or b >= size):
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                               f"({a}, {b}) at dimension {d} of input {list(input.shape)}")
+        if mode == "circular" and (a > size or b > size):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if mode == "circular" and size + a + b < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    return call(ops.pad_edge, (input, pad, mode))

@@ -1,0 +1,52 @@
+"""softmax, softmin, log_softmax, gumbel_softmax."""
+from __future__ import annotations
+
+import warnings
+
+from ...ops.nn import softmax as ops
+from ...tensor.api.bind import call
+from ...tensor.core.memory_format import FORMATS
+
+
+def _dim(name, ndim):
+    """The dimension that very old code leaves out."""
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  stacklevel=4)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(x) / sum(exp(x)) along `dim`; dtype: cast before."""
+    if dim is None:
+        dim = _dim("softmax", input.dim())
+    return call(ops.softmax, (input, dim, dtype))
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """log(softmax(x)) along `dim`; dtype: cast before."""
+    if dim is None:
+        dim = _dim("log_softmax", input.dim())
+    return call(ops.log_softmax, (input, dim, dtype))
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax(-x)."""
+    if dim is None:
+        dim = _dim("softmin", input.dim())
+    return call(ops.softmax, (-input, dim, dtype))
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A sample of the Gumbel-softmax distribution; hard: one-hot, with the gradient of the soft sample."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    from ...tensor.api.creation import empty_like, zeros_like
+    contiguous = {"memory_format": FORMATS["contiguous_format"]}
+    noise = -empty_like(logits.detach(), **contiguous).exponential_().log()
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one = zeros_like(logits.detach(), **contiguous).scatter_(dim, index, 1.0)
+    return one - soft.detach() + soft
+

@@ -1,0 +1,153 @@
+"""The names of this family that `torch` itself has, with their own signatures (reductions are 0 none, 1 mean, 2 sum)."""
+from __future__ import annotations
+
+from ...ops.nn import dropout as drop_ops
+from ...ops.nn import embedding as embedding_ops
+from ...ops.nn import softmax as softmax_ops
+from ...ops.registry import SF, T
+from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
+from ...tensor.core.dispatch import apply
+from . import distance, dropout as D, embedding as E, loss as L, norm as N
+
+_REDUCTION = ("none", "mean", "sum")
+FUNCTIONS["cosine_similarity"] = distance.cosine_similarity
+FUNCTIONS["pairwise_distance"] = distance.pairwise_distance
+FUNCTIONS["rms_norm"] = N.rms_norm
+for _name in ("softmax", "log_softmax"):
+    NAMESPACES.setdefault("special", {})[_name] = make(_name, getattr(softmax_ops, _name), "input")
+
+
+@function(method=False)
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    """As nn.functional.layer_norm."""
+    return N.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@function(method=False)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """As nn.functional.group_norm."""
+    return N.group_norm(input, num_groups, weight, bias, eps)
+
+
+@function(method=False)
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    """As nn.functional.batch_norm."""
+    return N.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@function(method=False)
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+    """As nn.functional.instance_norm."""
+    return N.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@function(method=False)
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """weight[indices]; see nn.functional.embedding."""
+    return E.embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+@function(method=False)
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Scale down, in place, the rows that `indices` name and that are longer than max_norm."""
+    return input.copy_(call(embedding_ops.renormed_rows, (input, indices, float(max_norm), float(norm_type))))
+
+
+@function(method=False)
+def dropout(input, p, train):
+    """As nn.functional.dropout."""
+    return D.dropout(input, p, train)
+
+
+@function(method=False)
+def dropout_(input, p, train):
+    """In-place dropout."""
+    return D.dropout(input, p, train, inplace=True)
+
+
+@function(method=False)
+def alpha_dropout(input, p, train):
+    """As nn.functional.alpha_dropout."""
+    return D.alpha_dropout(input, p, train)
+
+
+@function(method=False)
+def alpha_dropout_(input, p, train):
+    """In-place alpha_dropout."""
+    return D.alpha_dropout(input, p, train, True)
+
+
+@function(method=False)
+def feature_dropout(input, p, train):
+    """Dropout of whole channels."""
+    return D.whole_channels(input, p, train)
+
+
+@function(method=False)
+def feature_dropout_(input, p, train):
+    """In-place feature_dropout."""
+    return D.whole_channels(input, p, train, True)
+
+
+@function(method=False)
+def feature_alpha_dropout(input, p, train):
+    """As nn.functional.feature_alpha_dropout."""
+    return D.feature_alpha_dropout(input, p, train)
+
+
+@function(method=False)
+def feature_alpha_dropout_(input, p, train):
+    """In-place feature_alpha_dropout."""
+    return D.feature_alpha_dropout(input, p, train, True)
+
+
+@function(method=False)
+def native_dropout(input, p, train):
+    """(dropout of input, the mask of what was kept)."""
+    if train is False or not input._meta.numel:
+        from ...tensor.api.creation import ones_like
+        return input.clone(), ones_like(input.detach(), dtype=FUNCTIONS["tensor"](True).dtype)
+    keep = D.kept(input._meta.shape, p, input)
+    return apply(drop_ops.native_dropout, (input, keep), (T, T, SF), (float(p),), "f"), keep
+
+
+@function(method=False)
+def kl_div(input, target, reduction=1, *, log_target=False):
+    """As nn.functional.kl_div."""
+    return call(L.ops.kl_div, (input, target, _REDUCTION[reduction], log_target))
+
+
+@function(method=False)
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    """As nn.functional.binary_cross_entropy_with_logits."""
+    return L.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """As nn.functional.poisson_nll_loss."""
+    return L.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+    """As nn.functional.hinge_embedding_loss."""
+    return distance.hinge_embedding_loss(input, target, margin, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+    """As nn.functional.margin_ranking_loss."""
+    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+    """As nn.functional.cosine_embedding_loss."""
+    return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
+    """As nn.functional.triplet_margin_loss."""
+    return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTION[reduction])

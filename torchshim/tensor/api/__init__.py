@@ -1,0 +1,1 @@
+"""torch's functions and methods: what the declarations in `ops` yield, and what is written in terms of them."""

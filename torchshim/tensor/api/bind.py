@@ -1,0 +1,352 @@
+"""From declarations to the API: functions, methods, in-place and `out=` forms of every operator.
+
+`FUNCTIONS` is what `torch.` gets; methods are set on the Tensor class. Functions that are written in terms of other
+operators (torch's composites) are registered with `@function`.
+"""
+from __future__ import annotations
+
+import functools
+import numbers
+import warnings
+
+import numpy as np
+
+from ...engine import context
+from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
+from ..core import dispatch
+from .return_types import written
+from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, wrapped
+from ..core.dtype import dtype as torch_dtype
+from ..core.device import device as torch_device, to_jax
+
+FUNCTIONS: dict = {}       # torch.<name>
+NAMESPACES: dict = {}      # "nn.functional" -> {name: function}
+_TOKENS = {bool: SB, int: SI, float: SF, complex: SC}
+
+
+def type_name(x):
+    """How torch's argument errors call a type."""
+    return "Tensor" if isinstance(x, TensorBase) else type(x).__name__
+
+
+def number(x):
+    """A Python number from what torch accepts as one (NumPy scalars too); None if it is none."""
+    c = x.__class__
+    if c in _TOKENS:
+        return x
+    if isinstance(x, np.generic):
+        return x.item()
+    if isinstance(x, (bool, int, float, complex)):
+        return bool(x) if isinstance(x, bool) else int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x)
+    return None
+
+
+def pack(x, nums):
+    """Append a Python number to the packed list; its token."""
+    token = _TOKENS[x.__class__]
+    if token is SC:
+        nums += [x.real, x.imag]
+    elif token is SI and not -2 ** 63 <= x < 2 ** 63:
+        nums.append(wrapped(x))
+    else:
+        nums.append(int(x) if token is SB else x)
+    return token
+
+
+def static(p, x, op):
+    """A static argument in its canonical, hashable form."""
+    if x.__class__ in (str, list, tuple) and p.type.startswith("int") and (x.__class__ is str or not p.is_list):
+        raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be int, not {type_name(x)}")
+    if x is None or x.__class__ in (bool, str):
+        return x
+    if x.__class__ is int:
+        return x
+    if isinstance(x, torch_dtype):
+        return x.np
+    if isinstance(x, torch_device):
+        return to_jax(x)
+    if isinstance(x, (list, tuple)):
+        return tuple([static(p, y, op) for y in x])
+    if isinstance(x, (TensorBase, np.generic, numbers.Number)) or hasattr(x, "__index__"):
+        if p.type.startswith("int") or p.type.startswith("SymInt"):
+            try:
+                return x.__index__()
+            except (TypeError, AttributeError):
+                raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be int, not {type_name(x)}") from None
+        return x.item() if hasattr(x, "item") else x
+    try:
+        hash(x)
+    except TypeError:
+        raise TypeError(f"{op.name}(): argument '{shown_name(p)}' has unsupported type {type_name(x)}") from None
+    return x
+
+
+def shown_name(p):
+    return "input" if p.name == "self" else p.name
+
+
+def prepare(op, args, name=None, first=1):
+    """(tensors, layout, nums, kinds) of a call; TypeErrors as torch words them, where `name` was called and its first
+    argument counts as number `first` (0 for methods)."""
+    tensors, layout, nums, kinds = [], [], [], ""
+    for i, (p, x) in enumerate(zip(op.params, args)):
+        if p.kind == "tensor":
+            if isinstance(x, TensorBase):
+                tensors.append(x)
+                layout.append(T)
+                continue
+            if p.is_list and isinstance(x, (list, tuple)):
+                for k, y in enumerate(x):
+                    if y is not None and not isinstance(y, TensorBase):
+                        raise TypeError(f"expected Tensor as element {k} in argument {i}, but got {type_name(y)}")
+                tensors += [y for y in x if y is not None]
+                layout.append(tuple([None if y is None else T for y in x]))
+                continue
+            if x is None and p.optional:
+                layout.append(None)
+                continue
+            n = number(x)
+            if n is None or p.name not in op.numbers:
+                raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' (position {i + first}) must be Tensor, not {type_name(x)}")
+            token = pack(n, nums)
+            layout.append(token)
+            kinds += PACKED[token]
+        elif p.kind == "number":
+            if x is None or (x == p.default and x.__class__ in (int, float, bool) and p.name in ("alpha", "value", "beta")
+                             and x.__class__ is p.default.__class__):
+                layout.append(x)
+                continue
+            if isinstance(x, TensorBase):
+                x = x.item()
+            n = number(x)
+            if n is None:
+                raise TypeError(f"{op.name}(): argument '{p.name}' must be Number, not {type_name(x)}")
+            if p.type == "float" and n.__class__ in (int, bool):
+                n = float(n)
+            token = pack(n, nums)
+            layout.append(token)
+            kinds += PACKED[token]
+        else:
+            layout.append(x if x.__class__ in (int, bool) or x is None else static(p, x, op))
+    return tensors, tuple(layout), nums, kinds
+
+
+def call(op, args, name=None, first=1):
+    """Apply a declared operator to Python arguments in the order of its schema."""
+    tensors, layout, nums, kinds = prepare(op, args, name, first)
+    return apply(op, tensors, layout, nums, kinds)
+
+
+def call_inplace(op, args, name=None, first=1):
+    """The in-place form: writes into the first argument and returns it."""
+    tensors, layout, nums, kinds = prepare(op, args, name, first)
+    return apply_inplace(op.inplace_op, tensors, layout, nums, kinds)
+
+
+def into(out, result, name):
+    """Write results into `out=` tensors as torch does: resized when the shape differs, cast when the kind allows."""
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
+        done = [into(o, r, name) for o, r in zip(out, result)]
+        return written(type(result))(done)
+    if isinstance(out, (tuple, list)) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    if context.grad and (out.requires_grad or result.requires_grad):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    if not can_store(result, out):
+        from ...ops.promotion import c_name
+        raise RuntimeError(f"result type {c_name(result.dtype.np)} can't be cast to the desired output type {c_name(out.dtype.np)}")
+    if out.shape != result.shape:
+        if out.numel() > 0:
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                          f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+                          "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                          "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=3)
+        out.resize_(result.shape)
+    out.copy_(result)
+    return out
+
+
+def can_store(result, out):
+    from ...ops import promotion as P
+    return P.can_cast(result.dtype.np, out.dtype.np)
+
+
+@functools.cache
+def _compiled(source):
+    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
+    return compile(source, "<operator>", "exec")
+
+
+def _source(op, first, inplace, with_out, flag):
+    """A Python function with the operator's own signature; `flag` adds an `inplace` parameter."""
+    sig, names, star = [], [], False
+    for p in op.params:
+        pname = first if p.name == "self" else p.name
+        if p.keyword_only and not star:
+            sig.append("*")
+            star = True
+        sig.append(pname if p.default is REQUIRED else f"{pname}=_d_{p.name}")
+        names.append(pname)
+    aliases = ""
+    if "dim" in names:
+        if not star:
+            sig.append("*")
+            star = True
+        sig.append("axis=_unset")
+        aliases += "    if axis is not _unset: dim = axis\n"
+        if "keepdim" in names:
+            sig.append("keepdims=_unset")
+            aliases += "    if keepdims is not _unset: keepdim = keepdims\n"
+    if flag:
+        sig.append("inplace=False")
+    if with_out:
+        if not star:
+            sig.append("*")
+        sig.append("out=None")
+    required_dim = any(p.name == "dim" and p.default is REQUIRED for p in op.params)
+    args = ", ".join(names)
+    tensors = [p for p in op.params if p.kind == "tensor"]
+    fast = ""
+    plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
+    if plain and len(tensors) in (1, 2) and not op.result and op.params[0].kind == "tensor":
+        ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
+        conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
+        conds += ["out is None"] * with_out + ["not inplace"] * flag
+        given = " and ".join([f"isinstance({n}, TensorBase)" for n in ts] + conds)
+        done = f"apply_inplace(_op.inplace_op, ({', '.join(ts)},), _layout)" if inplace else f"apply{len(ts)}(_op, {', '.join(ts)}, _layout)"
+        fast = f"    if {given}:\n        return {done}\n"
+        if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
+            x = names[1]
+            done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
+            given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
+            fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
+    body = aliases + (f"    _precheck({args})\n" if op.precheck else "") + fast
+    target = "call_inplace" if inplace else "call"
+    made = f"{target}(_op, ({args},), _name, {int(first != 'self')})"
+    if flag:
+        body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
+    if with_out:
+        done = f"into(out, {made}, _name)"
+        body += f"    if out is not None:\n        return {f'finish({done})' if op.result else done}\n"
+    body += f"    return finish({made})\n" if op.result else f"    return {made}\n"
+    if required_dim:
+        sig = [s if s != "dim" else "dim=_unset" for s in sig]
+        sig = _legal(sig)
+        body = "    if dim is _unset and axis is _unset:\n        raise TypeError(_name + '() missing 1 required positional arguments: \"dim\"')\n" + body
+    return f"def _f({', '.join(sig)}):\n{body}"
+
+
+def _legal(sig):
+    """Parameters after one with a default need one too."""
+    out, defaulted, star = [], False, False
+    for s in sig:
+        if s == "*":
+            star = True
+        elif "=" in s:
+            defaulted = True
+        elif defaulted and not star:
+            s += "=_unset"
+        out.append(s)
+    return out
+
+
+class _Unset:
+    def __repr__(self):
+        return "<unset>"
+
+
+_unset = _Unset()
+
+
+def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
+    space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
+             "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
+             "_precheck": op.precheck, "_numbers": op.number_layouts(1),
+             "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
+    for p in op.params:
+        space["_d_" + p.name] = p.default
+    space["_name"] = name
+    exec(_compiled(_source(op, first, inplace, with_out, flag)), space)
+    f = space.pop("_f")
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+    f.__name__ = name
+    f.__doc__ = f"{op.schema}\n\n{op.doc}"
+    f.__module__ = module
+    f.__qualname__ = name
+    return f
+
+
+def bind_op(op, tensor_class):
+    """Everything that one declaration yields, in `torch` and on the Tensor class."""
+    space = NAMESPACES.setdefault(op.namespace, {}) if op.namespace else FUNCTIONS
+    functional = NAMESPACES.setdefault("nn.functional", {})
+    flag = op.functional == "inplace"
+    home = f"torch.{op.namespace}" if op.namespace else "torch"
+    for name in (op.name, *op.aliases):
+        if op.function:
+            space[name] = make(name, op, "input", with_out=space is not functional or not flag, flag=flag and space is functional,
+                               module=home)
+        if op.functional and space is not functional:
+            functional[name] = make(name, op, "input", with_out=not flag, flag=flag, module="torch.nn.functional")
+        if op.method and not op.namespace:
+            setattr(tensor_class, name, make(name, op, "self"))
+        if op.inplace:
+            f = make(name + "_", op, "self", inplace=True)
+            if op.method and not op.namespace:
+                setattr(tensor_class, name + "_", f)
+            if op.inplace == "method":
+                continue
+            if op.function:
+                space[name + "_"] = make(name + "_", op, "input", inplace=True, module=home)
+            if op.functional and not (op.function and space is functional):
+                functional[name + "_"] = make(name + "_", op, "input", inplace=True, module="torch.nn.functional")
+
+
+def bind_all(tensor_class):
+    """Bind every declared operator whose full name is its public name (overloads are chosen by functions)."""
+    for full, op in OPS.items():
+        if "." not in full:
+            bind_op(op, tensor_class)
+
+
+def function(*names, method=True, torch=True, namespace=None, out=False):
+    """Register a function written in terms of others as `torch.<name>` and Tensor method."""
+    def register(f):
+        for name in names or (f.__name__,):
+            g = with_out(f, name) if out else f
+            if namespace:
+                NAMESPACES.setdefault(namespace, {})[name] = g
+            elif torch:
+                FUNCTIONS[name] = g
+            if namespace or torch:             # where it is found decides how it is called in pickles and tracebacks
+                first = (names or (f.__name__,))[0]
+                g.__module__ = f"torchshim.{namespace}" if namespace else "torchshim"
+                g.__name__ = g.__qualname__ = name if out else first
+            if method:
+                setattr(dispatch.Tensor, name, f)
+        return f
+    return register
+
+
+def with_out(f, name):
+    """`f` with torch's out= keyword."""
+    import functools
+
+    @functools.wraps(f)
+    def g(*args, out=None, **kwargs):
+        if out is None:
+            return f(*args, **kwargs)
+        return into(out, f(*args, **kwargs), name)
+    return g
+
+
+def sizes(args):
+    """Sizes given as one sequence or spread over the arguments."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = args[0]
+    return tuple([a.__index__() for a in args])

@@ -1,0 +1,205 @@
+"""Tensors to other dtypes and devices."""
+from __future__ import annotations
+
+import jax
+
+from ...engine import Instance, array_of, context, meta_of, value_of
+from ...ops.registry import cast
+from .bind import FUNCTIONS, function
+from .creation import like_strides
+from ..core.device import device as torch_device, to_jax
+from ..core.dispatch import TensorBase, apply1, edge, read, wrap
+from ..core.dtype import ALL, dtype as torch_dtype
+from ..core.tensor import Tensor
+
+
+class _To:
+    """Copy to a dtype and layout; layout is (dtype, strides)."""
+    name, view, vjp_rule = "to", None, None
+
+    def __init__(self):
+        self.insts = {}
+
+    def resolve(self, layout, metas, kinds):
+        key = (layout, metas)
+        inst = self.insts.get(key)
+        if inst is None:
+            dtype, strides = layout
+            inst = Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,))
+            inst.grad_fn_name = "ToCopyBackward0"
+            self.insts[key] = inst
+        return inst
+
+    def grad_name(self, inst):
+        return "ToCopyBackward0"
+
+
+TO = _To()
+
+
+def to_device(t, device):
+    """A copy of `t` on a JAX device; its gradient comes back to where `t` is."""
+    v = read(t)
+    if device == "meta":
+        return wrap(value_of(None, meta_of(v.meta.shape, v.meta.dtype, "meta", v.meta.strides)))
+    if v.meta.device == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    with jax.enable_x64(True):
+        a = jax.device_put(array_of(v), device)
+    moved = wrap(value_of(a, meta_of(v.meta.shape, v.meta.dtype, device, v.meta.strides)))
+    e = edge(t)
+    if e is not None and context.grad:
+        from ..core.transfer import transfer_node
+        moved._edge = transfer_node(t, e, moved)
+    return moved
+
+
+def _parse(args, kw):
+    dtype, device, copy, fmt = None, None, False, kw.get("memory_format")
+    args = list(args)
+    for k in ("dtype", "device", "other"):
+        if k in kw:
+            args.insert(0, kw[k])
+    for x in args:
+        if isinstance(x, torch_dtype):
+            dtype = x.np
+        elif isinstance(x, (str, torch_device)) or (isinstance(x, int) and not isinstance(x, bool)):
+            device = to_jax(torch_device(x))
+        elif isinstance(x, TensorBase):
+            dtype, device = x._meta.dtype, x._meta.device
+        elif x is None or isinstance(x, bool):
+            continue
+        else:
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(x).__name__})")
+    bools = [x for x in args if isinstance(x, bool)]
+    if len(bools) > 1:
+        copy = bools[1]
+    return dtype, device, kw.get("copy", copy), fmt
+
+
+def to(self, *args, **kw):
+    """This tensor with another dtype, device or memory format; itself when nothing changes (unless copy=True)."""
+    unknown = set(kw) - {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
+    if unknown:
+        raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
+    dtype, device, copy, fmt = _parse(args, kw)
+    m = self._meta
+    t = self
+    if device is not None and device is not m.device and device != m.device:
+        t = to_device(self, device)
+        copy = False
+    if dtype is None:
+        dtype = m.dtype
+    strides = like_strides(m, fmt)
+    if fmt is not None and fmt.name not in ("preserve_format",):
+        from ..core.memory_format import is_in_format
+        same_layout = is_in_format(m, fmt)
+    else:
+        same_layout = True
+    if dtype == m.dtype and not copy and same_layout:
+        return t
+    return apply1(TO, t, (dtype, strides))
+
+
+Tensor.to = to
+
+
+def _cast_method(name, dtype):
+    def method(self, memory_format=None):
+        return to(self, dtype, memory_format=memory_format) if memory_format is not None else to(self, dtype)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"This tensor as {dtype}."
+    setattr(Tensor, name, method)
+
+
+for _name, _d in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("long", "int64"),
+                  ("int", "int32"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"), ("bool", "bool"),
+                  ("cfloat", "complex64"), ("cdouble", "complex128")):
+    _cast_method(_name, ALL[_d])
+
+_LEGACY = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+           "LongTensor": "int64", "IntTensor": "int32", "ShortTensor": "int16", "CharTensor": "int8", "ByteTensor": "uint8",
+           "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128"}
+_LEGACY_NAME = {v: k for k, v in _LEGACY.items()}
+
+
+def type_(self, dtype=None, non_blocking=False, **kw):
+    """The old type name of this tensor, or the tensor as `dtype`."""
+    if dtype is None:
+        where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
+        return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
+    if isinstance(dtype, str):
+        name = _LEGACY.get(dtype.removeprefix("torch."))
+        if name is None or not dtype.startswith("torch."):
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = ALL[name]
+    elif isinstance(dtype, type) and getattr(dtype, "_legacy_dtype", None):
+        dtype = dtype._legacy_dtype
+    elif not isinstance(dtype, (torch_dtype, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return to(self, dtype)
+
+
+Tensor.type = type_
+Tensor.type_as = lambda self, other: to(self, other)
+
+
+def cpu(self, memory_format=None):
+    """This tensor on the CPU."""
+    return to(self, torch_device("cpu"))
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=None):
+    """This tensor on the current CUDA device."""
+    return to(self, torch_device("cuda" if device is None else device if not isinstance(device, int) else f"cuda:{device}"))
+
+
+Tensor.cpu, Tensor.cuda = cpu, cuda
+Tensor.pin_memory = lambda self, device=None: self
+Tensor.share_memory_ = lambda self: self
+
+
+class _LegacyMeta(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, Tensor) and x.dtype is cls._legacy_dtype and x.device.type == "cpu"
+
+    def __call__(cls, *args, device=None):
+        from .creation import legacy
+        return legacy(args, cls._legacy_dtype, device)
+
+    @property
+    def dtype(cls):
+        return cls._legacy_dtype
+
+
+for _name, _d in _LEGACY.items():
+    FUNCTIONS[_name] = _LegacyMeta(_name, (), {"_legacy_dtype": ALL[_d], "__module__": "torch", "__doc__": f"The old name of {_d} tensors."})
+
+
+@function(method=False)
+def set_default_tensor_type(t, /):
+    """The old way to set the default dtype: by a class or its name."""
+    from ..core.dtype import set_default_dtype
+    if isinstance(t, str):
+        name = _LEGACY.get(t.removeprefix("torch."))
+        if name is None:
+            raise ValueError(f"invalid type: '{t}'")
+        set_default_dtype(ALL[name])
+    elif isinstance(t, _LegacyMeta):
+        set_default_dtype(t.dtype)
+    else:
+        raise TypeError("invalid type object")
+
+
+@function(method=False)
+def result_type(tensor1, tensor2):
+    """The dtype of arithmetic between two tensors or numbers."""
+    from ...ops import promotion as P
+    from ..core.dtype import FROM_NP
+    dims, zeros, nums = [], [], []
+    for x in (tensor1, tensor2):
+        if isinstance(x, TensorBase):
+            (dims if x._meta.ndim else zeros).append(x._meta.dtype)
+        else:
+            nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
+    return FROM_NP[P.result_type(dims, zeros, nums)]

@@ -1,0 +1,596 @@
+"""New tensors: from data, filled, ranges, like others."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from ...engine import TRACED, Instance, context, meta_of, record, value_of
+from ...ops import promotion as P
+from .bind import FUNCTIONS, function, number, sizes, type_name
+from ..core.device import to_jax
+from ..core.dispatch import TensorBase, read, wrap
+from ..core.dtype import FROM_NP, dtype as torch_dtype, get_default_dtype
+from ..core.tensor import _CPP, Size, Tensor, tensor_from
+
+
+class _Make:
+    """An operator without tensor operands; `layout` is (shape, dtype, device, strides, extra static arguments)."""
+    view = vjp_rule = None
+
+    def __init__(self, name, body):
+        self.name, self.body, self.insts = name, body, {}
+
+    def resolve(self, layout, metas, kinds):
+        key = (layout, kinds)
+        inst = self.insts.get(key)
+        if inst is None:
+            shape, dtype, device, strides, extra = layout
+            inst = Instance(self, layout, lambda *nums: [self.body(shape, dtype, *extra, *nums)], (), kinds, device, (strides,))
+            inst.diff_outs = ()
+            self.insts[key] = inst
+        return inst
+
+    def grad_name(self, inst):
+        return None
+
+    def __call__(self, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
+        """The recorded value as a tensor (without data on the meta device)."""
+        if device == "meta":
+            return wrap(value_of(None, meta_of(shape, dtype, "meta", strides)))
+        tr = context.trace
+        if device is not tr.device:
+            tr.flush()
+            from ...engine import Trace
+            context.trace = Trace(context, device)
+        return wrap(record(context, self, (shape, dtype, device, strides, extra), (), nums, kinds)[0])
+
+
+def _full(shape, dtype, *value):
+    v = value[0] if len(value) == 1 else _complex(*value)
+    if dtype == np.bool_:
+        v = v != 0
+    return jnp.broadcast_to(v.astype(dtype), shape)
+
+
+def _complex(re, im):
+    from jax.lax import complex as c
+    return c(re, im)
+
+
+def _arange(shape, dtype, start, step):
+    wide = dtype if P.kind_of(dtype) == 1 else jnp.float64
+    n = shape[0]
+    return (start.astype(wide) + jnp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
+
+
+def _linspace(shape, dtype, start, end):
+    n = shape[0]
+    wide = P.compute_dtype(dtype) if P.kind_of(dtype) == 2 else jnp.float64
+    if n == 1:
+        return start.astype(dtype).reshape(1)
+    a, b = start.astype(wide), end.astype(wide)
+    step = (b - a) / (n - 1)
+    i = jnp.arange(n)
+    # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
+    a, b, step, far = (x.astype(jnp.float64) for x in (a, b, step, i))
+    return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
+
+
+def _logspace(shape, dtype, start, end, base):
+    n = shape[0]
+    i = jnp.arange(n).astype(jnp.float64)
+    step = (end - start) / max(n - 1, 1)
+    at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
+    return (base ** at).astype(dtype)
+
+
+ZEROS = _Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype))
+ONES = _Make("ones", lambda shape, dtype: jnp.ones(shape, dtype))
+FULL = _Make("full", _full)
+ARANGE = _Make("arange", _arange)
+LINSPACE = _Make("linspace", _linspace)
+LOGSPACE = _Make("logspace", _logspace)
+EYE = _Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype))
+
+
+def np_dtype(dtype, default=None):
+    """The NumPy dtype of a torch dtype, None or a Python type."""
+    if dtype is None:
+        return default
+    if isinstance(dtype, torch_dtype):
+        return dtype.np
+    if dtype in (float, int, bool, complex):
+        return {float: get_default_dtype().np, int: np.dtype(np.int64), bool: np.dtype(bool), complex: P.default_complex()}[dtype]
+    raise TypeError(f"dtype must be torch.dtype, not {type(dtype).__name__}")
+
+
+def done(t, requires_grad, pin_memory=False, layout=None):
+    """The last keywords that every factory takes."""
+    if layout is not None and getattr(layout, "name", "strided") != "strided":
+        raise NotImplementedError(f"torchshim: tensors with layout {layout}")
+    if not requires_grad:
+        return t
+    if P.kind_of(t._meta.dtype) < 2:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
+
+
+def check_size(shape):
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{', '.join(map(str, shape))}]")
+    return shape
+
+
+def _sizes(name, args):
+    try:
+        return check_size(sizes(args))
+    except (AttributeError, TypeError):
+        bad = args[0] if len(args) == 1 else args
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(bad)}") from None
+
+
+def _factory(name, op):
+    def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None, **kw):
+        if "size" in kw:
+            size = (kw.pop("size"),)
+        kw.pop("memory_format", None)
+        if kw:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
+        t = op(_sizes(name, size), np_dtype(dtype, P.default_float if out is None else out.dtype.np), to_jax(device))
+        if out is not None:
+            from .bind import into
+            return into(out, t, name)
+        return done(t, requires_grad, layout=layout)
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = "torchshim"
+    make.__doc__ = f"A tensor of the given size, {'uninitialised (zeros here)' if name == 'empty' else name}."
+    return make
+
+
+zeros = FUNCTIONS["zeros"] = _factory("zeros", ZEROS)
+ones = FUNCTIONS["ones"] = _factory("ones", ONES)
+empty = FUNCTIONS["empty"] = _factory("empty", ZEROS)
+
+
+@function(method=False)
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with the given strides (zeros here); strides must be those of a dense layout."""
+    size, stride = tuple(size), tuple(stride)
+    order = sorted(range(len(size)), key=lambda d: (stride[d], size[d]))
+    step = 1
+    for d in order:
+        if size[d] > 1:
+            if stride[d] != step:
+                raise NotImplementedError("torchshim: empty_strided with gaps or overlap")
+            step *= size[d]
+    return done(ZEROS(size, np_dtype(dtype, P.default_float), to_jax(device), strides=stride), requires_grad)
+
+
+@function(method=False)
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+    """A tensor filled with one number, whose kind decides the dtype."""
+    if isinstance(fill_value, TensorBase):
+        fill_value = fill_value.item()
+    x = number(fill_value)
+    if x is None:
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
+    d = np_dtype(dtype)
+    if d is None:
+        d = {bool: np.dtype(bool), int: np.dtype(np.int64), float: P.default_float, complex: P.default_complex()}[type(x)]
+    t = filled(_sizes("full", (size,)), x, d, to_jax(device))
+    if out is not None:
+        from .bind import into
+        return into(out, t, "full")
+    return done(t, requires_grad, layout=layout)
+
+
+def filled(shape, x, d, device, strides=None):
+    """A tensor of one Python number."""
+    from .bind import PACKED, pack
+    nums = []
+    kinds = PACKED[pack(x, nums)]
+    return FULL(shape, d, device, nums, kinds, strides)
+
+
+def _like(name, op):
+    def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
+        m = input._meta
+        return done(op(m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
+                       strides=like_strides(m, memory_format)), requires_grad, layout=layout)
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = "torchshim"
+    make.__doc__ = f"As `{name[:-5]}`, with the size, dtype, device and layout of `input`."
+    return make
+
+
+def like_strides(m, memory_format=None):
+    """Strides of a tensor made like another: its own when dense, else contiguous in its order."""
+    if memory_format is not None and memory_format.name == "contiguous_format":
+        return None
+    if memory_format is not None and memory_format.name != "preserve_format":
+        from ..core.memory_format import strides_for
+        return strides_for(m.shape, memory_format)
+    if m.contiguous:
+        return None
+    from ...ops.layout import dense, elementwise_strides
+    return m.strides if dense(m) else elementwise_strides((m,), m.shape)
+
+
+zeros_like = FUNCTIONS["zeros_like"] = _like("zeros_like", ZEROS)
+ones_like = FUNCTIONS["ones_like"] = _like("ones_like", ONES)
+empty_like = FUNCTIONS["empty_like"] = _like("empty_like", ZEROS)
+
+
+@function(method=False)
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
+    """A tensor like `input`, filled with one number."""
+    m = input._meta
+    x = fill_value.item() if isinstance(fill_value, TensorBase) else number(fill_value)
+    return done(filled(m.shape, x, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
+                       like_strides(m, memory_format)), requires_grad)
+
+
+def _range_dtype(dtype, xs):
+    d = np_dtype(dtype)
+    if d is None:
+        d = P.default_float if any(isinstance(x, float) for x in xs) else np.dtype(np.int64)
+    return d
+
+
+@function(method=False)
+def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """start, start + step, … below end."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (step > 0 and start > end) or (step < 0 and start < end):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    d = _range_dtype(dtype, (start, end, step)) if out is None or dtype is not None else out.dtype.np
+    if all(isinstance(x, int) for x in (start, end, step)):
+        n = max(0, -(-(end - start) // step))
+    else:
+        n = max(0, int(np.ceil((end - start) / step)))
+    nums, kinds = ((int(start), int(step)), "ii") if P.kind_of(d) == 1 else ((float(start), float(step)), "ff")
+    t = ARANGE((n,), d, to_jax(device), nums, kinds)
+    if out is not None:
+        from .bind import into
+        return into(out, t, "arange")
+    return done(t, requires_grad)
+
+
+@function("range", method=False)
+def range_(start, end, step=1, **kw):
+    """As arange, with `end` included; torch has deprecated it."""
+    n = int((end - start) / step) + 1
+    d = kw.pop("dtype", None) or get_default_dtype()
+    t = ARANGE((n,), d.np, to_jax(kw.pop("device", None)), (float(start), float(step)), "ff")
+    return done(t, **kw) if kw else t
+
+
+@function(method=False)
+def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """`steps` numbers from start to end, both included."""
+    start, end = (x.item() if isinstance(x, TensorBase) else x for x in (start, end))
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    d = np_dtype(dtype, P.default_complex() if isinstance(start, complex) or isinstance(end, complex) else P.default_float)
+    if P.kind_of(d) == 3:
+        raise NotImplementedError("torchshim: linspace of complex numbers")
+    t = LINSPACE((steps,), d, to_jax(device), (float(start), float(end)), "ff")
+    if out is not None:
+        from .bind import into
+        return into(out, t, "linspace")
+    return done(t, requires_grad)
+
+
+@function(method=False)
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """base to the power of `steps` numbers from start to end."""
+    start, end = (x.item() if isinstance(x, TensorBase) else x for x in (start, end))
+    t = LOGSPACE((steps,), np_dtype(dtype, P.default_float), to_jax(device), (float(start), float(end), float(base)), "fff")
+    if out is not None:
+        from .bind import into
+        return into(out, t, "logspace")
+    return done(t, requires_grad)
+
+
+@function(method=False)
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """Ones on the diagonal."""
+    n, m = int(n), int(n if m is None else m)
+    for k, name in ((n, "n"), (m, "m")):
+        if k < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")
+    t = EYE((n, m), np_dtype(dtype, P.default_float), to_jax(device))
+    if out is not None:
+        from .bind import into
+        return into(out, t, "eye")
+    return done(t, requires_grad)
+
+
+# -- from data ------------------------------------------------------------------------------------------------------------
+def host_array(data, dtype=None):
+    """A NumPy array that is ours alone from anything that torch.tensor takes."""
+    d = np_dtype(dtype)
+    if isinstance(data, TensorBase):
+        a = data.detach()._host()
+        return np.array(a, dtype=d) if d is not None and d != a.dtype else np.array(a)
+    if isinstance(data, (np.ndarray, np.generic)):
+        a = np.asarray(data)
+        if a.dtype == object or a.dtype.kind in "USmM":
+            raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name.rstrip('0123456789') if a.dtype.kind in 'U' else a.dtype.name}. The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+        return np.array(_castable(a, d), dtype=d or a.dtype.newbyteorder("="), order="C")
+    if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        return host_array(np.asarray(data), dtype)
+    c = data.__class__
+    if c is float or c is int or c is bool or c is complex:
+        natural = P.default_float if c is float else np.dtype(np.int64) if c is int else np.dtype(bool) if c is bool else P.default_complex()
+        try:
+            return np.array(data if not (P.kind_of(d or natural) < 3 and c is complex) else data.real, dtype=d or natural)
+        except OverflowError:
+            if d is not None and d.kind in "iu":
+                raise RuntimeError(f"value cannot be converted to type {_c_type(d)} without overflow") from None
+            raise RuntimeError("Overflow when unpacking long long") from None
+    if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
+        return _from_sequence(data, d)
+    if isinstance(data, (int, float, complex)):
+        return host_array(number(data), dtype)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _c_type(d):
+    return {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}.get(d.name, d.name)
+
+
+def _castable(a, d):
+    return a.real if d is not None and P.kind_of(d) < 3 and a.dtype.kind == "c" else a
+
+
+def _shape_of(seq, shape=()):
+    """The shape that the first elements promise."""
+    out = []
+    while True:
+        if isinstance(seq, TensorBase):
+            return tuple(out) + tuple(seq.shape)
+        if isinstance(seq, np.ndarray):
+            return tuple(out) + seq.shape
+        if isinstance(seq, (str, bytes)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
+            return tuple(out)
+        out.append(len(seq))
+        if not len(seq):
+            return tuple(out)
+        seq = seq[0]
+
+
+def _flatten(seq, shape, depth, out, kinds):
+    if depth == len(shape):
+        if isinstance(seq, TensorBase):
+            kinds.add(seq._meta.dtype)
+            seq = seq.item()
+        elif isinstance(seq, (np.generic, np.ndarray)):
+            kinds.add(seq.dtype)
+            seq = seq.item() if seq.ndim == 0 else _bad(seq)
+        else:
+            c = seq.__class__
+            if c not in (int, float, bool, complex):
+                n = number(seq)
+                if n is None:
+                    if isinstance(seq, str) and not out:
+                        raise ValueError("too many dimensions 'str'")      # torch looks for its elements, and theirs
+                    if isinstance(seq, (str, bytes)):
+                        raise TypeError(f"new(): invalid data type '{c.__name__}'")
+                    if hasattr(seq, "__len__"):
+                        raise ValueError(f"expected sequence of length 1 at dim {depth} (got {len(seq)})")
+                    raise RuntimeError(f"Could not infer dtype of {c.__name__}")
+                seq, c = n, n.__class__
+            kinds.add(c)
+        out.append(seq)
+        return
+    if isinstance(seq, TensorBase) or isinstance(seq, np.ndarray):
+        a = seq.detach()._host() if isinstance(seq, TensorBase) else seq
+        if a.shape != shape[depth:]:
+            raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(a) if a.ndim else 0})")
+        kinds.add(a.dtype)
+        out.extend(a.ravel().tolist())
+        return
+    if not hasattr(seq, "__len__") or isinstance(seq, str):
+        raise TypeError(f"not a sequence")
+    if len(seq) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(seq)})")
+    for x in seq:
+        _flatten(x, shape, depth + 1, out, kinds)
+
+
+def _bad(a):
+    raise ValueError("only one element tensors can be converted to Python scalars")
+
+
+def _from_sequence(data, d):
+    shape = _shape_of(data)
+    flat, kinds = [], set()
+    if 0 in shape:
+        return np.empty(shape, d or P.default_float)
+    _flatten(data, shape, 0, flat, kinds)
+    if d is None:
+        for k in kinds:
+            here = (P.default_float if k is float else np.dtype(np.int64) if k is int else np.dtype(bool) if k is bool
+                    else P.default_complex() if k is complex else k)
+            d = here if d is None else P.promote(d, here)
+    try:
+        if P.kind_of(d) < 3 and complex in kinds:
+            raise RuntimeError("value cannot be converted to type without dropping its imaginary part")
+        if d.kind in "iu" and float in kinds:
+            flat = [int(x) for x in flat]
+        return np.array(flat, dtype=d).reshape(shape)
+    except OverflowError:
+        raise RuntimeError(f"value cannot be converted to type {_c_type(d)} without overflow") from None
+
+
+@function(method=False)
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
+    if isinstance(data, TensorBase):
+        import warnings
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                      UserWarning, stacklevel=2)
+        if data._meta.device == "meta" or read(data).extra is TRACED or device is None:
+            t = data.detach().clone()
+            t = t if dtype is None else t.to(dtype)
+            return done(t if device is None else t.to(device), requires_grad)
+    a = host_array(data, dtype)
+    where = to_jax(device)
+    return done(tensor_from(a, where), requires_grad)
+
+
+@function(method=False)
+def scalar_tensor(s, *, dtype=None, device=None, **kw):
+    """A 0-d tensor of the default floating dtype."""
+    return tensor(s, dtype=dtype or get_default_dtype(), device=device)
+
+
+@function("as_tensor", "asarray", method=False)
+def as_tensor(data, dtype=None, device=None, *, copy=None, requires_grad=False):
+    """`data` itself when it is a tensor that fits, else a new tensor."""
+    if isinstance(data, TensorBase) and not copy:
+        t = data
+        if dtype is not None and t.dtype != dtype:
+            t = t.to(dtype)
+        return t if device is None else t.to(device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+@function(method=False)
+def from_numpy(ndarray):
+    """A tensor with a copy of a NumPy array (torch's would share memory)."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if ndarray.dtype not in FROM_NP:
+        raise TypeError(f"can't convert np.ndarray of type numpy.{ndarray.dtype.name}. The only supported types are: float64, float32, "
+                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+    m = ndarray
+    a = np.array(m, order="C")
+    strides = None
+    if not m.flags.c_contiguous and m.ndim > 1 and m.size and all(s % m.itemsize == 0 for s in m.strides):
+        strides = tuple(s // m.itemsize for s in m.strides)
+        from ...ops.layout import dense
+        meta = meta_of(a.shape, a.dtype, to_jax("cpu"), strides)
+        if not dense(meta):
+            strides = None
+    return wrap(value_of(a, meta_of(a.shape, a.dtype, to_jax("cpu"), strides)))
+
+
+@function(method=False)
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-d tensor with a copy of a buffer's bytes."""
+    return done(tensor_from(np.frombuffer(buffer, dtype.np, count, offset).copy()), requires_grad)
+
+
+@function("from_dlpack", method=False)
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor from any object with `__dlpack__`."""
+    import jax
+
+    from ...interop import from_jax
+    if isinstance(ext_tensor, Tensor):
+        t = exportable(ext_tensor).detach()
+    else:
+        if type(ext_tensor).__name__ == "PyCapsule":
+            ext_tensor = _Capsule(ext_tensor)
+        if not hasattr(ext_tensor, "__dlpack__"):
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+                               "might have already constructed a tensor from it once.")
+        with jax.enable_x64(True):
+            t = from_jax(jax.dlpack.from_dlpack(ext_tensor))
+    t = t if device is None else t.to(device)
+    return t.clone() if copy else t
+
+
+def exportable(t):
+    """`t`, if DLPack can carry it."""
+    if t.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if t.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
+    return t
+
+
+@function(method=False)
+def to_dlpack(tensor):
+    """A DLPack capsule of the tensor's memory. It can be consumed once, and must not be written through."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    return tensor.__dlpack__()
+
+
+class _Capsule:
+    """A bare DLPack capsule, which says nothing of its device: it is taken to lie in host memory."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def legacy(args, dtype=None, device=None):
+    """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor."""
+    data = args[0] if args else 0
+    if isinstance(data, TensorBase):
+        if dtype is not None and data.dtype is not dtype:
+            raise TypeError(f"expected TensorOptions(dtype={_CPP[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+                            "pinned_memory=false (default), memory_format=(nullopt)) (got TensorOptions(dtype="
+                            f"{_CPP[data.dtype.name]}, device={data.device}, layout=Strided, requires_grad=false (default), "
+                            "pinned_memory=false (default), memory_format=(nullopt)))")
+        return data.detach()
+    dtype = dtype or get_default_dtype()
+    if isinstance(data, (int, Size)) and not isinstance(data, bool):
+        return zeros(*(args or (0,)), dtype=dtype, device=device)
+    if isinstance(data, (float, complex, bool)):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return tensor(data, dtype=dtype, device=device)
+
+
+# -- like this tensor -------------------------------------------------------------------------------------------------------
+def _new(name, f):
+    def method(self, *args, dtype=None, device=None, requires_grad=False, **kw):
+        return f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, requires_grad=requires_grad, **kw)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As torch.{name[4:]}, with this tensor's dtype and device."
+    setattr(Tensor, name, method)
+
+
+_new("new_zeros", zeros)
+_new("new_ones", ones)
+_new("new_empty", empty)
+_new("new_full", full)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """As torch.tensor, with this tensor's dtype and device."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new(self, *args, **kw):
+    """The old constructor, of this tensor's dtype."""
+    if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], tuple):
+        return self.new_tensor(args[0], **kw)
+    return empty(*(args or (0,)), dtype=self.dtype, device=self.device, **kw)
+
+
+Tensor.new_tensor, Tensor.new = new_tensor, new
+Tensor.new_empty_strided = lambda self, size, stride, dtype=None, device=None, **kw: empty_strided(
+    size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)

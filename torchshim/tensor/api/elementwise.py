@@ -1,0 +1,377 @@
+"""Elementwise functions that choose between operators, look at their numbers, or are written in terms of others."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...engine import context
+from ...engine.record.trace import TRACED
+from ...ops import activation, arithmetic, clamping as bounds, logic, special, unary        # noqa: F401  (they declare operators)
+from ...ops import promotion as P
+from ...ops.registry import PACKED, SF, T
+from ..core import dispatch
+from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
+from ..core.dtype import FROM_NP
+from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, read
+
+POW = arithmetic.pow
+STATIC_POWERS = {p: (T, p) for p in (0, 1, 2, 3, 4, -1, -2)}
+# on floating elements 2.0 means 2; the two would be one key (Python's 2 == 2.0), so one spelling serves both
+STATIC_FLOATS = {0.5: (T, 0.5), -0.5: (T, -0.5)} | {float(p): STATIC_POWERS[p] for p in (1, 2, 3, -1, -2)}
+
+
+# -- pow -----------------------------------------------------------------------------------------------------------------
+def _pow_layout(self, exponent):
+    """(layout, numbers, kinds) for a number as the exponent: the common ones are part of the program."""
+    whole = P.kind_of(read(self).meta.dtype) < 2
+    lay = None
+    if exponent.__class__ is int:
+        if exponent < 0 and whole:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        lay = STATIC_POWERS.get(exponent)
+    elif exponent.__class__ is float and not whole:
+        lay = STATIC_FLOATS.get(exponent)
+    if lay is not None:
+        return lay, (), ""
+    nums = []
+    token = pack(exponent, nums)
+    return (T, token), nums, PACKED[token]
+
+
+def power(self, exponent):
+    """self ** exponent, where one of them may be a number; None for anything else."""
+    if isinstance(self, TensorBase):
+        if isinstance(exponent, TensorBase):
+            return apply2(POW, self, exponent, POW.layout)
+        x = number(exponent)
+        if x is None:
+            return None
+        lay, nums, kinds = _pow_layout(self, x)
+        return apply(POW, (self,), lay, nums, kinds) if nums else apply1(POW, self, lay)
+    x = number(self)
+    if x is None or not isinstance(exponent, TensorBase):
+        return None
+    nums = []
+    token = pack(x, nums)
+    return apply(POW, (exponent,), (token, T), nums, PACKED[token])
+
+
+def power_(self, exponent):
+    """self **= exponent; None if the exponent is neither a tensor nor a number."""
+    if isinstance(exponent, TensorBase):
+        return apply_inplace(POW.inplace_op, (self, exponent), POW.layout)
+    x = number(exponent)
+    if x is None:
+        return None
+    lay, nums, kinds = _pow_layout(self, x)
+    return apply_inplace(POW.inplace_op, (self,), lay, nums, kinds)
+
+
+def _wrong(name, position, kind, x):
+    arg = {1: "input", 2: "exponent"}[position]
+    return TypeError(f"{name}(): argument '{arg}' (position {position}) must be {kind}, not {type_name(x)}")
+
+
+@function("pow", method=False)
+def pow(input, exponent, *, out=None):
+    """input ** exponent."""
+    r = power(input, exponent)
+    if r is None:
+        raise _wrong("pow", 1 if not isinstance(input, TensorBase) and number(input) is None else 2, "Tensor", exponent)
+    return r if out is None else into(out, r, "pow")
+
+
+def _pow_method(self, exponent):
+    """self ** exponent."""
+    r = power(self, exponent)
+    if r is None:
+        raise TypeError(f"pow(): argument 'exponent' (position 1) must be Tensor, not {type_name(exponent)}")
+    return r
+
+
+def _pow_method_(self, exponent):
+    """self **= exponent."""
+    r = power_(self, exponent)
+    if r is None:
+        raise TypeError(f"pow_(): argument 'exponent' (position 1) must be Tensor, not {type_name(exponent)}")
+    return r
+
+
+function("pow", torch=False)(_pow_method)
+function("pow_", torch=False)(_pow_method_)
+
+
+@function("square", out=True)
+def square(input):
+    """input ** 2."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"square(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
+    return apply1(POW, input, STATIC_POWERS[2])
+
+
+@function("square_")
+def square_(input):
+    """input **= 2."""
+    return apply_inplace(POW.inplace_op, (input,), STATIC_POWERS[2])
+
+
+def _double(x):
+    """In the dtype that float_power computes in."""
+    if isinstance(x, TensorBase):
+        return x.to(_wide(x))
+    n = number(x)
+    return None if n is None else n if isinstance(n, complex) else float(n)
+
+
+def _wide(*operands):
+    from ..core.dtype import complex128, float64
+    is_complex = any(isinstance(x, complex) or isinstance(x, TensorBase) and x.is_complex() for x in operands)
+    return complex128 if is_complex else float64
+
+
+@function("float_power", method=False)
+def float_power(input, exponent, *, out=None):
+    """input ** exponent in double precision."""
+    wide = _wide(input, exponent)
+    if out is not None and out.dtype is not wide:
+        raise RuntimeError(f"the output given to float_power has dtype {P.c_name(out.dtype.np)} but the operation's result requires dtype "
+                           f"{P.c_name(wide.np)}")
+    a = input.to(wide) if isinstance(input, TensorBase) else _double(input)
+    b = exponent.to(wide) if isinstance(exponent, TensorBase) else _double(exponent)
+    return pow(a, b, out=out)
+
+
+def _float_power(self, exponent):
+    """self ** exponent in double precision."""
+    return float_power(self, exponent)
+
+
+def _float_power_(self, exponent):
+    """self **= exponent; self must be double."""
+    wide = _wide(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(f"the base given to float_power_ has dtype {P.c_name(self.dtype.np)} but the operation's result requires dtype "
+                           f"{P.c_name(wide.np)}")
+    return power_(self, exponent.to(wide) if isinstance(exponent, TensorBase) else _double(exponent))
+
+
+function("float_power", torch=False)(_float_power)
+function("float_power_", torch=False)(_float_power_)
+
+
+# -- errors that depend on values ----------------------------------------------------------------------------------------
+def refuse_zero(input, other, *rest):
+    """On the CPU an integer division by zero raises: at once for a number, at the next look for a tensor."""
+    kinds = [P.kind_of(read(x).meta.dtype) if isinstance(x, TensorBase) else {bool: 0, int: 1}.get(x.__class__, 2) for x in (input, other)]
+    if max(kinds) != 1:
+        return
+    if not isinstance(other, TensorBase):
+        if other == 0:
+            raise RuntimeError("ZeroDivisionError")
+        return
+    v = read(other)
+    if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
+        bad = read((other == 0).any())
+        context.trace.checks = [*(context.trace.checks or ()), (bad, _zero_division)]
+
+
+def _zero_division():
+    return RuntimeError("ZeroDivisionError")
+
+
+def _refuse_rounded_zero(input, other, rounding_mode=None, *rest):
+    if rounding_mode is not None:
+        refuse_zero(input, other)
+
+
+def _check_celu(input, alpha=1.0, *rest):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+def _check_softshrink(input, lambd=0.5, *rest):
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(input.dtype.np)}, but found {lambd:g}")
+
+
+def _check_hardtanh(input, min_val=-1.0, max_val=1.0, *rest):
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
+activation.hardtanh.precheck = _check_hardtanh
+arithmetic.floor_divide.precheck = arithmetic.remainder.precheck = arithmetic.fmod.precheck = refuse_zero
+arithmetic.div.precheck = _refuse_rounded_zero
+activation.celu.precheck, activation.softshrink.precheck = _check_celu, _check_softshrink
+
+
+# -- aliases of the input -------------------------------------------------------------------------------------------------
+@function("positive")
+def positive(input):
+    """The input itself."""
+    if input.dtype.np == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# -- polygamma, whose method has its arguments the other way round --------------------------------------------------------
+@function("polygamma", method=False)
+def polygamma(n, input, *, out=None):
+    """The n-th derivative of digamma."""
+    if n.__class__ is not int:
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type_name(n)}")
+    r = call(special.polygamma, (n, input), "polygamma")
+    return r if out is None else into(out, r, "polygamma")
+
+
+def _polygamma(self, n):
+    """The n-th derivative of digamma."""
+    return polygamma(n, self)
+
+
+def _polygamma_(self, n):
+    """The n-th derivative of digamma, in place."""
+    return apply_inplace(special.polygamma.inplace_op, (self,), (n, T))
+
+
+function("polygamma", torch=False)(_polygamma)
+function("polygamma_", torch=False)(_polygamma_)
+
+
+# -- selection ----------------------------------------------------------------------------------------------------------
+WHERE = logic.where
+
+
+@function("where", method=False)
+def where(condition, input=None, other=None, *, self=None, out=None):
+    """input where the condition is true, other elsewhere; with the condition alone, where it is true."""
+    if input is None:
+        input = self
+    if input is None and other is None:
+        return dispatch.Tensor.nonzero(condition, as_tuple=True)
+    if not isinstance(condition, TensorBase):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type_name(condition)}")
+    d = read(condition).meta.dtype
+    if d != np.bool_:
+        if d != np.uint8:
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(d)}")
+        condition = condition != 0
+    if input is None or other is None:
+        raise TypeError("where() received an invalid combination of arguments")
+    if isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        r = apply(WHERE, (condition, input, other), WHERE.layout)
+    else:
+        r = call(WHERE, (condition, input, other))
+    return r if out is None else into(out, r, "where")
+
+
+def _where_method(self, condition, other):
+    """self where the condition is true, other elsewhere."""
+    return where(condition, self, other)
+
+
+function("where", torch=False)(_where_method)
+
+
+# -- nearness -----------------------------------------------------------------------------------------------------------
+@function("isclose")
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|input - other| <= atol + rtol * |other| for each element."""
+    for name, x, p in (("input", input, 1), ("other", other, 2)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"isclose(): argument '{name}' (position {p}) must be Tensor, not {type_name(x)}")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{P.c_name(input.dtype.np)} did not match {P.c_name(other.dtype.np)}")
+    for name, x in (("rtol", rtol), ("atol", atol)):
+        if x < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {x:g}")
+    return call(logic.isclose, (input, other, float(rtol), float(atol), bool(equal_nan)))
+
+
+@function("allclose")
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether isclose holds for all elements."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@function("equal")
+def equal(input, other):
+    """Whether both have the same shape and elements."""
+    for name, x, p in (("input", input, 1), ("other", other, 2)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"equal(): argument '{name}' (position {p}) must be Tensor, not {type_name(x)}")
+    if input.shape != other.shape:
+        return False
+    return bool((input == other).all())
+
+
+# -- activations --------------------------------------------------------------------------------------------------------
+def functional(f):
+    return function(f.__name__, method=False, torch=False, namespace="nn.functional")(f)
+
+
+@functional
+def sigmoid(input):
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+@functional
+def tanh(input):
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+@functional
+def tanhshrink(input):
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+@functional
+def softsign(input):
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def _rrelu(input, lower, upper, training, inplace):
+    if training:
+        noise = _slopes(input, lower, upper)
+        return apply_inplace(NOISY.inplace_op, (input, noise), NOISY.layout) if inplace else apply2(NOISY, input, noise, NOISY.layout)
+    slope = (lower + upper) / 2
+    nums, layout = (slope,), (T, SF)
+    if inplace:
+        return apply_inplace(RRELU.inplace_op, (input,), layout, nums, "f")
+    return apply(RRELU, (input,), layout, nums, "f")
+
+
+def _slopes(x, lower, upper):
+    """1 where x is positive, else a number drawn between lower and upper, one after the other as torch draws them."""
+    from ..core.tensor import tensor_from
+    low = ~(x.detach()._host() > 0)
+    noise = np.ones(low.shape, np.float64)
+    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64]).uniform_(lower, upper)._host()
+    return tensor_from(noise.astype(read(x).meta.dtype))
+
+
+RRELU, NOISY = activation.rrelu, activation.rrelu_noisy
+
+
+@functional
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu with a random slope in training, the mean slope otherwise."""
+    return _rrelu(input, lower, upper, training, inplace)
+
+
+@function("rrelu", method=False)
+def _torch_rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """leaky_relu with a random slope in training, the mean slope otherwise."""
+    return _rrelu(input, lower, upper, training, False)
+
+
+@function("rrelu_", method=False)
+def _torch_rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """rrelu in place."""
+    return _rrelu(input, lower, upper, training, True)
+
+
+NAMESPACES["nn.functional"]["rrelu_"] = _torch_rrelu_

@@ -1,0 +1,518 @@
+"""gather, scatter and their relatives: checks, overloads and in-place forms on top of `ops.index`."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...engine import TRACED, context, record
+from ...ops import index as I
+from ...ops import promotion as P
+from ...ops.common import wrap_dim
+from ...ops.layout import broadcast_shapes
+from ...ops.registry import PACKED, T
+from .bind import FUNCTIONS, function, number, pack, type_name
+from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
+from ..core.graph import node_class
+from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
+from .shape import filler, ints
+from ..core.tensor import tensor_from
+from .slicing import select, sliced
+from .views import expanded, integer, offset_of, reshaped, swap
+
+
+def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
+    """The operator, or its in-place form into the first tensor."""
+    if inplace:
+        return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap)
+    return apply(op, tensors, layout, nums, kinds)
+
+
+def forms(name, f, out=False, method=True):
+    """Register f(inplace, self, ...) as `name`, and as `name_`."""
+    def plain(input, *args, **kwargs):
+        return f(False, input, *args, **kwargs)
+
+    def inplace(input, *args, **kwargs):
+        return f(True, input, *args, **kwargs)
+    for g, n in ((plain, name), (inplace, name + "_")):
+        g.__name__ = g.__qualname__ = n
+        g.__doc__ = f.__doc__
+    function(name, out=out, method=method)(plain)
+    function(name + "_", method=method, torch=name in ("index_put", "masked_fill"))(inplace)
+
+
+def _same_device(t, x):
+    return x if meta(x).device is meta(t).device or meta(x).numel != 1 else x.to(device=t.device)
+
+
+_HALVES = {P.float16: (65504, "c10::Half"), P.bfloat16: (3.3895313892515355e38, "c10::BFloat16")}
+
+
+def packed(value, m, name):
+    """A number for a tensor like `m`: (token, packed numbers, kinds)."""
+    half = _HALVES.get(m.dtype)                # unlike fill_, these refuse what becomes infinite
+    if half is not None:
+        n = number(value)
+        if n is not None and (n.imag != 0 or abs(n.real) > half[0] and n - n == 0):
+            raise RuntimeError(f"value cannot be converted to type {half[1]} without overflow")
+    nums = []
+    token = pack(filler(value, m, name), nums)
+    return token, nums, PACKED[token]
+
+
+def _index_type(index, name):
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type_name(index)}")
+    if meta(index).dtype.name not in ("int64", "int32") and meta(index).numel:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def _within_rows(index, m, d):
+    """As `_within`, in the words that torch has for single elements and for rows of them."""
+    if m.ndim > 1:
+        _within(index, m.shape[d], d)
+    else:
+        in_range(index, 0, m.numel, lambda i: IndexError("index out of range in self"))
+
+
+def _within(index, n, d, kind=RuntimeError, prefix=""):
+    in_range(index, 0, n, lambda i: kind(f"{prefix}index {i} is out of bounds for dimension {d} with size {n}"))
+
+
+# -- along a dimension ------------------------------------------------------------------------------------------------------
+@function("gather", out=True)
+def gather(input, dim, index, *, sparse_grad=False):
+    """The elements that `index` names along a dimension."""
+    m = meta(input)
+    d = wrap_dim(integer(dim, "gather", "dim"), m.ndim)
+    _index_type(index, "gather")
+    im = meta(index)
+    if im.numel:
+        if max(im.ndim, 1) != max(m.ndim, 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+        for k, (n, s) in enumerate(zip(im.shape, m.shape)):
+            if k != d and n > s:
+                raise RuntimeError(f"Size does not match at dimension {k} expected index {list(im.shape)} to be no larger than self "
+                                   f"{list(m.shape)} apart from dimension {d}")
+        _within(index, m.shape[d] if m.ndim else 1, d)
+    return apply(I.GATHER, (input, index), (T, d, T))
+
+
+def _check_scatter(name, t, d, index, src):
+    m, im = meta(t), meta(index)
+    _index_type(index, name)
+    if src is not None and meta(src).dtype != m.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if not im.numel:
+        return
+    sm = meta(src) if src is not None else None
+    if max(im.ndim, 1) != max(m.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if sm is not None and max(im.ndim, 1) != max(sm.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    bad = any(n > s for k, (n, s) in enumerate(zip(im.shape, m.shape)) if k != d)
+    if sm is not None:
+        bad = bad or any(n > s for n, s in zip(im.shape, sm.shape))
+    if bad:
+        tail = f" and to be no larger size than src {list(sm.shape)}" if sm is not None else ""
+        raise RuntimeError(f"Expected index {list(im.shape)} to be no larger than self {list(m.shape)} apart from dimension {d}{tail}")
+    _within(index, m.shape[d] if m.ndim else 1, d)
+
+
+def _scatter(inplace, self, dim, index, src=None, *, value=None, reduce=None):
+    """Values written at the places that `index` names along a dimension."""
+    m = meta(self)
+    d = wrap_dim(integer(dim, "scatter", "dim"), m.ndim)
+    if src is None:
+        src = value
+    if reduce is not None and reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(src, TensorBase):
+        _check_scatter("scatter", self, d, index, src)
+        if reduce is not None:
+            return run(I.SCATTER_OLD, (self, index, src), (T, d, T, T, reduce), inplace)
+        return run(I.SCATTER, (self, index, src), (T, d, T, T), inplace)
+    _check_scatter("scatter", self, d, index, None)
+    token, nums, kinds = packed(src, m, "scatter")
+    if reduce is not None:
+        return run(I.SCATTER_OLD_NUMBER, (self, index), (T, d, T, token, reduce), inplace, nums, kinds)
+    return run(I.SCATTER_NUMBER, (self, index), (T, d, T, token), inplace, nums, kinds)
+
+
+forms("scatter", _scatter, out=True)
+
+
+def _scatter_add(inplace, self, dim, index, src):
+    """Values added at the places that `index` names along a dimension."""
+    d = wrap_dim(integer(dim, "scatter_add", "dim"), meta(self).ndim)
+    _check_scatter("scatter", self, d, index, src)
+    return run(I.SCATTER_ADD, (self, index, src), (T, d, T, T), inplace)
+
+
+forms("scatter_add", _scatter_add, out=True)
+
+
+def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True):
+    """Values reduced into the places that `index` names: sum, prod, mean, amax or amin."""
+    d = wrap_dim(integer(dim, "scatter_reduce", "dim"), meta(self).ndim)
+    if reduce not in I.HOW:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _check_scatter("scatter", self, d, index, src)
+    return run(I.SCATTER_REDUCE, (self, index, src), (T, d, T, T, reduce, include_self), inplace)
+
+
+forms("scatter_reduce", _scatter_reduce, out=True)
+
+
+# -- whole slices -----------------------------------------------------------------------------------------------------------
+@function("index_select", out=True)
+def index_select(input, dim, index):
+    """The slices that a 1-d index names."""
+    m, im = meta(input), meta(index)
+    d = wrap_dim(integer(dim, "index_select", "dim"), m.ndim)
+    if im.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if im.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if not m.ndim and im.numel != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {im.numel} value(s)")
+    in_range(index, 0, m.shape[d] if m.ndim else 1, lambda i: IndexError("index out of range in self"))
+    return apply(I.INDEX_SELECT, (input, index), (T, d, T))
+
+
+def _vector(name, index):
+    im = meta(index)
+    if im.ndim > 1:
+        raise IndexError(f"{name}_(): Index should have dimension 1 or 0 (got {im.ndim})")
+    if im.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index")
+
+
+def _index_add(inplace, self, dim, index, source, *, alpha=1):
+    """Slices added at the places that a 1-d index names."""
+    m, sm = meta(self), meta(source)
+    d = wrap_dim(integer(dim, "index_add", "dim"), m.ndim)
+    if meta(index).dtype.name not in ("int64", "int32"):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + P.c_name(meta(index).dtype))
+    _vector("index_add", index)
+    if sm.dtype != m.dtype:
+        raise RuntimeError(f"index_add_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")
+    n = sm.shape[d] if sm.ndim else 1
+    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]:
+        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(m.shape)} source.shape = {list(sm.shape)}")
+    if meta(index).numel != n:
+        raise RuntimeError(f"index_add_(): Number of indices ({meta(index).numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
+    _within_rows(index, m, d)
+    if alpha == 1 and alpha.__class__ is int:
+        return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, 1), inplace)
+    token, nums, kinds = packed(alpha, m, "index_add")
+    return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, token), inplace, nums, kinds)
+
+
+forms("index_add", _index_add, out=True)
+
+
+def _index_copy(inplace, self, dim, index, source):
+    """Slices written at the places that a 1-d index names."""
+    m, sm = meta(self), meta(source)
+    d = wrap_dim(integer(dim, "index_copy", "dim"), m.ndim)
+    im = meta(index)
+    if im.ndim >= 2:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {im.ndim})")
+    if not sm.ndim and im.numel != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {im.numel})")
+    if m.ndim and sm.ndim and m.ndim != sm.ndim:
+        raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+                         f"({sm.ndim}), destination dimensionality ({m.ndim})")
+    if im.dtype.name != "int64":
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + P.c_name(im.dtype))
+    if sm.dtype != m.dtype:
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {P.c_name(m.dtype)} and (source) "
+                           f"{P.c_name(sm.dtype)}")
+    if sm.ndim and im.numel != sm.shape[d]:
+        raise IndexError(f"index_copy_(): Number of indices ({im.numel}) should be equal to source.size(dim) ({sm.shape[d]})")
+    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d] and sm.ndim:
+        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                           f"{' '.join(str(k) for j, k in enumerate(m.shape) if j != d)} at dimension {d} and source slice shape: "
+                           f"{' '.join(str(k) for j, k in enumerate(sm.shape) if j != d)} at dimension 0.")
+    _within(index, m.shape[d] if m.ndim else 1, d, IndexError, "index_copy_(): ")
+    return run(I.INDEX_COPY, (self, index, source), (T, d, T, T), inplace)
+
+
+forms("index_copy", _index_copy, out=True)
+
+
+def _index_fill(inplace, self, dim, index, value):
+    """One value written to the slices that a 1-d index names."""
+    m = meta(self)
+    d = wrap_dim(integer(dim, "index_fill", "dim"), m.ndim)
+    if meta(index).dtype.name not in ("int64", "int32"):
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if meta(index).ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    n = m.shape[d] if m.ndim else 1
+    in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    if isinstance(value, TensorBase):
+        if meta(value).ndim:
+            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")
+        return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace, overlap="put")
+    if isinstance(number(value), complex) and P.kind_of(m.dtype) < 3:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    token, nums, kinds = packed(value, m, "index_fill")
+    return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
+
+
+forms("index_fill", _index_fill, out=True)
+
+
+def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=True):
+    """Slices reduced into the places that a 1-d index names: prod, mean, amax or amin."""
+    m, sm = meta(self), meta(source)
+    d = wrap_dim(integer(dim, "index_reduce", "dim"), m.ndim)
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    _vector("index_reduce", index)
+    if sm.dtype != m.dtype:
+        raise RuntimeError("index_reduce_(): self and source must have the same scalar type")
+    if meta(index).numel != (sm.shape[d] if sm.ndim else 1):
+        raise RuntimeError("index_reduce_(): Number of indices should be equal to self.size(dim)")
+    _within_rows(index, m, d)
+    return run(I.INDEX_REDUCE, (self, index, source), (T, d, T, T, reduce, include_self), inplace)
+
+
+forms("index_reduce", _index_reduce, out=True)
+
+
+# -- masks --------------------------------------------------------------------------------------------------------------------
+def _masked_fill(inplace, self, mask, value):
+    """One value where the mask is true."""
+    m = meta(self)
+    I._check_mask(m, meta(mask))
+    shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
+    if inplace and shape != m.shape:
+        raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
+    mask = _same_device(self, mask)
+    if isinstance(value, TensorBase):
+        vm = meta(value)
+        if vm.ndim:
+            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {vm.ndim} dimension(s).")
+        return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
+    token, nums, kinds = packed(value, m, "masked_fill")
+    return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
+
+
+forms("masked_fill", _masked_fill, out=True)
+
+
+@function("masked_select", out=True)
+def masked_select(input, mask):
+    """The elements where the mask is true, in one dimension."""
+    m, mm = meta(input), meta(mask)
+    if mm.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes([mm.shape, m.shape])
+    chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
+    return apply(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))
+
+
+def _masked_scatter(inplace, self, mask, source):
+    """The elements of `source`, one after the other, where the mask is true."""
+    m, mm, sm = meta(self), meta(mask), meta(source)
+    if mm.dtype != np.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mm.dtype.name}")
+    if sm.dtype != m.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
+                           + P.c_name(sm.dtype))
+    shape = broadcast_shapes([mm.shape, m.shape])
+    if inplace and shape != m.shape:
+        raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
+    n = sm.numel
+    error = lambda _=None: RuntimeError("Number of elements of source < number of ones in mask")
+    repeats = 1
+    for a in shape:
+        repeats *= a
+    repeats = repeats // mm.numel if mm.numel else 0
+    if n < mm.numel * repeats:
+        if host_known(mask._st.value):
+            if int(np.count_nonzero(look(mask))) * repeats > n:
+                raise error()
+        elif not (read(mask).extra is TRACED):
+            flag(record(context, I.MORE_THAN, (T, n // max(repeats, 1)), (read(mask),))[0], error)
+    return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace, overlap=None)
+
+
+forms("masked_scatter", _masked_scatter)
+
+
+def nonzero_places(input):
+    """Host arrays of the places of the nonzero elements."""
+    if meta(input).device == "meta":
+        raise NotImplementedError("nonzero on the meta device: the result's shape depends on data")
+    return np.nonzero(np.atleast_1d(np.asarray(look(input))))
+
+
+@function("nonzero", out=True)
+def nonzero(input, *, as_tuple=False):
+    """Where the elements are not zero: one row for each, or one tensor for each dimension."""
+    m = meta(input)
+    at = nonzero_places(input)
+    if as_tuple:
+        return tuple([tensor_from(a.astype(np.int64), m.device) for a in at])
+    rows = np.stack(at) if m.ndim else np.zeros((0, at[0].size), np.int64)
+    return swap(tensor_from(rows.astype(np.int64), m.device), 0, 1)
+
+
+@function("nonzero_static", out=True)
+def nonzero_static(input, *, size, fill_value=-1):
+    """`nonzero` with a fixed number of rows: cut off, or filled up."""
+    m = meta(input)
+    at = nonzero_places(input)
+    rows = np.stack(at, 1) if m.ndim else np.zeros((at[0].size, 0), np.int64)
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    out = np.full((size, m.ndim), fill_value, np.int64)
+    out[:min(size, rows.shape[0])] = rows[:size]
+    return tensor_from(out, m.device)
+
+
+@function("argwhere")
+def argwhere(input):
+    """Where the elements are not zero, one row for each."""
+    return nonzero(input)
+
+
+# -- flat places ---------------------------------------------------------------------------------------------------------------
+def _flat_range(t, index):
+    n = meta(t).numel
+    in_range(index, -n, n, lambda i: IndexError(f"out of range: tried to access index {i} on a tensor of {n} elements."))
+
+
+@function("take", out=True)
+def take(input, index):
+    """Elements of the flattened tensor."""
+    if meta(index).dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {P.c_name(meta(index).dtype)}")
+    if not meta(input).numel and meta(index).numel:
+        raise IndexError("take(): tried to take from an empty tensor")
+    _flat_range(input, index)
+    return apply(I.TAKE, (input, index), (T, T))
+
+
+def _put(inplace, self, index, source, accumulate=False):
+    """Values written (or added) at places of the flattened tensor."""
+    if meta(index).dtype != np.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {P.c_name(meta(index).dtype)}")
+    if meta(self).dtype != meta(source).dtype:
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {P.c_name(meta(self).dtype)} and "
+                           f"source.dtype = {P.c_name(meta(source).dtype)}")
+    if meta(index).numel != meta(source).numel:
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                         f"{meta(source).numel}, index.numel() = {meta(index).numel}")
+    _flat_range(self, index)
+    return run(I.PUT, (self, index, source), (T, T, T, bool(accumulate)), inplace, overlap="put")
+
+
+forms("put", _put)
+
+
+@function("take_along_dim", out=True)
+def take_along_dim(input, indices, dim=None):
+    """`gather` with the tensor and the indices broadcast to each other."""
+    m, im = meta(input), meta(indices)
+    if dim is None:
+        input, indices, dim = reshaped(input, (m.numel,)), reshaped(indices, (im.numel,)), 0
+        m, im = meta(input), meta(indices)
+    if m.ndim != im.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                           f"{m.ndim} dimensions for input, and {im.ndim} dimensions for indices")
+    if im.dtype != np.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {P.c_name(im.dtype)}")
+    d = wrap_dim(integer(dim, "take_along_dim", "dim"), m.ndim)
+    shape = broadcast_shapes([m.shape[:d] + (1,) + m.shape[d + 1:], im.shape[:d] + (1,) + im.shape[d + 1:]])
+    own, other = list(shape), list(shape)
+    own[d], other[d] = m.shape[d], im.shape[d]
+    n = m.shape[d] if m.ndim else 1
+    in_range(indices, -n, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    return apply(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
+
+
+def _index_put(inplace, self, indices, values, accumulate=False):
+    """self[indices] = values, or += with accumulate."""
+    picks = {}
+    d = 0
+    for k, x in enumerate(indices):
+        if x is None:
+            d += 1
+            continue
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type_name(x)}")
+        picks[d] = x
+        d += meta(x).ndim if _is_mask(meta(x)) else 1
+    if d > meta(self).ndim:
+        raise IndexError(f"too many indices for tensor of dimension {meta(self).ndim} (got {d})")
+    tensors, layout = _index_list(self, picks)
+    values = _same_device(self, values)
+    if len(picks) == 1 and meta(values).numel == 1 and not meta(values).ndim and _is_mask(meta(next(iter(picks.values())))):
+        values = values.to(self.dtype)
+    if inplace:
+        return put_values(self, tensors, layout, values, bool(accumulate))
+    _check_put(meta(self), tensors, layout, meta(values))
+    return apply(I.INDEX_PUT, [self, *tensors, values], (T, layout, T, bool(accumulate)))
+
+
+forms("index_put", _index_put)
+
+
+# -- a copy with a view of it written ---------------------------------------------------------------------------------------------
+def _view_scatter(name, view, grad):
+    def f(input, src, *args, **kwargs):
+        out = input.clone(memory_format=FUNCTIONS["contiguous_format"])
+        part = view(out, *args, **kwargs)
+        if meta(part).shape != meta(src).shape:
+            raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
+                               f"{list(meta(part).shape)}")
+        part.copy_(src)
+        if out._edge is not None:
+            out._edge.__class__ = node_class(grad, CopySlices)
+        return out
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "A copy of the tensor with one of its views written."
+    function(name, out=True)(f)
+
+
+def _slice(t, dim=0, start=None, end=None, step=1):
+    from .indexing import cut
+    d = wrap_dim(dim, meta(t).ndim)
+    return sliced(t, d, *cut(slice(start, end, step), meta(t).shape[d]))
+
+
+_view_scatter("select_scatter", lambda t, dim, index: select(t, dim, index), "SelectScatterBackward0")
+_view_scatter("slice_scatter", _slice, "SliceScatterBackward0")
+_view_scatter("diagonal_scatter", lambda t, offset=0, dim1=0, dim2=1: FUNCTIONS["diagonal"](t, offset, dim1, dim2), "DiagonalScatterBackward0")
+
+
+@function("as_strided_scatter", out=True)
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy of the tensor with a window on its memory written."""
+    m, size, stride = meta(input), ints((size,), "as_strided_scatter"), ints((stride,), "as_strided_scatter", "stride")
+    at = 0 if storage_offset is None else storage_offset - offset_of(input)
+    last = at + sum((n - 1) * s for n, s in zip(size, stride))
+    if not m.contiguous or at < 0 or last >= max(m.numel, 1):
+        raise NotImplementedError("as_strided_scatter beyond the elements of a contiguous tensor")
+    if meta(src).shape != size:
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
+                           f"{list(size)}")
+    return apply(I.AS_STRIDED_SCATTER, (input, src), (T, T, size, stride, at))
+
+
+@function("unravel_index", method=False)
+def unravel_index(indices, shape):
+    """The coordinates of flat places in a shape."""
+    shape = (shape,) if isinstance(shape, int) else ints((shape,), "unravel_index", "shape")
+    if P.kind_of(meta(indices).dtype) != 1:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    out, step = [], 1
+    for n in reversed(shape):
+        out.append((indices // step) % n)
+        step *= n
+    return tuple(reversed(out))

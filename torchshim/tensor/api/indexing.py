@@ -1,0 +1,510 @@
+"""tensor[index] and tensor[index] = value in every form that torch takes.
+
+A basic index (ints, slices, None, ...) is one view; what tensors, lists and masks pick is one operator on top of it.
+"""
+from __future__ import annotations
+
+from types import EllipsisType
+
+import numpy as np
+
+from ...engine import TRACED, context, meta_of, record, user_site
+from ...ops import index as I
+from ...ops import promotion as P
+from ...ops.registry import PACKED, SB, SC, SF, SI, T
+from ...ops.shape import FILL_ITEM
+from ...ops.views import NEW, SELECT, SLICE, is_dense, whole
+from .bind import number, pack
+from ..core.dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, slice_view, slice_write
+from .shape import fill_, filler
+from ..core.tensor import tensor_from
+from .slicing import selected, sliced
+from .views import alias_of, offset_of, reshaped
+
+NEW_DIM = (NEW, 0, 1, 1)
+NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
+
+
+def host_known(v):
+    """Whether a Value can be looked at for free."""
+    return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or v.meta.device.platform == "cpu")
+
+
+def bounds_of(st):
+    """(Value, smallest, largest) of a storage whose Value is on the host."""
+    try:
+        b = st.bounds
+        if b[0] is st.value:
+            return b
+    except AttributeError:
+        pass
+    a = np.asarray(st.value.array)
+    b = st.bounds = (st.value, int(a.min()), int(a.max())) if a.size else (st.value, 0, -1)
+    return b
+
+
+def in_range(t, low, high, error):
+    """Raise `error(index)` unless all elements of the index tensor lie in [low, high): now where the host knows them,
+    else when the values are next looked at."""
+    m = meta(t)
+    if not m.numel or m.device == "meta":
+        return
+    root = t._st.value
+    if root.array is not None:
+        if root.extra is TRACED:
+            return
+        if m.device.platform == "cpu":
+            _, small, large = bounds_of(t._st)
+            if low <= small and large < high:
+                return
+            a = look(t)
+            small, large = int(a.min()), int(a.max())
+            if small < low or large >= high:
+                flat = np.asarray(a).ravel()
+                raise error(int(flat[np.argmax((flat < low) | (flat >= high))]))
+            return
+    if low >= high:
+        raise error(0)
+    v = read(t)
+    if v.extra is TRACED:
+        return
+    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], error)
+
+
+def flag(bad, error):
+    """Have `error(value)` raised at the next look if the 0-d Value `bad` is not zero; it names the user's line."""
+    if bad.array is not None and bad.extra is TRACED:
+        return
+    tr = context.trace
+    if tr.checks is None:
+        tr.checks = []
+    site = user_site()
+
+    def make():
+        e = error(int(np.asarray(bad.array)))
+        if site:
+            e.add_note(f'The index was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
+        return e
+    tr.checks.append((bad, make))
+
+
+# -- reading an index -----------------------------------------------------------------------------------------------------------
+def _invalid(x):
+    return IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                      f"{type(x).__name__})")
+
+
+def _as_tuple(key):
+    """A list that holds slices, tensors or lists counts as a tuple."""
+    if key.__class__ is tuple:
+        return key
+    if isinstance(key, (list, range)) and len(key) < 32:
+        for x in key:
+            if x is None or isinstance(x, (TensorBase, list, tuple, range, slice, EllipsisType)):
+                return tuple(key)
+    return (key,)
+
+
+def _listed(x, device):
+    """A list of integers or booleans as a tensor."""
+    if isinstance(x, np.ndarray):
+        a = x
+    else:
+        a = np.asarray(_plain(x))
+        if a.dtype == object:
+            raise _invalid(x)
+        if not a.size:
+            a = a.astype(np.int64)
+        if a.dtype.kind in "US":
+            raise TypeError("new(): invalid data type 'str'")
+    if a.dtype.kind == "f":
+        a = a.astype(np.int64)
+    if a.dtype.kind not in "biu":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return tensor_from(np.array(a), device)
+
+
+def _plain(x):
+    if isinstance(x, TensorBase):
+        return look(x)
+    return [_plain(y) for y in x] if isinstance(x, (list, tuple, range)) else x
+
+
+def _is_mask(m):
+    return m.dtype == np.bool_ or m.dtype == np.uint8
+
+
+def _consumes(x):
+    """How many dimensions an entry indexes."""
+    if x is None or x is True or x is False or x is Ellipsis:
+        return 0
+    if isinstance(x, TensorBase):
+        m = meta(x)
+        return m.ndim if _is_mask(m) else 1
+    return 1
+
+
+def _prepared(key, device):
+    """Entries of an index with lists, arrays and NumPy numbers made tensors and ints."""
+    out = []
+    for x in _as_tuple(key):
+        c = x.__class__
+        if c is int or c is slice or x is None or x is Ellipsis or c is bool or isinstance(x, TensorBase):
+            out.append(x)
+        elif isinstance(x, np.ndarray) or isinstance(x, (list, tuple, range)):
+            if isinstance(x, np.ndarray) and not x.ndim:
+                out.append(bool(x) if x.dtype == bool else int(x))
+            else:
+                out.append(_listed(x, device))
+        elif isinstance(x, np.bool_):
+            out.append(bool(x))
+        elif isinstance(x, str):
+            raise TypeError("new(): invalid data type 'str'")
+        elif isinstance(x, float) or not hasattr(x, "__index__"):
+            raise _invalid(x)
+        else:
+            out.append(x.__index__())
+    return out
+
+
+def parse(t, key):
+    """(spec, storage offset, name of the view's grad_fn or None, {dimension of the view: index tensor})."""
+    m = meta(t)
+    shape, strides, ndim = m.shape, m.strides, m.ndim
+    entries = _prepared(key, m.device)
+    used = 0
+    for x in entries:
+        used += _consumes(x)
+    if used > ndim:
+        if not ndim and len(entries) == 1:
+            if entries[0].__class__ is int:
+                raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+                                 "a 0-dim tensor to a number")
+            if entries[0].__class__ is slice:
+                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    spec, at, name, picks = [], offset_of(t), None, {}
+    d = place = 0
+    for x in entries:
+        c = x.__class__
+        if c is int:
+            n = shape[d]
+            if not -n <= x < n:
+                raise IndexError(f"index {x} is out of bounds for dimension {d} with size {n}")
+            i = x + n if x < 0 else x
+            spec.append((SELECT, i, 0, 1))
+            at += i * strides[d]
+            d, name = d + 1, "SelectBackward0"
+        elif c is slice:
+            start, length, step = cut(x, shape[d])
+            if start or length != shape[d] or step != 1:
+                at += start * strides[d]
+                name = "SliceBackward0"
+            spec.append((SLICE, start, length, step))
+            d, place = d + 1, place + 1
+        elif x is None:
+            spec.append(NEW_DIM)
+            place, name = place + 1, "UnsqueezeBackward0"
+        elif x is Ellipsis:
+            for _ in range(ndim - used):
+                spec.append(whole(shape[d]))
+                d, place = d + 1, place + 1
+            used = ndim
+        elif c is bool:
+            spec.append(NEW_DIM)
+            picks[place] = tensor_from(np.zeros(1 if x else 0, np.int64), m.device)
+            place, name = place + 1, "UnsqueezeBackward0"
+        else:
+            xm = meta(x)
+            if P.kind_of(xm.dtype) > 1 or xm.dtype.name not in ("int64", "int32", "uint8", "bool"):
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            if not xm.ndim and not _is_mask(xm):
+                v = x._st.value
+                if v.extra is not TRACED and v.meta.device != "meta":
+                    i, n = int(look(x)), shape[d]
+                    if not -n <= i < n:
+                        raise IndexError(f"index {i} is out of bounds for dimension {d} with size {n}")
+                    i = i + n if i < 0 else i
+                    spec.append((SELECT, i, 0, 1))
+                    at += i * strides[d]
+                    d, name = d + 1, "SelectBackward0"
+                    continue
+            if not xm.ndim and _is_mask(xm):
+                spec.append(NEW_DIM)
+                picks[place] = reshaped(x, (1,))
+                place, name = place + 1, "UnsqueezeBackward0"
+                continue
+            picks[place] = x
+            for _ in range(xm.ndim if _is_mask(xm) else 1):
+                spec.append(whole(shape[d]))
+                d, place = d + 1, place + 1
+    while d < ndim:
+        spec.append(whole(shape[d]))
+        d += 1
+    return tuple(spec), at, name, picks
+
+
+def cut(s, n):
+    """(start, length, step) of a slice of n elements."""
+    step = 1 if s.step is None else s.step.__index__()
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    start, stop, step = s.indices(n)
+    return start, -(-(stop - start) // step) if stop > start else 0, step
+
+
+FIRST = (T, (T,))                          # layout of x[tensor]
+
+
+# -- x[index] -------------------------------------------------------------------------------------------------------------------
+def getitem(self, key):
+    """self[key]"""
+    c = key.__class__
+    if c is int:
+        m = meta(self)
+        if m.ndim:
+            n = m.shape[0]
+            if not -n <= key < n:
+                raise IndexError(f"index {key} is out of bounds for dimension 0 with size {n}")
+            return selected(self, 0, key + n if key < 0 else key)
+    elif c is slice:
+        m = meta(self)
+        if m.ndim:
+            return sliced(self, 0, *cut(key, m.shape[0]))
+    elif isinstance(key, TensorBase):
+        m, km = meta(self), meta(key)
+        if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
+            n = m.shape[0]
+            in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
+            return apply(I.INDEX, (self, key), FIRST)
+    spec, at, name, picks = parse(self, key)
+    if not picks:
+        return slice_view(self, spec, at, name) if name is not None else alias_of(self)
+    t = slice_view(self, spec, at, name) if name is not None else self
+    return pick(t, picks)
+
+
+def pick(t, picks):
+    """t indexed by tensors at some dimensions."""
+    tensors, layout = _index_list(t, picks)
+    return apply(I.INDEX, [t, *tensors], (T, layout))
+
+
+def _index_list(t, picks):
+    """(index tensors, the operator's index layout): masks become places, and places are checked."""
+    m = meta(t)
+    full = {}
+    for d, x in picks.items():
+        xm = meta(x)
+        if _is_mask(xm):
+            _check_mask(xm, m, d)
+            if xm.device == "meta":
+                raise NotImplementedError("indexing with a mask on the meta device: the result's shape depends on data")
+            for k, a in enumerate(np.nonzero(np.asarray(look(x)))):
+                full[d + k] = tensor_from(a, xm.device)
+        else:
+            full[d] = x
+    check_places(m, full)
+    last = max(full)
+    tensors = [full[d] for d in sorted(full)]
+    if any(meta(x).device is not m.device for x in tensors) and m.device != "meta":
+        tensors = [x if meta(x).device is m.device or not host_known(read(x)) else x.to(device=t.device) for x in tensors]
+    return tensors, tuple([T if d in full else None for d in range(last + 1)])
+
+
+def check_places(m, full):
+    """Index tensors against the sizes of the dimensions that they index."""
+    I.indexed_shape(m.shape, [meta(full[d]) if d in full else None for d in range(max(full) + 1)])
+    for k, d in enumerate(sorted(full)):
+        n = m.shape[d]
+        if n:
+            in_range(full[d], -n, n, lambda i, k=k, n=n: IndexError(f"index {i} is out of bounds for dimension {k} with size {n}"))
+        elif meta(full[d]).numel and all(meta(x).numel for x in full.values()):
+            raise IndexError(f"index is out of bounds for dimension with size 0")
+
+
+def _check_mask(xm, m, d):
+    for k, n in enumerate(xm.shape):
+        if m.shape[d + k] != n:
+            raise IndexError(f"The shape of the mask {list(xm.shape)} at index {k} does not match the shape of the indexed tensor "
+                             f"{list(m.shape)} at index {d + k}")
+
+
+# -- x[index] = value -----------------------------------------------------------------------------------------------------------
+def setitem(self, key, value):
+    """self[key] = value"""
+    if not isinstance(value, TensorBase):
+        n = number(value)
+        if n is None:
+            raise TypeError(f"can't assign a {_type_of(value)} to a {_legacy(self)}")
+        value = n
+    if key is False:
+        return
+    spec, at, name, picks = parse(self, key)
+    if not picks and _set_plain(self, spec, value):
+        return
+    t = self if name is None else slice_view(self, spec, at, name)
+    if picks:
+        _put(t, picks, value)
+        return
+    if not isinstance(value, TensorBase):
+        fill_(t, value, FILL_ITEM)
+        return
+    m, vm = meta(t), meta(value)
+    if vm.shape != m.shape:
+        if not vm.ndim:
+            fill_(t, value)
+            return
+        value = _without_ones(value)
+        expand_check(meta(value), m)
+    t.copy_(value)
+
+
+def _set_plain(self, spec, value):
+    """Write a basic index in one step, where neither gradients nor shared memory are in play. Whether it was done."""
+    m = meta(self)
+    if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self):
+        return False
+    if not m.contiguous and not is_dense(m):
+        return False
+    if not isinstance(value, TensorBase):
+        nums = []
+        token = pack(filler(value, m, "fill_"), nums)
+        slice_write(self, spec, None, NUMBER_NAME[token], nums, PACKED[token])
+        return True
+    vm = meta(value)
+    if vm.device is not m.device or value._st is self._st or (context.grad and needs_grad(value)):
+        return False
+    if vm.dtype.kind == "c" and m.dtype.kind != "c":
+        return False
+    shape = tuple([1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT])
+    if vm.shape != shape and vm.ndim:
+        value = _without_ones(value)
+        expand_check(meta(value), meta_of(shape, m.dtype, m.device))
+    slice_write(self, spec, value)
+    return True
+
+
+def expand_check(vm, m):
+    """torch's errors for a value that cannot be expanded to the target's shape."""
+    if vm.ndim > m.ndim:
+        raise RuntimeError(f"expand(torch.{P.c_name(vm.dtype)}Tensor{{{list(vm.shape)}}}, size={list(m.shape)}): the number of sizes provided "
+                           f"({m.ndim}) must be greater or equal to the number of dimensions in the tensor ({vm.ndim})")
+    lead = m.ndim - vm.ndim
+    for d in range(vm.ndim - 1, -1, -1):
+        if vm.shape[d] != 1 and vm.shape[d] != m.shape[d + lead]:
+            raise RuntimeError(f"The expanded size of the tensor ({m.shape[d + lead]}) must match the existing size ({vm.shape[d]}) at "
+                               f"non-singleton dimension {d + lead}.  Target sizes: {list(m.shape)}.  Tensor sizes: {list(vm.shape)}")
+
+
+def _without_ones(value):
+    """A value without leading dimensions of size 1."""
+    s = meta(value).shape
+    k = 0
+    while k < len(s) and s[k] == 1:
+        k += 1
+    return reshaped(value, s[k:]) if k else value
+
+
+def _type_of(x):
+    c = type(x)
+    return c.__name__ if c.__module__ == "builtins" else f"{c.__module__}.{c.__name__}"
+
+
+def _legacy(t):
+    return f"torch.{P.c_name(meta(t).dtype)}Tensor"
+
+
+def _put(t, picks, value):
+    m = meta(t)
+    tensor = isinstance(value, TensorBase)
+    if tensor:
+        vm = meta(value)
+        if vm.device is not m.device and vm.numel == 1 and not vm.ndim:
+            value = value.to(device=t.device)
+        value = _without_ones(value)
+        vm = meta(value)
+    else:
+        value = filler(value, m, "index_put_")
+    if len(picks) == 1:
+        (d, mask), = picks.items()
+        xm = meta(mask)
+        if xm.dtype == np.bool_ and xm.ndim:
+            _check_mask(xm, m, d)
+            if not tensor:
+                nums = []
+                token = pack(value, nums)
+                apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap="put")
+                return
+            if vm.numel != 1:
+                _same_dtype(m, vm)
+            rest = m.ndim - d - xm.ndim
+            k = vm.ndim - rest - 1
+            if _broadcasts(vm, m.shape[:d] + (None,) + m.shape[d + xm.ndim:]):
+                if k >= 0 and vm.shape[k] == 1:        # one value for all places
+                    value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
+                    k = -1
+                if k < 0:
+                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="fill" if meta(value).numel == 1 else "put")
+                    return
+                if not d and not k and m.device != "meta":
+                    _expect_count(mask, vm, m, rest)
+                    apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap="put")
+                    return
+    tensors, layout = _index_list(t, picks)
+    if not tensor:
+        nums = []
+        token = pack(value, nums)
+        apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap="put")
+        return
+    put_values(t, tensors, layout, value, False)
+
+
+def _metas(tensors, layout):
+    it = iter(tensors)
+    return [None if x is None else meta(next(it)) for x in layout]
+
+
+def put_values(t, tensors, layout, value, accumulate):
+    """t[tensors] = value, or += with accumulate; in place."""
+    _check_put(meta(t), tensors, layout, meta(value))
+    return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put")
+
+
+def _check_put(m, tensors, layout, vm):
+    _same_dtype(m, vm)
+    shape, _, _ = I.indexed_shape(m.shape, _metas(tensors, layout))
+    _fits(vm, shape)
+
+
+def _same_dtype(m, vm):
+    if vm.dtype != m.dtype:
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {P.c_name(m.dtype)} for the destination and "
+                           f"{P.c_name(vm.dtype)} for the source.")
+
+
+def _broadcasts(vm, shape):
+    """Whether a value broadcasts to a shape; None in it stands for a size that depends on data."""
+    return vm.ndim <= len(shape) and all([n == 1 or k is None or n == k for n, k in zip(vm.shape[::-1], shape[::-1])])
+
+
+def _fits(vm, shape):
+    if not _broadcasts(vm, shape):
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(vm.shape)} cannot be broadcast to indexing result of shape "
+                           f"{list(shape)}")
+
+
+def _expect_count(mask, vm, m, rest):
+    """The mask must choose as many places as the value has rows."""
+    n, tail = vm.shape[0], list(m.shape[m.ndim - rest:])
+
+    if read(mask).extra is TRACED:
+        return
+    count = int(np.count_nonzero(np.asarray(look(mask))))
+    if count != n:
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(vm.shape)} cannot be broadcast to indexing result of shape "
+                           f"{[count] + tail}")
+
+
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem

@@ -1,0 +1,144 @@
+"""Products that Python prepares: linear layers, einsum's spellings, tensordot's dims, chains of matrices."""
+from __future__ import annotations
+
+from ...ops import products as L
+from ...ops.reduction import linalg_vector_norm, logsumexp
+from ...ops.scan import linalg_cross
+from ...ops.registry import InplaceOp, T
+from .bind import NAMESPACES, call, function, into, make, prepare
+from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, read, write
+from .reduction import need_tensor, warn_once
+
+_PLAIN, _BIASED = (T, T, None), (T, T, T)
+
+
+@function(method=False, torch=False, namespace="nn.functional")
+def linear(input, weight, bias=None, *, out=None):
+    """input @ weight.T + bias."""
+    if out is not None:
+        return into(out, call(L.linear, (input, weight, bias)), "linear")
+    if isinstance(input, TensorBase) and isinstance(weight, TensorBase):
+        if bias is None:
+            return apply2(L.linear, input, weight, _PLAIN)
+        if isinstance(bias, TensorBase):
+            return apply(L.linear, (input, weight, bias), _BIASED)
+    return call(L.linear, (input, weight, bias))
+
+
+def _bilinear(input1, input2, weight, bias=None):
+    """input1 @ weight[k] @ input2 for each k, + bias."""
+    return call(L.bilinear, (input1, input2, weight, bias))
+
+
+_bilinear.__name__ = "bilinear"
+function("bilinear", method=False, namespace="nn.functional")(_bilinear)
+
+
+@function(method=False)
+def einsum(*args, path=None):
+    """einsum(equation, *operands), or einsum(op1, [labels], op2, [labels], ..., [result labels])."""
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+                         "subscripts list")
+    if isinstance(args[0], TensorBase):
+        def text(labels):
+            out = ""
+            for x in labels:
+                if x is Ellipsis:
+                    out += "..."
+                elif not 0 <= x < 52:
+                    raise ValueError(f"einsum(): subscript {x} is not within the valid range [0, 52)")
+                else:
+                    out += L.LABELS[x]
+            return out
+        operands = args[:len(args) // 2 * 2:2]
+        equation = ",".join(text(s) for s in args[1::2])
+        if len(args) % 2:
+            equation += "->" + text(args[-1])
+    else:
+        equation, operands = args[0], args[1:]
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    if len(operands) == 1:
+        view = _rearranged(equation, need_tensor("einsum", operands[0]))
+        if view is not None:
+            return view
+    return call(L.einsum, (equation, tuple(operands)))
+
+
+def _rearranged(equation, x):
+    """What einsum returns where nothing is summed: a view. None otherwise."""
+    (text,), out = L.parsed(equation, [x._meta.shape])
+    at = text.find(".")
+    labels = list(text) if at < 0 else [*text[:at], *range(x.ndim - len(text) + 1), *text[at + 1:]]
+    out = list(out) if "." not in out else [*out[:out.index(".")], *range(x.ndim - len(text) + 1), *out[out.index(".") + 1:]]
+    if set(labels) != set(out):
+        return None
+    while len(set(labels)) < len(labels):
+        c = next(c for c in labels if labels.count(c) > 1)
+        i, j = [k for k, d in enumerate(labels) if d == c][:2]
+        x = x.diagonal(0, i, j)
+        labels = [d for k, d in enumerate(labels) if k not in (i, j)] + [c]
+    return x.permute([labels.index(c) for c in out])
+
+
+@function(method=False)
+def tensordot(a, b, dims=2, out=None):
+    """Contraction of the last `dims` dimensions of a with the first of b, or of two lists of dimensions."""
+    if isinstance(dims, (list, tuple)):
+        dims_a, dims_b = dims
+    elif isinstance(dims, TensorBase) and dims.numel() > 1:
+        dims_a, dims_b = dims[0].tolist(), dims[1].tolist()
+    else:
+        n = int(dims)
+        if n < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={n}")
+        if n > a.ndim or n > b.ndim:
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={n}")
+        dims_a, dims_b = list(range(-n, 0)), list(range(n))
+    listed = lambda d: tuple(d) if isinstance(d, (list, tuple)) else (int(d),)
+    made = call(L.tensordot, (a, b, listed(dims_a), listed(dims_b)))
+    return made if out is None else into(out, made, "tensordot")
+
+
+@function(method=False, namespace="linalg")
+def multi_dot(tensors, *, out=None):
+    """Product of several matrices in the cheapest order."""
+    made = call(L.multi_dot, (tuple(tensors),))
+    return made if out is None else into(out, made, "linalg.multi_dot")
+
+
+@function(method=False)
+def chain_matmul(*matrices, out=None):
+    """Product of several matrices; torch.linalg.multi_dot is its successor."""
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
+              "accepts a list of two or more tensors rather than multiple parameters.")
+    for x in matrices:
+        need_tensor("chain_matmul", x)
+        if x.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
+    made = matrices[0] if len(matrices) == 1 else call(L.multi_dot, (matrices,))
+    return made if out is None else into(out, made, "chain_matmul")
+
+
+_addbmm_ = InplaceOp(L.addbmm)
+
+
+@function()
+def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+    """In-place addbmm. As in torch a smaller `input` takes the shape of the result."""
+    tensors, layout, nums, kinds = prepare(L.addbmm, (input, batch1, batch2, beta, alpha))
+    if batch1.ndim != 3 or batch2.ndim != 3 or input._view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
+        return apply_inplace(_addbmm_, tensors, layout, nums, kinds)
+    made = apply(L.addbmm, tensors, layout, nums, kinds)
+    check_inplace(input, edge(made) is not None)
+    write(input, read(made))
+    input._edge = made._edge
+    return input
+
+
+for _space, _name, _op in (("linalg", "matmul", L.matmul), ("linalg", "cross", linalg_cross), ("linalg", "vector_norm", linalg_vector_norm),
+                           ("special", "logsumexp", logsumexp)):
+    NAMESPACES.setdefault(_space, {})[_name] = make(_name, _op, "input", with_out=True)

@@ -1,0 +1,225 @@
+"""Reductions whose overloads Python must tell apart: max(x), max(x, dim), max(x, y); var with `unbiased` or `correction`."""
+from __future__ import annotations
+
+import math
+import warnings
+
+from ...engine import context
+from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
+from ...ops.common import wrap_dim
+from ...ops.registry import OPS
+from . import return_types
+from .bind import call, function, into, type_name
+from ..core.dispatch import TensorBase, apply1, edge
+from ..core.graph import Node, node_class, sequence
+
+for _name in ("aminmax", "cummax", "cummin", "kthvalue", "mode", "topk"):
+    OPS[_name].result = getattr(return_types, _name)
+
+
+def need_tensor(name, x, what="input", position=1):
+    """The TypeError for anything but a tensor."""
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{name}(): argument '{what}' (position {position}) must be Tensor, not {type_name(x)}")
+    return x
+
+
+def as_int(name, x, what="dim", position=2):
+    """A Python int from what torch takes as one."""
+    if x.__class__ is int:
+        return x
+    if isinstance(x, (bool, float, str, list, tuple)) or not hasattr(x, "__index__"):
+        where = "" if position is None else f" (position {position})"
+        raise TypeError(f"{name}(): argument '{what}'{where} must be int, not {type_name(x)}")
+    return x.__index__()
+
+
+def paired(op, args, kind, out, name):
+    """A (values, indices) result as its named tuple."""
+    made = kind(call(op, args))
+    return made if out is None else into(out, made, name)
+
+
+class _Undefined(Node):
+    """The history of a result that torch can't differentiate; a backward that comes here fails."""
+    __slots__ = ("meta", "error")
+    n_outputs = 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        raise self.error
+
+
+def undefined(result, source, name, error):
+    """`result` with a node called `name` that raises `error`, when `source` wants a gradient."""
+    e = edge(source) if isinstance(source, TensorBase) else None
+    if e is not None and context.grad:
+        node = object.__new__(node_class(name, _Undefined))
+        node.inst = node.plan = node.extra = None
+        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (e,), next(sequence)
+        node.meta, node.error = result._meta, error
+        result._edge = node
+    return result
+
+
+def no_derivative(result, source, aten):
+    """`result` of an operator that has no derivative at all."""
+    return undefined(result, source, "NotImplemented", RuntimeError(f"derivative for aten::{aten} is not implemented"))
+
+
+def _extreme(name, everything, along, other_op):
+    kind, layout = getattr(return_types, name), everything.layout
+
+    def f(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None, out=None):
+        if dim is None and other is None and axis is None and isinstance(input, TensorBase):
+            r = apply1(everything, input, layout)
+            return r if out is None else into(out, r, name)
+        need_tensor(name, input)
+        if isinstance(dim, TensorBase):
+            other = dim
+        if other is not None:
+            r = call(OPS[other_op], (input, other))
+            return r if out is None else into(out, r, name)
+        d = as_int(name, dim if axis is None else axis)
+        return paired(along, (input, d, keepdim if keepdims is None else keepdims), kind, out, name)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"{name}(input), {name}(input, dim, keepdim=False) -> (values, indices), or {name}(input, other)."
+    return function(name)(f)
+
+
+max = _extreme("max", R.max_all, R.max_dim, "maximum")
+min = _extreme("min", R.min_all, R.min_dim, "minimum")
+
+_MISSING = object()
+
+
+def _spread(name, op):
+    def f(input, dim=None, unbiased=None, keepdim=False, *, correction=_MISSING, axis=None, keepdims=None, out=None):
+        need_tensor(name, input)
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            if correction is not _MISSING:
+                raise TypeError(f"{name}() received an invalid combination of arguments: unbiased and correction exclude each other")
+            correction = 1 if unbiased else 0
+        elif correction is _MISSING or correction is None:
+            correction = 1
+        dim = dim if axis is None else axis
+        keepdim = keepdim if keepdims is None else keepdims
+        m = input._meta
+        n = m.numel if dim is None or dim == () or dim == [] else math.prod(
+            [m.shape[wrap_dim(d, m.ndim)] for d in (dim if isinstance(dim, (tuple, list)) else (dim,))] if m.ndim else [1])
+        if n - correction <= 0:
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+                          "divided by output numel).", stacklevel=2)
+        r = call(op, (input, dim, correction, keepdim))
+        return r if out is None else into(out, r, name)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"{name}(input, dim=None, *, correction=1, keepdim=False), or with unbiased=True/False."
+    return function(name, method=not name.endswith("mean"))(f)
+
+
+var, std = _spread("var", R.var), _spread("std", R.std)
+var_mean, std_mean = _spread("var_mean", R.var_mean), _spread("std_mean", R.std_mean)
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------------
+@function("norm", method=False)
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """Vector norm of order p over `dim` (or everything); 'fro' is 2, 'nuc' the sum of the singular values."""
+    need_tensor("norm", input)
+    if isinstance(dim, int):
+        dim = (dim,)
+    elif isinstance(dim, list):
+        dim = tuple(dim)
+    if isinstance(p, TensorBase):
+        p = p.item()
+    if isinstance(p, str):
+        if p not in ("fro", "nuc"):
+            raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+        if p == "nuc":
+            dim = tuple(range(input.ndim)) if dim is None else dim
+        if dim is not None and (len(dim) > 2 or p == "nuc" and len(dim) != 2):
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+        if p == "nuc":
+            made = call(R.nuclear_norm, (input if dtype is None else input.to(dtype), dim, keepdim))
+            return made if out is None else into(out, made, "norm")
+        p = 2
+    made = call(R.linalg_vector_norm, (input, 2 if p is None else p, dim, keepdim, dtype))
+    return made if out is None else into(out, made, "norm")
+
+
+def _norm_method(self, p="fro", dim=None, keepdim=False, dtype=None):
+    """See torch.norm."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+_norm_method.__name__ = "norm"
+function("norm", torch=False)(_norm_method)
+
+
+# -- histograms, products of vectors ----------------------------------------------------------------------------------------
+@function(out=True)
+def histc(input, bins=100, min=0, max=0):
+    """Counts of the elements in `bins` equal intervals of [min, max]; of the data's range when the two are equal."""
+    need_tensor("histc", input)
+    low, high = (float(x.item() if isinstance(x, TensorBase) else x) for x in (min, max))
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    if low == high and input.numel() and input.is_floating_point():
+        low, high = (x.item() for x in call(OPS["aminmax"], (input.detach(), None, False)))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    return call(OPS["histc.in"], (input, as_int("histc", bins, "bins", None), low, high))
+
+
+@function()
+def bincount(input, weights=None, minlength=0):
+    """How often each value occurs in a vector of non-negative integers. Its length depends on the data, which is looked at."""
+    need_tensor("bincount", input)
+    m = input._meta
+    if m.dtype.kind not in "iu":
+        raise R.unsupported("bincount_cpu", m)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    wrong = RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if m.ndim != 1:
+        raise wrong
+    if weights is not None and (weights.ndim != 1 or weights.shape != input.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    length = minlength
+    if m.numel:
+        low, high = (x.item() for x in call(OPS["aminmax"], (input, None, False)))
+        if low < 0:
+            raise wrong
+        length = high + 1 if high >= minlength else minlength
+    return no_derivative(call(OPS["bincount.sized"], (input, weights, length)), weights, "bincount")
+
+
+_warned = set()
+
+
+def warn_once(text):
+    """What torch says once in a process."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=3)
+
+
+@function()
+def cross(input, other, dim=None, *, out=None):
+    """Cross product along `dim`, or along the first dimension of length 3."""
+    need_tensor("cross", input)
+    if dim is None:
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+        warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+                  "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.")
+    made = call(_scan.linalg_cross, (input, other, dim))
+    return made if out is None else into(out, made, "cross")
+
+
+from . import sorting as ordering, products, statistics          # noqa: E402,F401  (register their functions)

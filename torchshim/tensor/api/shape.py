@@ -1,0 +1,582 @@
+"""Copying, filling, joining and repeating tensors."""
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+
+from ...engine import context, contiguous_strides
+from ...ops import promotion as P
+from ...ops import shape as S
+from ...ops import views as V
+from ...ops.common import wrap_dim
+from ...ops.registry import T
+from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_TENSOR, ZERO
+from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
+from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read,
+                          refuse_inference, refuse_overlap, version, wrap, write)
+from ..core.dtype import int64
+from ..core.memory_format import is_in_format, strides_for
+from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------------
+@function("clone")
+def clone(input, *, memory_format=None):
+    """A copy with memory of its own."""
+    m = meta(input)
+    if memory_format is None or memory_format.name == "preserve_format":
+        strides = S.kept_strides(m)
+    else:
+        strides = strides_for(m.shape, memory_format)
+    return apply1(CLONE, input, (T, strides))
+
+
+def contiguous(self, *, memory_format=None):
+    """The tensor itself if its elements lie row-major (or in `memory_format`), else a copy that does."""
+    m = meta(self)
+    fmt = memory_format or FUNCTIONS["contiguous_format"]
+    if fmt.name == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if fmt.name != "contiguous_format":
+        strides_for(m.shape, fmt)
+    return self if is_in_format(m, fmt) else clone(self, memory_format=fmt)
+
+
+Tensor.contiguous = contiguous
+
+
+def copy_(self, src, non_blocking=False):
+    """Write the elements of `src`, broadcast and cast, into this tensor."""
+    if not isinstance(src, TensorBase):
+        n = number(src)
+        if n is None:
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
+        return fill_(self, n)
+    m, sm = meta(self), meta(src)
+    if sm.device is not m.device and sm.device != m.device:
+        if m.device == "meta":
+            S.check_copy(m, sm)
+            return self
+        src = src.to(device=self.device)
+        sm = meta(src)
+    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._st is not src._st or self is src):
+        if self is not src:
+            refuse_overlap(self)               # nothing to compute: values never change, so both may hold the same one
+        write(self, read(src))
+        return self
+    if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+    return apply_inplace(COPY.inplace_op, (self, src), (T, T))
+
+
+Tensor.copy_ = copy_
+
+
+def fill_(self, value, op=FILL):
+    """Write one number, or the value of a 0-d tensor, everywhere."""
+    if isinstance(value, TensorBase):
+        if meta(value).ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
+        if meta(value).device is not meta(self).device and meta(value).device != meta(self).device:
+            value = value.to(device=self.device)
+        return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
+    nums = []
+    token = pack(filler(value, meta(self), "fill_"), nums)
+    return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
+
+
+_C_TYPES = {"float32": "float", "float64": "double", "float16": "double", "bfloat16": "double", "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
+            "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
+
+
+_RANGES = {np.dtype(n): (int(np.iinfo(n).min), int(np.iinfo(n).max)) for n in
+           ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
+_LARGEST = {P.float32: 3.4028235677973366e38, P.complex64: 3.4028235677973366e38}
+
+
+def filler(value, m, name):
+    """A number that can be stored in a tensor like `m`; torch's errors for others."""
+    n = number(value)
+    if n is None:
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
+                        f" * (Tensor value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n"
+                        f" * (Number value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n")
+    d, c, bad = m.dtype, n.__class__, False
+    k = P.kind_of(d)
+    if c is complex and k == 0:
+        return n != 0
+    if c is complex and k < 3:
+        bad, n, c = n.imag != 0, n.real, float
+    elif c is int and not -2 ** 63 <= n < 2 ** 63 and k != 1:
+        n, c = float(n), float
+    if k == 1 and c in (int, float):
+        low, high = _RANGES[d]
+        bad = bad or not (low <= n <= high or c is int and low == 0 and -high <= n < 0)
+    elif c is float and d in _LARGEST:
+        bad = bad or abs(n) > _LARGEST[d] and n - n == 0
+    if bad:
+        raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d.name, d.name)} without overflow")
+    if c is int and k == 1 and n >= 2 ** 63:
+        n -= 2 ** 64                           # packed as int64
+    return n
+
+
+def _fill_(self, value):
+    """Write one number, or the value of a 0-d tensor, everywhere."""
+    return fill_(self, value)
+
+
+Tensor.fill_ = _fill_
+_fill_.__name__ = _fill_.__qualname__ = "fill_"
+FUNCTIONS["fill_"] = lambda input, value: fill_(input, value)
+
+
+@function("fill", method=False)
+def fill(input, value):
+    """A tensor like this one with one value everywhere."""
+    if isinstance(value, TensorBase):
+        if meta(value).ndim:
+            raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
+        return call(FILL_TENSOR, (input, value))
+    return call(FILL, (input, filler(value, meta(input), "fill")))
+
+
+def zero_(self):
+    """Write zeros everywhere."""
+    return apply_inplace(ZERO.inplace_op, (self,), (T,), overlap="fill")
+
+
+Tensor.zero_ = zero_
+FUNCTIONS["zero_"] = lambda input: zero_(input)
+FUNCTIONS["zero"] = lambda input: call(ZERO, (input,))
+
+
+@function("fill_diagonal_")
+def fill_diagonal_(input, fill_value, wrap=False):
+    """Write a number on the main diagonal; `wrap` begins anew below a tall matrix."""
+    m = meta(input)
+    if m.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if m.ndim > 2 and len(set(m.shape)) != 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    tensors, layout, nums, kinds = prepare(S.fill_diagonal, (input, filler(fill_value, m, "fill_diagonal_"), wrap))
+    return apply_inplace(S.fill_diagonal.inplace_op, tensors, layout, nums, kinds)
+
+
+def resize_(self, *sizes, memory_format=None):
+    """Another shape in the same memory, which grows if it is too small."""
+    from .views import as_strided, become
+    shape = ints(sizes, "resize_")
+    if edge(self) is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    refuse_inference(self)
+    m = meta(self)
+    if shape == m.shape:
+        return self
+    strides = contiguous_strides(shape)
+    if memory_format is not None and memory_format.name.startswith("channels_last"):
+        strides = strides_for(shape, memory_format)
+    count, at, root = int(np.prod(shape, dtype=np.int64)), offset_of(self), self._st.value.meta
+    if at + count <= root.numel and root.dtype == m.dtype:
+        return become(self, as_strided(self, shape, strides, at))
+    old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
+    more = FUNCTIONS["zeros"](count - m.numel, dtype=self.dtype, device=self.device)
+    grown = reshaped(FUNCTIONS["cat"]([old.detach(), more]), shape)
+    if strides != contiguous_strides(shape):
+        grown = as_strided(grown, shape, strides, 0)
+    self._st, self._view = wrap(read(clone(grown)))._st, None
+    return self
+
+
+Tensor.resize_ = resize_
+
+
+@function("resize_as_")
+def resize_as_(input, the_template, *, memory_format=None):
+    """`resize_` to another tensor's shape."""
+    return resize_(input, meta(the_template).shape)
+
+
+Tensor.resize_as = lambda self, other: resize_as_(self.detach(), other)
+Tensor.resize = lambda self, *sizes: resize_(self.detach(), *sizes)
+
+
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """See the memory of another tensor from now on."""
+    from .views import as_strided
+    from ..core.dispatch import detached
+    if source is None:
+        source = FUNCTIONS["empty"](0, dtype=self.dtype, device=self.device)
+    if not isinstance(source, TensorBase):
+        source = source._tensor(self.dtype)        # a storage object
+    if meta(source).dtype != meta(self).dtype:
+        raise RuntimeError("Could not set tensor of type " + P.c_name(meta(source).dtype).lower() + " to a tensor of type "
+                           + P.c_name(meta(self).dtype).lower())
+    refuse_inference(self)
+    if edge(self) is not None and context.grad:
+        check_inplace(self, True)
+    count = version(self) + 1
+    y = detached(source)
+    if size is not None:
+        shape = ints((size,), "set_")
+        y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
+        y._view.base, y._view.skip, y._view.creation = None, 0, None
+    self._st, self._view = y._st, y._view
+    self._more().version = [count]
+    return self
+
+
+Tensor.set_ = set_
+
+
+# -- joining ---------------------------------------------------------------------------------------------------------------
+def _tensors(xs, name):
+    if isinstance(xs, TensorBase) or not isinstance(xs, (list, tuple)):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(xs)}")
+    for k, x in enumerate(xs):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+    return xs
+
+
+def _some(xs, name):
+    if not _tensors(xs, name):
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return xs
+
+
+def join(op, xs, dim):
+    return apply(op, list(xs), ((T,) * len(xs), dim))
+
+
+@function("cat", "concat", "concatenate", method=False, out=True)
+def cat(tensors, dim=0, *, axis=None):
+    """Tensors one after the other along an existing dimension."""
+    if not _tensors(tensors, "cat"):
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    return join(S.cat, tensors, integer(dim if axis is None else axis, "cat", "dim"))
+
+
+@function("stack", method=False, out=True)
+def stack(tensors, dim=0):
+    """Tensors of one shape along a new dimension."""
+    return join(S.stack, _some(tensors, "stack"), integer(dim, "stack", "dim"))
+
+
+@function("hstack", method=False, out=True)
+def hstack(tensors):
+    """Tensors side by side: along dimension 1, or 0 for 1-d ones."""
+    xs = [atleast_1d(x) for x in _some(tensors, "hstack")]
+    return cat(xs, 0 if meta(xs[0]).ndim == 1 else 1)
+
+
+@function("vstack", "row_stack", method=False, out=True)
+def vstack(tensors):
+    """Tensors below each other."""
+    return cat([atleast_2d(x) for x in _some(tensors, "vstack")], 0)
+
+
+@function("dstack", method=False, out=True)
+def dstack(tensors):
+    """Tensors behind each other."""
+    return cat([atleast_3d(x) for x in _some(tensors, "dstack")], 2)
+
+
+@function("column_stack", method=False, out=True)
+def column_stack(tensors):
+    """1-d tensors as columns, others side by side."""
+    return hstack([reshaped(x, (meta(x).numel, 1)) if meta(x).ndim <= 1 else x for x in _some(tensors, "column_stack")])
+
+
+def _atleast(name, make):
+    def f(*tensors):
+        if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
+            return make(tensors[0])
+        if len(tensors) == 1:
+            tensors = tensors[0]
+        return tuple([make(x) for x in tensors])
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"Tensors with at least {name[8]} dimensions."
+    FUNCTIONS[name] = f
+    return f
+
+
+def _make_2d(x):
+    n = meta(x).ndim
+    return reshaped(x, (1, 1)) if n == 0 else unsqueezed(x, 0) if n == 1 else x
+
+
+def _make_3d(x):
+    n = meta(x).ndim
+    if n == 0:
+        return reshaped(x, (1, 1, 1))
+    return unsqueezed(unsqueezed(x, 0), 2) if n == 1 else unsqueezed(x, 2) if n == 2 else x
+
+
+atleast_1d = _atleast("atleast_1d", lambda x: x if meta(x).ndim else reshaped(x, (1,)))
+atleast_2d = _atleast("atleast_2d", _make_2d)
+atleast_3d = _atleast("atleast_3d", _make_3d)
+
+
+@function("block_diag", method=False)
+def block_diag(*tensors):
+    """Matrices along the diagonal of one."""
+    return apply(S.block_diag, list(tensors), ((T,) * len(tensors),))
+
+
+def _list(tensors):
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+
+
+@function("broadcast_tensors", method=False)
+def broadcast_tensors(*tensors):
+    """The tensors expanded to their common shape."""
+    from ...ops.layout import broadcast_shapes as common
+    tensors = _list(tensors)
+    shape = common([meta(x).shape for x in tensors])
+    return tuple([x if meta(x).shape == shape else expanded(x, shape) for x in tensors])
+
+
+@function("broadcast_shapes", method=False)
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    from ..core.tensor import Size
+    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    out = [1] * max([len(s) for s in shapes], default=0)
+    for k, s in enumerate(shapes):
+        for i in range(-1, -1 - len(s), -1):
+            n = s[i]
+            if n < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+            if n != 1 and out[i] != n:
+                if out[i] != 1:
+                    raise RuntimeError(f"Attempting to broadcast a dimension of length {n} at {i}! Mismatching argument at index {k} had "
+                                       f"{s}; but expected shape should be broadcastable to {out}")
+                out[i] = n
+    return Size(out)
+
+
+@function("meshgrid", method=False)
+def meshgrid(*tensors, indexing=None):
+    """Coordinates of a grid from those of its axes."""
+    tensors = _list(tensors)
+    if indexing is None:
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+        indexing = "ij"
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for x in tensors:
+        if meta(x).ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
+    if len({meta(x).dtype for x in tensors}) > 1:
+        raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    flip = indexing == "xy" and len(tensors) >= 2
+    xs = list(tensors)
+    if flip:
+        xs[0], xs[1] = xs[1], xs[0]
+    shape = tuple([meta(x).numel for x in xs])
+    out = []
+    for k, x in enumerate(xs):
+        own = [1] * len(xs)
+        own[k] = shape[k]
+        out.append(expanded(view(x, tuple(own)), shape))
+    if flip:
+        out[0], out[1] = out[1], out[0]
+    return tuple(out)
+
+
+@function("cartesian_prod", method=False)
+def cartesian_prod(*tensors):
+    """All combinations of the elements of 1-d tensors."""
+    tensors = _list(tensors)
+    for x in tensors:
+        if meta(x).ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(meta(x).shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshaped(g, (meta(g).numel,)) for g in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@function("combinations")
+def combinations(input, r=2, with_replacement=False):
+    """Combinations of r elements of a 1-d tensor."""
+    m = meta(input)
+    if m.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(m.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return FUNCTIONS["empty"](0, dtype=input.dtype, device=input.device)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    at = np.array(list(choose(range(m.shape[0]), r)), np.int64).reshape(-1, r)
+    from ..core.tensor import tensor_from
+    return stack([FUNCTIONS["index_select"](input, 0, tensor_from(np.ascontiguousarray(at[:, k]), m.device)) for k in range(r)], 1)
+
+
+# -- repeating and mirroring ------------------------------------------------------------------------------------------------
+def repeat(self, *args, repeats=None):
+    """The tensor laid side by side."""
+    return call(S.repeat, (self, ints(args if repeats is None else (repeats,), "repeat", "repeats")))
+
+
+Tensor.repeat = repeat
+
+
+def tile(input, *args, dims=None):
+    """As `repeat`, where missing counts are 1."""
+    dims = ints(args if dims is None else (dims,), "tile", "dims")
+    return call(S.repeat, (input, (1,) * (meta(input).ndim - len(dims)) + dims))
+
+
+Tensor.tile = tile
+FUNCTIONS["tile"] = lambda input, dims: tile(input, dims)
+
+
+@function("repeat_interleave")
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element several times in a row."""
+    from ..core.tensor import tensor_from
+    if repeats is None:
+        counts = input
+        if meta(counts).ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        n = counts._host()
+        if n.size and n.min() < 0:
+            raise RuntimeError("repeats can not be negative")
+        return tensor_from(np.repeat(np.arange(n.size, dtype=meta(counts).dtype), n), meta(counts).device)
+    if dim is None:
+        input, dim = reshaped(input, (meta(input).numel,)), 0
+    m = meta(input)
+    if not m.ndim:
+        input = reshaped(input, (1,))
+        m = meta(input)
+    d = wrap_dim(dim, m.ndim)
+    if not isinstance(repeats, TensorBase):
+        if isinstance(repeats, (list, tuple)):
+            repeats = FUNCTIONS["tensor"](list(repeats))
+        else:
+            if repeats < 0:
+                raise RuntimeError("Repeats must be non-negative")
+            wide = expanded(unsqueezed(input, d + 1), m.shape[:d + 1] + (repeats,) + m.shape[d + 1:])
+            return view(clone(wide, memory_format=FUNCTIONS["contiguous_format"]), m.shape[:d] + (m.shape[d] * repeats,) + m.shape[d + 1:])
+    rm = meta(repeats)
+    if rm.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if P.kind_of(rm.dtype) != 1 or rm.dtype.name not in ("int64", "int32"):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    counts = repeats._host()
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if counts.ndim == 0 or counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(-1), (m.shape[d],))
+    if counts.size != m.shape[d]:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({d}) "
+                           f"= {m.shape[d]}")
+    return FUNCTIONS["index_select"](input, d, tensor_from(np.repeat(np.arange(m.shape[d]), counts), m.device))
+
+
+def flip(self, *args, dims=None):
+    """The elements of some dimensions in reverse order."""
+    if not args and dims is None:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
+    return call(S.flip, (self, ints(args if dims is None else (dims,), "flip", "dims")))
+
+
+Tensor.flip = flip
+FUNCTIONS["flip"] = lambda input, dims: flip(input, dims)
+
+
+@function("fliplr")
+def fliplr(input):
+    """The columns in reverse order."""
+    if meta(input).ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@function("flipud")
+def flipud(input):
+    """The rows in reverse order."""
+    if meta(input).ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+# -- diagonals ------------------------------------------------------------------------------------------------------------
+@function("diag", out=True)
+def diag(input, diagonal=0):
+    """A matrix with the vector on its diagonal, or a copy of a matrix's diagonal."""
+    n = meta(input).ndim
+    if n not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
+    if n == 1:
+        return call(S.diag_embed, (input, diagonal, 0, 1))
+    return call(DIAGONAL_COPY, (input, diagonal, 0, 1))
+
+
+@function("diagflat")
+def diagflat(input, offset=0):
+    """A matrix with all elements on its diagonal."""
+    return call(S.diag_embed, (view(contiguous(input), (-1,)), offset, 0, 1))
+
+
+def _triangle_indices(name, keep):
+    def f(row, col, offset=0, *, dtype=None, device=None, layout=None):
+        from ..core.tensor import tensor_from
+        if row < 0 or col < 0:
+            raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got{row if row < 0 else col}")
+        at = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset))).astype(np.int64)
+        t = tensor_from(at, None)
+        return t.to(dtype or t.dtype).to(device) if device is not None or dtype is not None else t
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "The places of a triangle of a matrix: rows, then columns."
+    function(name, method=False)(f)
+
+
+_triangle_indices("tril_indices", np.tril)
+_triangle_indices("triu_indices", np.triu)
+
+
+@function("vander", method=False)
+def vander(x, N=None, increasing=False):
+    """The powers of a vector's elements as columns."""
+    m = meta(x)
+    if m.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = m.numel if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    whole = P.kind_of(m.dtype) < 2
+    columns = [FUNCTIONS["ones_like"](x, dtype=int64 if whole else None) if whole else FUNCTIONS["ones_like"](x)][:n]
+    while len(columns) < n:
+        columns.append(columns[-1] * x)
+    if not columns:
+        return FUNCTIONS["empty"]((m.numel, 0), dtype=x.dtype)
+    return stack(columns if increasing else columns[::-1], 1)
+
+
+# -- views as copies --------------------------------------------------------------------------------------------------------
+def _copy_of(name):
+    def f(*args, **kwargs):
+        out = FUNCTIONS.get(name, getattr(Tensor, name, None))(*args, **kwargs)
+        copied = tuple([clone(x, memory_format=FUNCTIONS["contiguous_format"]) for x in out]) if isinstance(out, tuple) else \
+            clone(out, memory_format=FUNCTIONS["contiguous_format"])
+        return copied
+    f.__name__ = f.__qualname__ = name + "_copy"
+    f.__doc__ = f"As `{name}`, with memory of its own."
+    function(name + "_copy", method=False, out=True)(f)
+
+
+for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select", "squeeze", "t", "transpose", "unbind", "unfold",
+              "unsqueeze", "view", "view_as_real", "view_as_complex", "split", "split_with_sizes", "slice"):
+    _copy_of(_name)
+
+
+@function("narrow_copy", out=True)
+def narrow_copy(input, dim, start, length):
+    """As `narrow`, with memory of its own."""
+    return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=FUNCTIONS["contiguous_format"])

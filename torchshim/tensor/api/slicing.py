@@ -1,0 +1,263 @@
+"""Views of parts of a tensor: slices, splits, diagonals, windows."""
+from __future__ import annotations
+
+from ...ops import views as V
+from ...ops.common import wrap_dim
+from ...ops.promotion import c_name, kind_of
+from ...ops.views import SELECT, SLICE, whole
+from .bind import function
+from ..core.dispatch import TensorBase, make_view, make_views, meta, read, slice_view, wrap
+from ..core.graph import node_class
+from .views import integer, ints, offset_of
+
+
+def sliced(t, d, start, length, step, name="SliceBackward0"):
+    """A view of part of one dimension."""
+    m = meta(t)
+    spec = [whole(n) for n in m.shape]
+    spec[d] = (SLICE, start, length, step)
+    return slice_view(t, tuple(spec), offset_of(t) + start * m.strides[d], name)
+
+
+def selected(t, d, i, name="SelectBackward0"):
+    """A view of one index of a dimension."""
+    m = meta(t)
+    spec = [whole(n) for n in m.shape]
+    spec[d] = (SELECT, i, 0, 1)
+    return slice_view(t, tuple(spec), offset_of(t) + i * m.strides[d], name)
+
+
+@function("select")
+def select(input, dim, index):
+    """One index of a dimension, without that dimension."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(integer(dim, "select", "dim"), m.ndim)
+    i = integer(index, "select", "index")
+    if not -m.shape[d] <= i < m.shape[d]:
+        raise IndexError(f"select(): index {i} out of range for tensor of size {list(m.shape)} at dimension {d}")
+    return selected(input, d, i % m.shape[d])
+
+
+@function("narrow")
+def narrow(input, dim, start, length):
+    """`length` elements of a dimension from `start` on."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, TensorBase):
+        if start.ndim or kind_of(meta(start).dtype) != 1:
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
+    d = wrap_dim(integer(dim, "narrow", "dim"), m.ndim)
+    length = integer(length, "narrow", "length")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    n, given = m.shape[d], integer(start, "narrow", "start")
+    if not -n <= given <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {given})")
+    start = given + n if given < 0 else given
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return sliced(input, d, start, length, 1)
+
+
+def _cuts(bounds, n):
+    """Slices between cut positions, clamped as Python slices are."""
+    at, out = 0, []
+    for b in [*bounds, n]:
+        a, e, _ = slice(at, b).indices(n)
+        out.append((a, max(e - a, 0)))
+        at = b
+    return out
+
+
+def _pieces(t, d, sizes, name):
+    """A split into pieces of the given sizes, which cover the dimension."""
+    stride, at, offsets = meta(t).strides[d], offset_of(t), []
+    for n in sizes:
+        offsets.append(at)
+        at += n * stride
+    return make_views(t, V.split, (d, tuple(sizes), name), tuple(offsets))
+
+
+@function("split")
+def split(input, split_size_or_sections, dim=0):
+    """Pieces of one size (the last may be smaller), or of the sizes listed."""
+    if isinstance(split_size_or_sections, (list, tuple)):
+        return split_with_sizes(input, split_size_or_sections, dim)
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim), integer(split_size_or_sections, "split", "split_size")
+    return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
+
+
+def _even(n, size):
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0:
+        if n:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+        return [0]
+    return [min(size, n - a) for a in range(0, n, size)] or [0]
+
+
+@function("split_with_sizes")
+def split_with_sizes(input, split_sizes, dim=0):
+    """Pieces of the sizes listed."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d, sizes = wrap_dim(integer(dim, "split_with_sizes", "dim"), m.ndim), ints((split_sizes,), "split_with_sizes", "split_sizes")
+    _check_sizes(sizes, m.shape[d], d)
+    return _pieces(input, d, sizes, "SplitWithSizesBackward0")
+
+
+def _check_sizes(sizes, n, d):
+    if any(s < 0 for s in sizes):
+        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+    if sum(sizes) != n:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), but got "
+                           f"split_sizes={list(sizes)}")
+
+
+def _chunk_sizes(m, chunks, d):
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = m.shape[d]
+    if n == 0:
+        return [0] * chunks
+    return _even(n, -(-n // chunks))
+
+
+@function("chunk")
+def chunk(input, chunks, dim=0):
+    """At most `chunks` pieces of one size."""
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    d = wrap_dim(integer(dim, "chunk", "dim"), m.ndim)
+    sizes = _chunk_sizes(m, integer(chunks, "chunk", "chunks"), d)
+    return _pieces(input, d, sizes, "SplitBackward0" if m.shape[d] else "SplitWithSizesBackward0")
+
+
+@function("unsafe_chunk")
+def unsafe_chunk(input, chunks, dim=0):
+    """`chunk` whose pieces own their memory."""
+    return _apart(chunk(input, chunks, dim), "UnsafeSplitBackward0")
+
+
+@function("unsafe_split")
+def unsafe_split(input, split_size, dim=0):
+    """`split` whose pieces own their memory."""
+    return _apart(split(input, split_size, dim), "UnsafeSplitBackward0")
+
+
+@function("unsafe_split_with_sizes")
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """`split_with_sizes` whose pieces own their memory."""
+    return _apart(split_with_sizes(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
+
+
+def _apart(pieces, name):
+    e = pieces[0]._edge
+    if e is not None:
+        e[0].__class__ = node_class(name)
+    return tuple([wrap(read(p), p._edge) for p in pieces])
+
+
+@function("unbind")
+def unbind(input, dim=0):
+    """All indices of a dimension."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(integer(dim, "unbind", "dim"), m.ndim)
+    at, stride = offset_of(input), m.strides[d]
+    if not m.shape[d]:
+        return ()
+    return make_views(input, V.unbind, (d, "UnbindBackward0"), tuple([at + k * stride for k in range(m.shape[d])]))
+
+
+@function("tensor_split")
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None):
+    """Pieces between indices, or `sections` pieces whose sizes differ by one at most."""
+    what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+    m = meta(input)
+    if not m.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    d = wrap_dim(integer(dim, "tensor_split", "dim"), m.ndim)
+    if isinstance(what, TensorBase):
+        if meta(what).device != "meta" and kind_of(meta(what).dtype) != 1:
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {c_name(meta(what).dtype)}")
+        what = what.tolist()
+    n = m.shape[d]
+    if isinstance(what, (list, tuple)):
+        return tuple([sliced(input, d, a, k, 1) for a, k in _cuts(ints((what,), "tensor_split", "indices"), n)])
+    k = integer(what, "tensor_split", "sections")
+    if k <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {k}")
+    small, more = divmod(n, k)
+    at, out = 0, []
+    for i in range(k):
+        size = small + (i < more)
+        out.append(sliced(input, d, at, size, 1))
+        at += size
+    return tuple(out)
+
+
+def _numpy_split(name, dim_of, least):
+    def f(input, indices_or_sections=None, *, indices=None, sections=None):
+        what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+        m = meta(input)
+        if m.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                               f"with {m.ndim} dimensions!")
+        d = dim_of(m.ndim)
+        if what.__class__ is int and (what <= 0 or m.shape[d] % what):
+            if what <= 0:
+                raise RuntimeError(f"number of sections must be larger than 0, got {what}")
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {m.shape[d]} is not "
+                               f"divisible by the split_size {what}!")
+        return tensor_split(input, what, d)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "`tensor_split` along NumPy's dimension for it."
+    function(name)(f)
+
+
+_numpy_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
+_numpy_split("vsplit", lambda n: 0, 2)
+_numpy_split("dsplit", lambda n: 2, 3)
+
+
+@function("diagonal")
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions, as the last dimension."""
+    m = meta(input)
+    a, b = wrap_dim(integer(dim1, "diagonal", "dim1"), m.ndim), wrap_dim(integer(dim2, "diagonal", "dim2"), m.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    k = integer(offset, "diagonal", "offset")
+    count = min(m.shape[a], m.shape[b] - k) if k >= 0 else min(m.shape[a] + k, m.shape[b])
+    at = offset_of(input)
+    if count > 0:
+        at += k * m.strides[b] if k >= 0 else -k * m.strides[a]
+    return make_view(input, V.diagonal, (k, a, b, "DiagonalBackward0"), at)
+
+
+@function("unfold", torch=False)
+def unfold(self, dimension, size, step):
+    """Windows of a dimension, `step` apart, as the last dimension."""
+    m = meta(self)
+    d = wrap_dim(integer(dimension, "unfold", "dimension"), m.ndim)
+    size, step = integer(size, "unfold", "size"), integer(step, "unfold", "step")
+    n = m.shape[d] if m.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return make_view(self, V.unfold, (d, size, step, "UnfoldBackward0"), offset_of(self))

@@ -1,0 +1,219 @@
+"""Sorting and searching as torch's overloads spell them; `unique`, whose shapes depend on the data."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...ops import promotion as P
+from ...ops import sorting as S
+from ...ops.common import wrap_dim
+from . import return_types
+from .bind import call, function, into, number
+from .creation import scalar_tensor, tensor
+from ..core.dispatch import TensorBase, apply1, read
+from ..core.dtype import FROM_NP
+from .reduction import as_int, need_tensor, paired, undefined
+from ..core.tensor import tensor_from
+
+_LONG_NAMES = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int",
+               P.int32: "int", P.int16: "short int", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool"}
+
+
+@function()
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """(values, indices) of the elements in order along `dim`. Always stable."""
+    need_tensor("sort", input)
+    return paired(S.sort, (input, as_int("sort", dim), bool(descending)), return_types.sort, out, "sort")
+
+
+@function()
+def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """Indices that put the elements in order along `dim`."""
+    need_tensor("argsort", input)
+    made = call(S.argsort, (input, as_int("argsort", dim), bool(descending)))
+    return made if out is None else into(out, made, "argsort")
+
+
+@function()
+def msort(input, *, out=None):
+    """The elements in order along the first dimension."""
+    made = call(S.sort, (need_tensor("msort", input), 0, False))[0]
+    return made if out is None else into(out, made, "msort")
+
+
+def _median(name, everything, along):
+    kind, layout = getattr(return_types, name), everything.layout
+
+    def f(input, dim=None, keepdim=False, *, axis=None, keepdims=None, out=None):
+        need_tensor(name, input)
+        dim = dim if axis is None else axis
+        if dim is None:
+            return apply1(everything, input, layout)
+        return paired(along, (input, as_int(name, dim, position=1), keepdim if keepdims is None else keepdims), kind, out, name)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"{name}(input), or {name}(input, dim, keepdim=False) -> (values, indices): the lower median."
+    return function(name)(f)
+
+
+median = _median("median", S.median, S.median_dim)
+nanmedian = _median("nanmedian", S.nanmedian, S.nanmedian_dim)
+
+
+def _quantile(name, ignore_nan):
+    def f(input, q, dim=None, keepdim=False, *, interpolation="linear", axis=None, keepdims=None, out=None):
+        need_tensor(name, input)
+        n = number(q)
+        if n is not None:
+            if not 0 <= n <= 1:
+                raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {n:g}")
+            q = scalar_tensor(n, dtype=input.dtype if input.is_floating_point() else None, device=input.device)
+        else:
+            known = read(need_tensor(name, q, "q", 2)).array
+            if known is not None and hasattr(known, "__array__") and q.ndim < 2:
+                a = np.asarray(known)
+                if a.size and not ((a >= 0) & (a <= 1)).all():
+                    raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation, ignore_nan))
+        return made if out is None else into(out, made, name)
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"{name}(input, q, dim=None, keepdim=False, *, interpolation='linear')."
+    return function(name)(f)
+
+
+quantile, nanquantile = _quantile("quantile", False), _quantile("nanquantile", True)
+
+
+# -- searching --------------------------------------------------------------------------------------------------------------
+@function(method=False)
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """Where the elements of `input` belong in sorted sequences."""
+    need_tensor("searchsorted", sorted_sequence, "sorted_sequence")
+    n = number(input)
+    m = sorted_sequence._meta
+    if n is not None:
+        if m.ndim != 1:
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                               f"boundaries tensor dim({m.ndim}) and input value's dim(0) numel(1)")
+        input = scalar_tensor(n, dtype=sorted_sequence.dtype if not isinstance(n, float) or P.kind_of(m.dtype) == 2 else None,
+                              device=sorted_sequence.device)
+    v = need_tensor("searchsorted", input, "self", 2)._meta
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    if m.ndim == 0:
+        raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                           f"boundaries tensor dim(0) and input value's dim({v.ndim}) numel({v.numel})")
+    if m.ndim != 1 and (v.ndim != m.ndim or v.shape[:-1] != m.shape[:-1]):
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+                           f"and input value tensor must match, but we got boundaries tensor {list(m.shape)} and input value tensor "
+                           f"{list(v.shape)}")
+    if v.dtype != m.dtype:
+        common = FROM_NP[P.result_type([x.dtype for x in (m, v) if x.ndim], [x.dtype for x in (m, v) if not x.ndim], ())]
+        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
+    if sorter is not None:
+        if sorter._meta.dtype != P.int64:
+            raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                               f"{_LONG_NAMES.get(sorter._meta.dtype, sorter._meta.dtype)}")
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                               f"{list(m.shape)}and got sorter tensor {list(sorter.shape)}")
+    made = call(S.searchsorted, (sorted_sequence, input, sorter, bool(right) or side == "right", bool(out_int32)))
+    return made if out is None else into(out, made, "searchsorted")
+
+
+@function(method=False)
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The index of the bucket of each element, between sorted boundaries."""
+    need_tensor("bucketize", boundaries, "boundaries", 2)
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+@function(method=False)
+def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    """Whether each element is among `test_elements`; either may be a number."""
+    a, b = elements, test_elements
+    if number(a) is not None and number(b) is not None or not all(isinstance(x, TensorBase) or number(x) is not None for x in (a, b)):
+        raise TypeError(f"isin() received an invalid combination of arguments - got ({type(a).__name__}, {type(b).__name__})")
+    if number(a) is not None:
+        a = tensor(a, device=b.device)
+    elif number(b) is not None:
+        b = tensor(b, device=a.device)
+    made = call(S.isin, (a, b, bool(invert)))
+    return made if out is None else into(out, made, "isin")
+
+
+# -- distinct elements --------------------------------------------------------------------------------------------------------
+def _host(x):
+    """(array whose order is torch's, how to make a tensor of it again)."""
+    a = x.detach()._host()
+    key = a.astype(np.float32) if a.dtype.kind == "V" or P.kind_of(a.dtype) == 2 and a.dtype.kind != "f" else a
+    back = lambda r: tensor_from(np.ascontiguousarray(r.astype(a.dtype, copy=False)), x._meta.device)
+    return key, back
+
+
+def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
+    values = undefined(values, source, name, NotImplementedError(f"the derivative for '{what}' is not implemented."))
+    made = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
+    return made[0] if len(made) == 1 else made
+
+
+def _rows(a, d):
+    """The slices of `a` along `d` as rows of a matrix."""
+    return np.moveaxis(a, d, 0).reshape(a.shape[d], -1 if a.size else 0)
+
+
+def _long(a, like, shape=None):
+    a = np.ascontiguousarray(a, dtype=np.int64)
+    return tensor_from(a if shape is None else a.reshape(shape), like._meta.device)
+
+
+def _check_dim(name, x, dim):
+    d = wrap_dim(as_int(name, dim), x.ndim)
+    if not x.numel() and any(n == 0 for i, n in enumerate(x.shape) if i != d):
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return d
+
+
+@function()
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order, or the distinct slices along `dim`. Looks at the data."""
+    need_tensor("unique", input)
+    a, back = _host(input)
+    if dim is None:
+        values, inverse, counts = np.unique(a.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
+        return _answer(back(values), _long(inverse, input, a.shape), _long(counts, input), return_inverse, return_counts, input,
+                       "Unique2Backward0", "_unique2")
+    d = _check_dim("unique", input, dim)
+    rows = _rows(a, d)
+    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    first, group, counts = _runs(rows[order])
+    inverse = np.empty(len(rows), np.int64)
+    inverse[order] = group
+    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
+                   "UniqueDimBackward0", "unique_dim")
+
+
+def _runs(rows):
+    """(first row of each run of equal rows, run of each row, lengths)."""
+    if not len(rows):
+        none = np.zeros(0, np.int64)
+        return none, none, none
+    new = np.ones(len(rows), bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    first = np.flatnonzero(new)
+    return first, np.cumsum(new) - 1, np.diff(np.append(first, len(rows)))
+
+
+@function()
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements, or of equal slices along `dim`. Looks at the data."""
+    need_tensor("unique_consecutive", input)
+    a, back = _host(input)
+    d = None if dim is None else _check_dim("unique_consecutive", input, dim)
+    rows = a.reshape(-1, 1) if d is None else _rows(a, d)
+    first, group, counts = _runs(rows)
+    values = a.reshape(-1)[first] if d is None else np.take(a, first, axis=d)
+    return _answer(back(values), _long(group, input, a.shape if d is None else None), _long(counts, input), return_inverse, return_counts, input,
+                   "UniqueConsecutiveBackward0", "unique_consecutive")

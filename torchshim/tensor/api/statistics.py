@@ -1,0 +1,118 @@
+"""Statistics whose arguments Python sorts out: integrals, numerical gradients, histograms, distances."""
+from __future__ import annotations
+
+import math
+
+from ...ops import statistics as S
+from ...ops.common import wrap_dim
+from ...ops.registry import OPS
+from . import return_types
+from .bind import call, function, into, number, sizes
+from .creation import linspace
+from ..core.dispatch import TensorBase
+from .reduction import need_tensor, no_derivative
+
+
+def _trapezoid(name, op):
+    def f(y, x=None, *, dx=1, dim=-1):
+        need_tensor(name, y, "y")
+        if x is not None and not isinstance(x, TensorBase):
+            x, dx = None, x
+        return call(op, (y, x, float(dx), dim))
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"{name}(y, x=None, *, dx=1, dim=-1): integral of samples by the trapezoidal rule."
+    return f
+
+
+trapezoid = function("trapezoid", "trapz", method=False)(_trapezoid("trapezoid", S.trapezoid))
+cumulative_trapezoid = function(method=False)(_trapezoid("cumulative_trapezoid", S.cumulative_trapezoid))
+
+
+@function(method=False)
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Numerical derivatives along dimensions: a tuple of tensors."""
+    need_tensor("gradient", input)
+    spacing = 1 if spacing is None else spacing
+    listed = spacing if isinstance(spacing, (list, tuple)) else None
+    if dim is None:
+        dims = list(range(input.ndim)) if listed is None or len(listed) == input.ndim else list(range(len(listed)))
+    else:
+        dims = [wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (list, tuple)) else (dim,))]
+    if listed is not None and len(listed) != len(dims):
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+                           f"length, but got a spacing argument of length {len(listed)} and a dim argument of length {len(dims)}.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for d in dims:
+        if input.shape[d] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    out = []
+    for k, d in enumerate(dims):
+        h = listed[k] if listed is not None else spacing
+        if isinstance(h, TensorBase) and h.ndim:
+            out.append(call(S.gradient_coordinates, (input, h, d, edge_order)))
+        else:
+            out.append(call(S.gradient_uniform, (input, h, d, edge_order)))
+    return tuple(out)
+
+
+def _edges(x, bins, low, high, k):
+    """Edges of equal bins over [low, high], or over the data's range."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {k}")
+    if low is None:
+        low, high = (t.item() for t in call(OPS["aminmax"], (x.detach(), None, False))) if x.numel() else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {k}'s range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {k}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+
+
+@function()
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
+    """(hist, bin_edges) of all elements. Looks at the data when neither edges nor a range are given."""
+    need_tensor("histogram", input)
+    if not input.is_floating_point():
+        raise S.unsupported("histogramdd", input._meta)
+    edges = bins if isinstance(bins, TensorBase) else _edges(input, bins, *(range or (None, None)), 0)
+    hist = call(S.histogramdd, (input.reshape(-1, 1), (edges,), weight, bool(density)))
+    made = (no_derivative(hist, input, "histogram"), edges)
+    return return_types.histogram(made if out is None else into(out, made, "histogram"))
+
+
+@function(method=False)
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """(hist, bin_edges) of points in several dimensions, the last one of `input`."""
+    need_tensor("histogramdd", input)
+    n = input.shape[-1]
+    points = input.reshape(-1, n)
+    each = [bins] * n if number(bins) is not None else list(bins)
+    if len(each) != n:
+        raise RuntimeError(f"torch.histogramdd(): The size of bins must be equal to the innermost dimension of the input tensor (got "
+                           f"{len(each)} and {n})")
+    limits = [(None, None)] * n if range is None else [(range[2 * k], range[2 * k + 1]) for k, _ in enumerate(each)]
+    edges = tuple(b if isinstance(b, TensorBase) else _edges(points[:, k], b, *limits[k], k) for k, b in enumerate(each))
+    how = "tensors" if isinstance(each[0], TensorBase) else "cts"
+    hist = no_derivative(call(S.histogramdd, (points, edges, weight, bool(density))), input, f"_histogramdd_from_bin_{how}")
+    return return_types.histogramdd((hist, edges))
+
+
+_MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+@function(method=False)
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """p-norm distance of each row of x1 to each row of x2."""
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return call(S.cdist, (x1, x2, p, _MODES[compute_mode]))
+
+
+@function(torch=False)
+def sum_to_size(self, *size):
+    """Sum down to a shape that broadcasts to this one."""
+    shape = sizes(size)
+    return self if shape == tuple(self.shape) else call(S.sum_to_size, (self, shape))

@@ -1,0 +1,330 @@
+"""Storages as Python objects: `Tensor.untyped_storage()`, the deprecated typed ones, and what can be done with their bytes."""
+from __future__ import annotations
+
+import copy
+import warnings
+import weakref
+
+import numpy as np
+
+from ..core import storage as memory
+from .bind import function
+from ..core.dispatch import meta
+from ..core.dtype import ALL
+from ..core.tensor import Tensor, tensor_from
+
+_known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
+
+
+def untyped(st):
+    """The one UntypedStorage of a Storage, as long as somebody holds it."""
+    s = _known.get(id(st))
+    if s is None:
+        s = object.__new__(UntypedStorage)
+        s._st = st
+        _known[id(st)] = s
+    return s
+
+
+def _index(i, n, what="torch.UntypedStorage"):
+    try:
+        i = i.__index__()
+    except AttributeError:
+        raise TypeError(f"can't index a {what} with {type(i).__name__}") from None
+    if not -n <= i < n:
+        raise IndexError(f"index {i} out of range for storage of size {n}")
+    return i % n
+
+
+class UntypedStorage:
+    """The bytes that one or several tensors share."""
+    __slots__ = ("_st", "__weakref__")
+    __module__ = "torch.storage"
+    is_sparse = is_sparse_csr = is_hpu = False
+
+    def __new__(cls, *args, device=None):
+        if len(args) > 1 or args and not isinstance(args[0], (int, list, tuple)):
+            raise TypeError("UntypedStorage() takes a number of bytes or a sequence of them")
+        given = args[0] if args else 0
+        a = np.zeros(given, np.uint8) if isinstance(given, int) else np.array(given, np.uint8)
+        t = tensor_from(a)
+        return untyped((t if device is None else t.to(device))._st)
+
+    def _tensor(self, dtype=None):
+        """A 1-d tensor of all of it. What is written through it leaves the versions of other tensors alone."""
+        st, m = self._st, self._st.value.meta
+        t = object.__new__(Tensor)
+        t._st, t._view, t._edge, t._extra = st, None, None, None
+        t._more().version = [0]
+        if m.ndim != 1 or not m.contiguous:
+            t = t.as_strided((m.numel,), (1,), 0)
+        if dtype is None or dtype.np == m.dtype:
+            return t
+        if self.nbytes() % dtype.itemsize:
+            raise RuntimeError(f"self.size(-1) must be divisible by {dtype.itemsize} to view bytes as {dtype}")
+        return t.view(dtype)
+
+    def _bytes(self):
+        return self._tensor(ALL["uint8"])
+
+    def nbytes(self):
+        """Number of bytes."""
+        m = self._st.value.meta
+        return m.numel * m.dtype.itemsize
+
+    size = __len__ = nbytes
+
+    def element_size(self):
+        """1: the elements are bytes."""
+        return 1
+
+    def data_ptr(self):
+        """The address that tensors of this storage count from; 0 where there are no bytes."""
+        return memory.address(self._st) if self.nbytes() and self._st.value.meta.device != "meta" else 0
+
+    @property
+    def device(self):
+        from ..core.device import from_jax
+        return from_jax(self._st.value.meta.device)
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "cuda"
+
+    def get_device(self):
+        """Index of the device, -1 on the CPU."""
+        return -1 if self.device.type == "cpu" else self.device.index or 0
+
+    def tolist(self):
+        """The bytes as a list."""
+        return self._bytes().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            if i.step not in (None, 1):
+                raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
+            return self._bytes()[i].clone().untyped_storage()
+        return self._bytes()[_index(i, self.nbytes())].item()
+
+    def __setitem__(self, i, value):
+        t = self._bytes()
+        t[i if isinstance(i, slice) else _index(i, self.nbytes())] = value
+
+    def fill_(self, value):
+        """Set every byte."""
+        self._bytes().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Take over the bytes of another storage."""
+        self._bytes().copy_(source.untyped()._bytes())
+        return self
+
+    def clone(self):
+        """A copy."""
+        return self._tensor().clone().untyped_storage()
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        key = ("torchshim storage", id(self._st))      # the same that tensors use, so that aliases stay aliases
+        if key not in memo:
+            memo[key] = memory.new_storage(self._st.value)
+            memo[("torchshim keep", id(self._st))] = self._st
+        return untyped(memo[key])
+
+    def __reduce_ex__(self, protocol):
+        raise NotImplementedError("torchshim: pickling a storage; pickle the tensor")
+
+    def untyped(self):
+        return self
+
+    def cpu(self):
+        """The storage on the CPU: itself if it is there."""
+        return self.to(device="cpu")
+
+    def to(self, *, device, non_blocking=False):
+        """The storage on a device."""
+        t = self._tensor()
+        return self if t.to(device) is t else t.to(device).untyped_storage()
+
+    def resizable(self):
+        return False
+
+    def is_shared(self):
+        return False
+
+    def is_pinned(self, device="cuda"):
+        return False
+
+    def resize_(self, size):
+        """Only to the size it has: an array of JAX can't grow under the tensors that see it."""
+        if int(size) != self.nbytes():
+            raise NotImplementedError(f"torchshim: resizing a storage of {self.nbytes()} bytes to {int(size)}; use Tensor.resize_")
+        return self
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and other._st is self._st
+
+    def __hash__(self):
+        return hash(id(self._st))
+
+    def __repr__(self):
+        rows = "".join(f"\n {b}" for b in self.tolist()) if self.device.type != "meta" else "\n..."
+        return f"{rows[1:]}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+_DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+               "only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+               "tensor.untyped_storage() instead of tensor.storage()")
+
+
+class TypedStorage:
+    """A storage read as elements of one dtype. Deprecated in torch."""
+    __slots__ = ("_untyped_storage", "dtype", "__weakref__")
+    __module__ = "torch.storage"
+    is_sparse = is_sparse_csr = False
+
+    def __new__(cls, *args, wrap_storage=None, dtype=None, device=None):
+        from ..core.dtype import get_default_dtype
+        self = object.__new__(TypedStorage)
+        self.dtype = dtype or get_default_dtype()
+        if wrap_storage is not None:
+            self._untyped_storage = wrap_storage
+            return self
+        if len(args) > 1:
+            raise RuntimeError("TypedStorage() takes a size or a sequence of elements")
+        given = args[0] if args else 0
+        from .creation import tensor, zeros
+        t = zeros(given, dtype=self.dtype) if isinstance(given, int) else tensor(given, dtype=self.dtype)
+        self._untyped_storage = (t if device is None else t.to(device)).untyped_storage()
+        return self
+
+    def _tensor(self, dtype=None):
+        return self._untyped_storage._tensor(self.dtype)
+
+    def untyped(self):
+        """The storage without the dtype."""
+        return self._untyped_storage
+
+    def nbytes(self):
+        """Number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def size(self):
+        """Number of elements."""
+        return self.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self):
+        """As UntypedStorage.data_ptr."""
+        return self._untyped_storage.data_ptr()
+
+    device = property(lambda self: self._untyped_storage.device)
+    is_cuda = property(lambda self: self._untyped_storage.is_cuda)
+
+    def get_device(self):
+        return self._untyped_storage.get_device()
+
+    def tolist(self):
+        """The elements as a list."""
+        return self._tensor().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._tensor()[_index(i, self.size(), "TypedStorage")].item()
+
+    def __setitem__(self, i, value):
+        t = self._tensor()
+        t[i if isinstance(i, slice) else _index(i, self.size(), "TypedStorage")] = value
+
+    def fill_(self, value):
+        """Set every element."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Take over the elements of another storage."""
+        self._tensor().copy_(source._tensor())
+        return self
+
+    def clone(self):
+        """A copy."""
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+
+    def __deepcopy__(self, memo):
+        return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
+
+    def resize_(self, size):
+        """As UntypedStorage.resize_."""
+        self._untyped_storage.resize_(int(size) * self.dtype.itemsize)
+        return self
+
+    def cpu(self):
+        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
+
+    def __repr__(self):
+        rows = "".join(f"\n {x}" for x in self.tolist()) if self.device.type != "meta" else "\n..."
+        return f"{rows[1:]}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+class _Named(type):
+    """torch.FloatStorage and the like: makers of a TypedStorage, and tests for one."""
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, TypedStorage) and x.dtype is cls.dtype
+
+    def __call__(cls, *args, **kwargs):
+        return TypedStorage(*args, dtype=cls.dtype, **kwargs)
+
+
+_NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
+          "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
+NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch"}) for n, d in _NAMES.items()}
+
+
+@function(method=False)
+def is_storage(obj, /):
+    """Whether obj is a storage object."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def untyped_storage(self):
+    """The storage that this tensor sees a part of."""
+    return untyped(self._st)
+
+
+def typed_storage(self):
+    return TypedStorage(wrap_storage=untyped(self._st), dtype=self.dtype)
+
+
+def deprecated_storage(self):
+    """The storage as elements of this tensor's dtype; torch has deprecated it."""
+    warnings.warn(_DEPRECATED, UserWarning, stacklevel=2)
+    return typed_storage(self)
+
+
+deprecated_storage.__name__ = "storage"
+
+
+@function("is_set_to", torch=False)
+def is_set_to(self, tensor):
+    """Whether both see the same part of the same memory in the same way."""
+    a, b = meta(self), meta(tensor)
+    return self._st is tensor._st and self.storage_offset() == tensor.storage_offset() and a.shape == b.shape and a.strides == b.strides
+
+
+Tensor.untyped_storage, Tensor.storage, Tensor._typed_storage = untyped_storage, deprecated_storage, typed_storage

@@ -1,0 +1,520 @@
+"""Tensors that share memory: every function of torch whose result is a view of its argument."""
+from __future__ import annotations
+
+from ...ops import views as V
+from ...ops.common import wrap_dim
+from ...ops.promotion import c_name
+from ...ops.registry import T
+from ...ops.views import view_strides
+from .bind import FUNCTIONS, function, type_name
+from ..core.dispatch import Tensor, check_inplace, detached, edge, make_view, meta, needs_grad, version
+from ..core.dtype import dtype as torch_dtype
+from ..core.graph import node_class
+
+
+def offset_of(t):
+    """A tensor's storage offset in elements."""
+    vw = t._view
+    return 0 if vw is None else vw.offset
+
+
+def integer(x, name, what):
+    """An int argument; torch's TypeError for anything else."""
+    if x.__class__ is int:
+        return x
+    if isinstance(x, bool) or isinstance(x, (float, str)) or not hasattr(x, "__index__"):
+        raise TypeError(f"{name}(): argument '{what}' must be int, not {type_name(x)}")
+    return x.__index__()
+
+
+def ints(args, name, what="size"):
+    """Integers given as one sequence or spread over the arguments."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = args[0]
+    out = []
+    for k, a in enumerate(args):
+        if a.__class__ is not int:
+            if isinstance(a, (float, str)) or a is None or not hasattr(a, "__index__"):
+                raise TypeError(f"{name}(): argument '{what}' (position 1) must be tuple of ints, but found element of type "
+                                f"{type_name(a)} at pos {k}")
+            a = a.__index__()
+        out.append(a)
+    return tuple(out)
+
+
+def infer_size(shape, numel):
+    """`shape` with its -1 filled in; torch's errors where it does not fit."""
+    known, unknown = 1, None
+    for d, n in enumerate(shape):
+        if n == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = d
+        elif n < 0:
+            raise RuntimeError(f"invalid shape dimension {n} at index {d} of shape {list(shape)}")
+        else:
+            known *= n
+    if unknown is None:
+        if known != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return shape
+    if known == 0 and numel == 0:
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can "
+                           "be any value and is ambiguous")
+    if known == 0 or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return shape[:unknown] + (numel // known,) + shape[unknown + 1:]
+
+
+# -- view and reshape -------------------------------------------------------------------------------------------------------
+@function("view", torch=False)
+def view(self, *shape, dtype=None, size=None):
+    """The same memory with another shape, or read as another dtype."""
+    if dtype is not None:
+        return view_dtype(self, dtype)
+    if size is not None:
+        shape = (size,)
+    if len(shape) == 1 and isinstance(shape[0], torch_dtype):
+        return view_dtype(self, shape[0])
+    if not shape or any([isinstance(n, float) for n in shape]):
+        raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
+                        " * (tuple of ints size)\n")
+    m = meta(self)
+    shape = infer_size(ints(shape, "view"), m.numel)
+    strides = view_strides(m, shape)
+    if strides is None:
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                           "contiguous subspaces). Use .reshape(...) instead.")
+    return make_view(self, V.reshape, (shape, strides, "ViewBackward0"), offset_of(self))
+
+
+@function("view_as", torch=False)
+def view_as(self, other):
+    """`view` with the other tensor's shape."""
+    return view(self, meta(other).shape)
+
+
+def reshaped(t, shape, copied="UnsafeViewBackward0"):
+    """A view where the memory allows one, else a copy."""
+    m = meta(t)
+    shape = infer_size(shape, m.numel)
+    strides = view_strides(m, shape)
+    if strides is not None:
+        return make_view(t, V.reshape, (shape, strides, "ViewBackward0"), offset_of(t))
+    from ...ops.shape import RESHAPE_COPY
+    from .shape import clone
+    from ..core.dispatch import apply1
+    if edge(t) is None:
+        return apply1(RESHAPE_COPY, t, (T, shape))
+    return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (T, shape))
+
+
+def reshape(self, *args, shape=None):
+    """The same elements with another shape: a view if possible, else a copy."""
+    return reshaped(self, ints(args if shape is None else (shape,), "reshape", "shape"))
+
+
+FUNCTIONS["reshape"] = lambda input, shape: reshape(input, shape)
+FUNCTIONS["reshape"].__name__ = "reshape"
+Tensor.reshape = reshape
+
+
+@function("reshape_as", torch=False)
+def reshape_as(self, other):
+    """`reshape` to the other tensor's shape."""
+    return reshaped(self, meta(other).shape)
+
+
+@function("ravel")
+def ravel(input):
+    """All elements in one dimension."""
+    m = meta(input)
+    if not m.contiguous:
+        from .shape import clone
+        input = clone(input, memory_format=FUNCTIONS["contiguous_format"])
+    return view(input, (-1,))
+
+
+@function("flatten")
+def flatten(input, start_dim=0, end_dim=-1):
+    """Dimensions start_dim to end_dim as one."""
+    m = meta(input)
+    a, b = wrap_dim(integer(start_dim, "flatten", "start_dim"), m.ndim), wrap_dim(integer(end_dim, "flatten", "end_dim"), m.ndim)
+    if not m.ndim:
+        return reshaped(input, (1,))
+    if a > b:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if a == b:
+        return input
+    n = 1
+    for k in m.shape[a:b + 1]:
+        n *= k
+    return reshaped(input, m.shape[:a] + (n,) + m.shape[b + 1:])
+
+
+@function("unflatten")
+def unflatten(input, dim, sizes):
+    """One dimension as several."""
+    m = meta(input)
+    if not m.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(integer(dim, "unflatten", "dim"), m.ndim)
+    given = ints((sizes,) if isinstance(sizes, (list, tuple)) else (tuple(sizes),), "unflatten", "sizes")
+    if not given:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        full = infer_size(given, m.shape[d])
+    except RuntimeError as error:
+        if str(error).startswith("only one dimension"):
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
+        if str(error).startswith("cannot reshape"):
+            raise RuntimeError(f"unflatten: {error}") from None
+        raise RuntimeError(f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({m.shape[d]}) in the "
+                           "input tensor") from None
+    return view(input, m.shape[:d] + full + m.shape[d + 1:])
+
+
+def view_dtype(t, dtype):
+    """The memory of `t` read as another dtype."""
+    m, new = meta(t), dtype.np
+    if new == m.dtype:
+        return t
+    old, size = m.dtype.itemsize, new.itemsize
+    offset = offset_of(t)
+    shape, strides = m.shape, m.strides
+    if size != old:
+        if not m.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {dtype_name(m.dtype)} as {dtype_name(new)} (different element sizes)")
+        if m.strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 to view {dtype_name(m.dtype)} as {dtype_name(new)} (different element sizes), "
+                               f"but got {m.strides[-1]}")
+    if size < old:
+        r = old // size
+        shape, strides, offset = shape[:-1] + (shape[-1] * r,), tuple(s * r for s in strides[:-1]) + (1,), offset * r
+    elif size > old:
+        r = size // old
+        if shape[-1] % r:
+            raise RuntimeError(f"self.size(-1) must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} (different "
+                               f"element sizes), but got {shape[-1]}")
+        if offset % r:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} "
+                               f"(different element sizes), but got {offset}")
+        for d, s in enumerate(strides[:-1]):
+            if s % r:
+                raise RuntimeError(f"self.stride({d}) must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} "
+                                   f"(different element sizes), but got {s}")
+        shape, strides, offset = shape[:-1] + (shape[-1] // r,), tuple(s // r for s in strides[:-1]) + (1,), offset // r
+    y = make_view(t, V.view_dtype, (new, shape, strides, "ViewDtypeBackward0"), offset)
+    y._edge = None
+    y._view.base, y._view.skip, y._view.creation = None, 0, None
+    return y
+
+
+def dtype_name(d):
+    return c_name(d)
+
+
+def alias_of(t, name="AliasBackward0"):
+    """A view of everything."""
+    return make_view(t, V.alias, (name,), offset_of(t))
+
+
+# -- dimensions in another order ---------------------------------------------------------------------------------------------
+def permuted(t, perm, name):
+    """A view with the dimensions in the order `perm`."""
+    return make_view(t, V.permute, (perm, name), offset_of(t))
+
+
+def swap(t, a, b, name="TransposeBackward0"):
+    perm = list(range(meta(t).ndim))
+    if perm:
+        perm[a], perm[b] = perm[b], perm[a]
+    return permuted(t, tuple(perm), name)
+
+
+@function("transpose", "swapdims", "swapaxes")
+def transpose(input, dim0, dim1):
+    """Dimensions dim0 and dim1 exchanged."""
+    n = meta(input).ndim
+    return swap(input, wrap_dim(integer(dim0, "transpose", "dim0"), n), wrap_dim(integer(dim1, "transpose", "dim1"), n))
+
+
+@function("t")
+def t(input):
+    """A matrix transposed; other tensors as they are."""
+    n = meta(input).ndim
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return swap(input, 0, n - 1, "TBackward0") if n else permuted(input, (), "TBackward0")
+
+
+def permute(self, *args, dims=None):
+    """The dimensions in another order."""
+    n = meta(self).ndim
+    dims = ints(args if dims is None else (dims,), "permute", "dims")
+    if len(dims) != n:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                           f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
+    perm = tuple([wrap_dim(d, n) for d in dims])
+    if len(set(perm)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permuted(self, perm, "PermuteBackward0")
+
+
+Tensor.permute = permute
+FUNCTIONS["permute"] = lambda input, dims: permute(input, dims)
+FUNCTIONS["permute"].__name__ = "permute"
+
+
+@function("movedim", "moveaxis")
+def movedim(input, source, destination):
+    """Dimensions moved to other places, the others in their order."""
+    n = meta(input).ndim
+    src = ints((source,) if not isinstance(source, (list, tuple)) else source, "movedim", "source")
+    dst = ints((destination,) if not isinstance(destination, (list, tuple)) else destination, "movedim", "destination")
+    if len(src) != len(dst):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(src)} dims) should contain the same number of dims "
+                           f"as destination ({list(dst)} dims)")
+    a, b = [wrap_dim(d, n) for d in src], [wrap_dim(d, n) for d in dst]
+    for given, dims, what in ((src, a, "source"), (dst, b, "destination")):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if not n:
+        return alias_of(input)
+    place = dict(zip(b, a))
+    rest = iter([d for d in range(n) if d not in a])
+    return permuted(input, tuple([place[d] if d in place else next(rest) for d in range(n)]), "PermuteBackward0")
+
+
+def _matrix(t, name):
+    m = meta(t)
+    if m.ndim < 2:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
+    return swap(t, m.ndim - 2, m.ndim - 1)
+
+
+def _get_T(self):
+    n = meta(self).ndim
+    return permuted(self, tuple(range(n - 1, -1, -1)), "PermuteBackward0")
+
+
+Tensor.T = property(_get_T, doc="All dimensions in reverse order.")
+Tensor.mT = property(lambda self: _matrix(self, "mT"), doc="The last two dimensions exchanged.")
+
+
+# -- dimensions of size 1 ------------------------------------------------------------------------------------------------------
+def squeezed(t, drop, name):
+    m = meta(t)
+    keep = [d for d in range(m.ndim) if not (d in drop and m.shape[d] == 1)]
+    shape, strides = tuple([m.shape[d] for d in keep]), tuple([m.strides[d] for d in keep])
+    return make_view(t, V.reshape, (shape, strides, name), offset_of(t))
+
+
+def _squeeze_dims(m, dim):
+    """(dimensions, which of the three forms)."""
+    if dim is None:
+        return range(m.ndim), "SqueezeBackward0"
+    if isinstance(dim, (list, tuple)):
+        dims = [wrap_dim(d, m.ndim) for d in ints(dim, "squeeze", "dim")]
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
+        return dims, "SqueezeBackward2"
+    return (wrap_dim(integer(dim, "squeeze", "dim"), m.ndim),), "SqueezeBackward1"
+
+
+@function("squeeze")
+def squeeze(input, dim=None):
+    """Without the dimensions of size 1 (all, or those named)."""
+    return squeezed(input, *_squeeze_dims(meta(input), dim))
+
+
+def unsqueezed(t, d):
+    m = meta(t)
+    shape = m.shape[:d] + (1,) + m.shape[d:]
+    strides = m.strides[:d] + (1 if d >= m.ndim else m.shape[d] * m.strides[d],) + m.strides[d:]
+    return make_view(t, V.reshape, (shape, strides, "UnsqueezeBackward0"), offset_of(t))
+
+
+@function("unsqueeze")
+def unsqueeze(input, dim):
+    """With a dimension of size 1 more."""
+    n = meta(input).ndim + 1
+    dim = integer(dim, "unsqueeze", "dim")
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return unsqueezed(input, dim % n)
+
+
+# -- broadcasting -----------------------------------------------------------------------------------------------------------
+def expanded(t, shape):
+    """A view of `t` repeated without memory; -1 keeps a size."""
+    m = meta(t)
+    if len(shape) < m.ndim:
+        raise RuntimeError(f"expand({_typed(m)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
+                           f"greater or equal to the number of dimensions in the tensor ({m.ndim})")
+    lead, full = len(shape) - m.ndim, []
+    for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
+        old = m.shape[d - lead] if d >= lead else 1
+        if n == -1:
+            if d < lead:
+                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
+            n = old
+        elif n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+        if old != 1 and old != n:
+            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension {d}."
+                               f"  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}")
+        full.append(n)
+    return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
+
+
+def _typed(m):
+    return f"torch.{c_name(m.dtype)}Tensor"
+
+
+@function("expand", torch=False)
+def expand(self, *args, size=None, implicit=False):
+    """Dimensions of size 1 repeated without using memory."""
+    return expanded(self, ints(args if size is None else (size,), "expand"))
+
+
+@function("expand_as", torch=False)
+def expand_as(self, other):
+    """`expand` to the other tensor's shape."""
+    return expanded(self, meta(other).shape)
+
+
+@function("broadcast_to")
+def broadcast_to(input, *args, size=None):
+    """`expand` to a shape."""
+    return expanded(input, ints(args if size is None else (size,), "broadcast_to"))
+
+
+# -- memory itself ---------------------------------------------------------------------------------------------------------
+@function("as_strided")
+def as_strided(input, size, stride, storage_offset=None):
+    """Any window on the tensor's memory."""
+    size, stride = ints((size,), "as_strided"), ints((stride,), "as_strided", "stride")
+    at = offset_of(input) if storage_offset is None else integer(storage_offset, "as_strided", "storage_offset")
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if at < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {at}")
+    return _from_memory(input, size, stride, at)
+
+
+def _from_memory(t, size, stride, at):
+    root, here = t._st.value.meta, meta(t)
+    last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
+    if here.dtype != root.dtype:
+        raise NotImplementedError("as_strided of a tensor that reads its memory as another dtype")
+    if last >= root.numel:
+        item = root.dtype.itemsize
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
+                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
+    source, seen, before = _window_source(t, at, last)
+    creation = t._view.creation if t._view is not None else None
+    return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
+
+
+def _window_source(t, first, last):
+    """(tensor, its Meta, its offset) through which the places first..last of `t`'s memory can be seen, with `t`'s history."""
+    vw, root = t._view, t._st.value.meta
+    if vw is None:
+        return t, root, 0
+    if vw.base is not None and not vw.skip:
+        return vw.base, root, 0
+    owner = t if vw.base is None else vw.base
+    m, at = meta(owner), offset_of(owner)
+    if V.is_dense(m) and m.dtype == root.dtype and at <= first and last < at + m.numel:
+        return owner, m, at
+    if needs_grad(t):
+        raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")
+    y = detached(t)
+    y._view = None
+    return y, root, 0
+
+
+# -- aliases ---------------------------------------------------------------------------------------------------------------
+@function("alias_copy", method=False, out=True)
+def alias_copy(input):
+    """A copy of the tensor."""
+    return input.clone()
+
+
+FUNCTIONS["detach"] = lambda input: input.detach()
+FUNCTIONS["detach_"] = lambda input: input.detach_()
+FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
+
+
+# -- the tensor itself seen otherwise ---------------------------------------------------------------------------------------
+def become(self, y):
+    """Make `self` the view `y` of itself: what transpose_, squeeze_ and their like do."""
+    old, new = self._view, y._view
+    if old is None or old.base is None:
+        new.base, new.skip = None, 0
+    new.creation = old.creation if old is not None else None
+    self._view = new
+    if self._edge is not None:
+        self._edge = y._edge
+    bump_version(self)
+    return self
+
+
+def _check_become(self):
+    if self._edge is True:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if edge(self) is not None:
+        check_inplace(self, True)
+
+
+def bump_version(t):
+    extra = t._extra
+    if extra is not None and extra.version is not None:
+        extra.version[0] += 1
+    else:
+        t._st.version += 1
+    if t._view is not None:
+        t._view.seen = version(t)
+
+
+def _inplace(name, f):
+    def g(self, *args, **kwargs):
+        _check_become(self)
+        y = f(self, *args, **kwargs)
+        node = y._edge
+        if node is not None:                       # the in-place forms are numbered on
+            kind, _, number = type(node).__name__.partition("Backward")
+            node.__class__ = node_class(f"{kind}Backward{int(number) + (3 if kind == 'Squeeze' else 1)}")
+        return become(self, y)
+    g.__name__ = g.__qualname__ = name
+    g.__doc__ = f"`{name[:-1]}` of the tensor itself."
+    setattr(Tensor, name, g)
+
+
+for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxes_", transpose), ("t_", t), ("squeeze_", squeeze),
+                  ("unsqueeze_", unsqueeze)):
+    _inplace(_name, _f)
+
+
+@function("as_strided_")
+def as_strided_(input, size, stride, storage_offset=None):
+    """`as_strided` of the tensor itself."""
+    _check_become(input)
+    return become(input, as_strided(input, size, stride, storage_offset))
+
+
+@function("is_set_to", torch=False)
+def is_set_to(self, tensor):
+    """Whether both see the same memory in the same way."""
+    a, b = meta(self), meta(tensor)
+    return self._st is tensor._st and offset_of(self) == offset_of(tensor) and a.shape == b.shape and a.strides == b.strides
+
+
+@function("dim_order", torch=False)
+def dim_order(self, ambiguity_check=False):
+    """The dimensions from the outermost in memory to the innermost."""
+    m = meta(self)
+    return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d], d)))

@@ -1,0 +1,109 @@
+"""torch.device on JAX's devices."""
+from __future__ import annotations
+
+import re
+
+import jax
+
+from ...engine import default_device, device_name
+
+_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+          "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone", "tpu")
+
+
+class device:
+    """A device: `torch.device("cuda:0")`, `torch.device("cuda", 0)`, or a context in which new tensors are made there."""
+    __slots__ = ("type", "index", "_outer")
+
+    def __init__(self, type="cpu", index=None):
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int):
+            type, index = ("cuda" if _jax_devices("cuda") else "cpu"), type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        elif index is None:
+            m = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?", type)
+            if not type:
+                raise RuntimeError("Device string must not be empty")
+            if not m:
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            type, index = m[1], int(m[2]) if m[2] else None
+        if type not in _TYPES:
+            raise RuntimeError(f"Expected one of {', '.join(t for t in _TYPES if t != 'tpu')} device type at start of device string: {type}")
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        self.type, self.index = type, index
+
+    def __repr__(self):
+        return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, (self.type,) if self.index is None else (self.type, self.index)
+
+    def __enter__(self):
+        global current
+        self._outer, current = current, self
+        return self
+
+    def __exit__(self, *exc):
+        global current
+        current = self._outer
+
+
+current = None             # set by `with torch.device(...)` and set_default_device
+
+
+def set_default_device(d):
+    """Where new tensors are made."""
+    global current
+    current = None if d is None else device(d)
+
+
+def get_default_device():
+    """Where new tensors are made."""
+    return current or device("cpu")
+
+
+def _jax_devices(kind):
+    platform = {"cuda": "gpu", "xla": "tpu"}.get(kind, kind)
+    try:
+        return jax.devices(platform)
+    except RuntimeError:
+        return []
+
+
+def to_jax(d):
+    """The JAX device behind a torch device, device string or None; "meta" stands for itself."""
+    if d is None:
+        d = current
+        if d is None:
+            return default_device()
+    elif not isinstance(d, device):
+        d = device(d)
+    if d.type == "cpu":
+        return default_device()
+    if d.type == "meta":
+        return "meta"
+    found = _jax_devices(d.type)
+    if not found:
+        if d.type == "cuda":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        raise RuntimeError(f"torchshim: JAX has no {d.type} device here")
+    if (d.index or 0) >= len(found):
+        raise RuntimeError(f"{d.type} error: invalid device ordinal")
+    return found[d.index or 0]
+
+
+def from_jax(d):
+    """The torch device of a JAX device."""
+    return device(device_name(d))

@@ -1,0 +1,120 @@
+"""torch's dtypes on NumPy's."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from ...engine import context
+from ...engine.record import trace as _trace
+from ...ops import promotion as P
+
+
+class dtype:
+    """A torch dtype. `np` is the NumPy dtype that holds it."""
+    __slots__ = ("name", "np", "is_floating_point", "is_complex", "is_signed", "itemsize")
+
+    def __init__(self, name, np_dtype):
+        self.name, self.np = name, np.dtype(np_dtype)
+        kind = P.kind_of(self.np)
+        self.is_floating_point, self.is_complex = kind == 2, kind == 3
+        self.is_signed = kind >= 2 or self.np.kind == "i"
+        self.itemsize = self.np.itemsize
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return _named, (self.name,)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __copy__(self):
+        return self
+
+    def to_real(self):
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self):
+        return {"float64": complex128, "complex128": complex128}.get(self.name, complex64)
+
+
+def _named(name):
+    return ALL[name]
+
+
+ALL: dict = {}
+FROM_NP: dict = {}
+for _name, _np in (("float64", np.float64), ("float32", np.float32), ("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16),
+                   ("float8_e4m3fn", ml_dtypes.float8_e4m3fn), ("float8_e5m2", ml_dtypes.float8_e5m2),
+                   ("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz), ("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz),
+                   ("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu),
+                   ("complex64", np.complex64), ("complex128", np.complex128), ("int8", np.int8), ("int16", np.int16),
+                   ("int32", np.int32), ("int64", np.int64), ("uint8", np.uint8), ("uint16", np.uint16),
+                   ("uint32", np.uint32), ("uint64", np.uint64), ("bool", np.bool_)):
+    ALL[_name] = FROM_NP[np.dtype(_np)] = dtype(_name, _np)
+float64, float32, float16, bfloat16 = (ALL[n] for n in ("float64", "float32", "float16", "bfloat16"))
+complex64, complex128 = ALL["complex64"], ALL["complex128"]
+int8, int16, int32, int64 = (ALL[n] for n in ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint32", "uint64", "bool"))
+ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16,
+           "cfloat": complex64, "cdouble": complex128}
+
+
+def get_default_dtype():
+    """The dtype of new floating tensors."""
+    return FROM_NP[P.default_float]
+
+
+def set_default_dtype(d, /):
+    """Set the dtype of new floating tensors and of what integers become where a float is needed."""
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    context.trace.flush()
+    P.set_default_float(d.np)
+    _trace.epoch = d.name                      # operators mean something else now: other traces
+    context.trace.flush()
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that both can be cast to."""
+    return FROM_NP[P.promote(type1.np, type2.np)]
+
+
+def can_cast(from_, to):
+    """Whether torch's in-place rules allow the cast: no narrowing of kind."""
+    return P.can_cast(from_.np, to.np)
+
+
+class finfo:
+    """Limits of a floating dtype, as torch.finfo."""
+
+    def __init__(self, type=None):
+        d = type or get_default_dtype()
+        if not (d.is_floating_point or d.is_complex):
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        i = ml_dtypes.finfo(d.to_real().np)
+        self.dtype, self.bits = d.to_real().name, d.to_real().itemsize * 8
+        self.eps, self.max, self.min = float(i.eps), float(i.max), float(i.min)
+        self.tiny = self.smallest_normal = float(i.tiny)
+        self.resolution = float(10 ** -int(i.precision)) if d.name not in ("bfloat16",) else 0.01
+
+    def __repr__(self):
+        g = lambda v: f"{v:g}"
+        return (f"finfo(resolution={g(self.resolution)}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+
+class iinfo:
+    """Limits of an integer dtype, as torch.iinfo."""
+
+    def __init__(self, type):
+        if type.is_floating_point or type.is_complex:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        i = np.iinfo(type.np)
+        self.dtype, self.bits, self.max, self.min = type.name, i.bits, int(i.max), int(i.min)
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

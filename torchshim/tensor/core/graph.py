@@ -1,0 +1,251 @@
+"""The autograd graph as operators leave it: one `Node` for each call that needs a gradient.
+
+An edge is None (no gradient), a leaf Tensor, a Node (its only output), or (Node, output number).
+"""
+from __future__ import annotations
+
+import itertools
+import threading
+
+from ...engine import context
+
+sequence = itertools.count()
+_classes: dict = {}
+
+
+_OWN_KINDS = ("AccumulateGrad", "CopySlices", "NotImplemented")
+_SAVE_NUMBERS = ("mul", "multiply", "div", "divide", "true_divide")
+
+
+class Node:
+    """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
+
+    `saved` are the plan's residuals, None once released. `guard` tells of each residual that a tensor holds where it
+    lies: (place in `saved`, storage, version, generation, view steps), for the check that it was not written since.
+    """
+    __slots__ = ("inst", "plan", "saved", "guard", "next", "nums", "seq", "extra", "__weakref__")
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def name(self):
+        """What torch calls the node: its class, and for its own kinds where they live."""
+        name = type(self).__name__
+        return "torch::autograd::" + name if name in _OWN_KINDS else name
+
+    @property
+    def n_outputs(self):
+        return len(self.inst.out_metas)
+
+    def out_meta(self, nr):
+        return self.inst.out_metas[nr]
+
+    def release(self):
+        # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
+        if self.saved or self.nums and self.inst.op.name.rstrip("_") in _SAVE_NUMBERS:
+            self.saved = None
+            self.guard = ()
+
+    @property
+    def next_functions(self):
+        out = []
+        for e in self._places():
+            if e is None:
+                out.append((None, 0))
+            elif e.__class__ is tuple:
+                out.append(e)
+            elif isinstance(e, Node):
+                out.append((e, 0))
+            else:
+                out.append((accumulator(e), 0))
+        return tuple(out)
+
+    def _places(self):
+        """The edges as torch counts them: a number in a tensor's place has one too, which leads nowhere."""
+        params = getattr(self.inst and self.inst.op, "params", None)
+        if params is None or len(params) != len(self.inst.layout):
+            return self.next
+        edges, out = iter(self.next), []
+        for p, x in zip(params, self.inst.layout):
+            if p.kind == "tensor":
+                if x.__class__ is tuple:
+                    out += [next(edges, None) for y in x if y is not None]
+                elif x is not None:
+                    out.append(next(edges, None) if repr(x) == "T" else None)
+        return out
+
+    @property
+    def metadata(self):
+        return self._more().metadata
+
+    def _more(self):
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+    def register_hook(self, hook):
+        """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
+        return add_hook(self._more(), "post", hook)
+
+    def register_prehook(self, hook):
+        """`hook(grad_outputs)` runs before this node's backward; returns a removable handle."""
+        return add_hook(self._more(), "pre", hook)
+
+    def _sequence_nr(self):
+        return self.seq
+
+
+class NodeExtra:
+    """What few nodes have: hooks, retained tensors, metadata."""
+    __slots__ = ("pre", "post", "tensor_hooks", "retain", "metadata", "name")
+
+    def __init__(self):
+        self.pre = self.post = self.tensor_hooks = self.retain = self.name = None
+        self.metadata = {}
+
+
+class RemovableHandle:
+    """Removes the hook it was returned for."""
+    _ids = itertools.count()
+
+    def __init__(self, hooks, extra=None):
+        self.hooks, self.id = hooks, next(self._ids)
+
+    def remove(self):
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def add_hook(owner, slot, hook):
+    if getattr(owner, slot) is None:
+        setattr(owner, slot, {})
+    hooks = getattr(owner, slot)
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+_lock = threading.Lock()
+
+
+def node_class(name, base=Node):
+    """The class whose name torch prints: AddBackward0."""
+    key = (name, base)
+    cls = _classes.get(key)
+    if cls is None:
+        with _lock:
+            cls = _classes.setdefault(key, type(name, (base,), {"__slots__": (), "__module__": "torch.autograd.graph"}))
+    return cls
+
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf, made when somebody asks for it."""
+    __slots__ = ("variable",)
+
+    def __init__(self, variable):
+        self.variable = variable
+        self.inst = self.plan = self.nums = self.extra = None
+        self.saved = self.guard = self.next = ()
+        self.seq = 2 ** 63 - 1
+
+    @property
+    def n_outputs(self):
+        return 1
+
+    def out_meta(self, nr):
+        return self.variable._meta
+
+
+def accumulator(leaf):
+    """The AccumulateGrad of a leaf: the same object while somebody holds it."""
+    import weakref
+    ref = leaf._more().accumulator
+    node = ref() if ref is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        leaf._more().accumulator = weakref.ref(node)
+    return node
+
+
+_INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
+              "by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+              "`torch.no_grad()` instead of `torch.inference_mode()`.")
+
+
+def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
+    """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
+    plan = inst.plans.get(needs)
+    if plan is None:
+        mask = 0
+        for i in inst.diff_ins:
+            mask |= needs & (1 << i)
+        if not mask or not inst.diff_outs:
+            return None
+        if mask != needs:
+            edges = tuple([e if mask >> i & 1 else None for i, e in enumerate(edges)])
+            needs = mask
+        plan = inst.plan(needs)
+    cls = inst.node_class
+    if cls is None:
+        cls = inst.node_class = node_class(inst.grad_fn_name or inst.op.grad_name(inst))
+    node = new(cls)
+    node.inst, node.plan, node.next, node.extra = inst, plan, edges, None
+    args = plan.args
+    if args:
+        saved, guard = [], []
+        for i in args:
+            t = tensors[i]
+            if t is not None:
+                st, vw, x = t._st, t._view, t._extra
+                if x is not None and x.version is not None:
+                    st = OwnVersion(st, x.version)
+                version = st.version
+                if version != version:         # NaN: made in inference mode
+                    raise RuntimeError(_INFERENCE)
+                guard.append((len(saved), st, version, st.gen, () if vw is None else vw.steps))
+            saved.append(vals[i])
+        node.saved, node.guard = saved, guard
+    else:
+        node.saved, node.guard = [], []
+    for k in plan.outs:
+        node.saved.append(outs[k])
+    node.nums = [nums[i] for i in plan.nums] if plan.nums else ()
+    node.seq = next(sequence)
+    context.trace.graph = True
+    return node
+
+
+class OwnVersion:
+    """A storage as a tensor sees it that counts versions of its own, as `.data` gives."""
+    __slots__ = ("st", "count")
+
+    def __init__(self, st, count):
+        self.st, self.count = st, count
+
+    value = property(lambda self: self.st.value)
+    gen = property(lambda self: self.st.gen)
+    version = property(lambda self: self.count[0])
+    writer = property(lambda self: self.st.writer)
+
+
+def guard_output(node, k, st, steps=()):
+    """Note that output `k`, which the backward reads, lies in storage `st`."""
+    plan = node.plan
+    node.guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen, steps))
+
+
+def move_retained(t, e, node):
+    """A tensor that retains its gradient was written in place: it retains that of what it is now."""
+    old, nr = e if e.__class__ is tuple else (e, 0)
+    if isinstance(old, Node) and old.extra is not None and old.extra.retain:
+        ref = old.extra.retain.get(nr)
+        if ref is not None and ref() is t:
+            del old.extra.retain[nr]
+            if node is not None:
+                x = node._more()
+                x.retain = {0: ref}

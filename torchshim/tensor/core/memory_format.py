@@ -1,0 +1,71 @@
+"""Memory formats: which dimension of a dense tensor lies innermost."""
+from __future__ import annotations
+
+from ...ops.layout import channels_last_strides, lies_channels_last
+from ...ops.views import is_dense, memory_order
+from ..api.bind import FUNCTIONS
+
+
+class memory_format:
+    """How the elements of a tensor lie in memory."""
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return _named, (self.name,)
+
+
+def _named(name):
+    return FORMATS[name]
+
+
+FORMATS = {n: memory_format(n) for n in ("preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
+preserve_format, contiguous_format = FORMATS["preserve_format"], FORMATS["contiguous_format"]
+channels_last, channels_last_3d = FORMATS["channels_last"], FORMATS["channels_last_3d"]
+_RANK = {"channels_last": 4, "channels_last_3d": 5}
+_OF_RANK = {4: channels_last, 5: channels_last_3d}
+
+
+def strides_for(shape, fmt):
+    """The strides of a tensor of this shape made in a memory format; None for row-major."""
+    rank = _RANK.get(fmt.name)
+    if rank is None:
+        return None
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {fmt.name} format")
+    return channels_last_strides(shape)
+
+
+def is_in_format(m, fmt):
+    """Whether a Meta's elements lie without gaps in `fmt`."""
+    rank = _RANK.get(fmt.name)
+    if rank is None:
+        return m.contiguous
+    if m.ndim != rank:
+        return False
+    want, step = [1] + list(range(rank - 1, 1, -1)) + [0], 1
+    for d in want:
+        if m.shape[d] != 1:
+            if m.strides[d] != step:
+                return False
+            step *= m.shape[d]
+    return True
+
+
+def suggested(m):
+    """The memory format that torch infers from strides: channels_last where they descend that way."""
+    return _OF_RANK[m.ndim] if lies_channels_last(m) else contiguous_format
+
+
+def dense_order(m):
+    """The permutation that makes the layout row-major (outermost dimension first); None if there are gaps."""
+    return memory_order(m) if is_dense(m) else None
+
+
+FUNCTIONS.update(FORMATS)
+FUNCTIONS["memory_format"] = memory_format

@@ -1,0 +1,169 @@
+"""Storages and views: who shares memory with whom.
+
+A Storage owns one engine Value in its natural shape, a `version` (what torch counts) and a `gen` (what caches compare).
+A View says how a tensor reads its part of it: a chain of steps, each an operator's Instance with its run-time numbers.
+"""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from ...engine import Instance, context, record
+from ...ops.views import LazyInstance
+
+
+class Storage:
+    """One block of memory as torch sees it. `value` is the root tensor's current Value.
+    `bounds` is set where it served as an index: (the Value, its smallest and largest element)."""
+    __slots__ = ("value", "gen", "version", "address", "writer", "bounds", "__weakref__")   # writer: set by the first in-place node
+
+
+def new_storage(value, new=Storage.__new__):
+    st = new(Storage)
+    st.value, st.gen, st.version, st.address = value, 0, context.version, None
+    return st
+
+
+_next_address = 0x7F0000000000
+
+
+def address(st):
+    """A stable fake address: storages never overlap."""
+    global _next_address
+    if st.address is None:
+        st.address = _next_address
+        m = st.value.meta
+        _next_address += (m.numel * m.dtype.itemsize + 127) // 64 * 64
+    return st.address
+
+
+class View:
+    """How a tensor reads its storage.
+
+    `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
+    history (None where the tensor owns its own, as a detached one does). `ref` is a weak reference to what was read at
+    generation `gen`: a view keeps nothing alive that it can read again. `seen` is the version for which the tensor's edge
+    is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "no_grad" or
+    "inference".
+    """
+    __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "seen", "creation")
+
+
+class _Chain:
+    """Base of the two operators over a chain of steps; interned by the chain's Insts."""
+    vjp_rule = None
+    view = None
+
+    def __init__(self, insts):
+        self.insts, self._made = insts, {}
+
+    @classmethod
+    def of(cls, insts):
+        op = cls.known.get(insts)
+        if op is None:
+            op = cls.known.setdefault(insts, cls(insts))
+        return op
+
+    def resolve(self, layout, metas, kinds):
+        inst = self._made.get(metas)
+        if inst is None:
+            inst = self._made[metas] = self.make(metas, kinds)
+            inst.grad_fn_name = self.grad
+        return inst
+
+    def grad_name(self, inst):
+        return self.grad
+
+
+class Get(_Chain):
+    """Read a view from its storage's root: the steps one after the other."""
+    name, grad, known = "view_get", "AsStridedBackward0", {}
+
+    def make(self, metas, kinds):
+        insts = self.insts
+
+        def fn(root, *nums):
+            return [read_chain(root, insts, nums)]
+        return LazyInstance(self, (), fn, metas, kinds, (insts[-1].out,))
+
+    def on_host(self, inst):
+        """NumPy's own views, one after the other."""
+        parts = [(i.interpreted(), len(i.kinds)) for i in self.insts]
+
+        def get(root, *nums):
+            at = 0
+            for part, k in parts:
+                root = part(root, *nums[at:at + k])[0]
+                at += k
+            return [root]
+        return get
+
+    def gradient(self, inst, needs):
+        return None
+
+
+class Put(_Chain):
+    """Write a value through a view: the root with the view's elements replaced."""
+    name, grad, known = "view_put", "CopySlices", {}
+
+    def make(self, metas, kinds):
+        insts = self.insts
+
+        def fn(root, value, *nums):
+            return [write_chain(root, insts, nums, value)]
+        return Instance(self, (), fn, metas, kinds, metas[0].device, (metas[0].strides,))
+
+
+def read_chain(root, insts, nums):
+    for inst in insts:
+        k = len(inst.kinds)
+        root, nums = inst.fn(root, *nums[:k])[0], nums[k:]
+    return root
+
+
+def write_chain(root, insts, nums, value):
+    if not insts:
+        return value
+    if len(insts) > 1 and any([_coincide(i) for i in insts[:-1]]):
+        if any([i.out.dtype != root.dtype for i in insts]):
+            if _coincide(insts[0]):
+                raise NotImplementedError("writing through a view whose elements coincide and that reads memory as another dtype")
+            return _write_first(root, insts, nums, value)
+        where = read_chain(jnp.arange(root.size).reshape(root.shape), insts, nums)
+        return root.ravel().at[where.ravel()].set(value.ravel()).reshape(root.shape)
+    return _write_first(root, insts, nums, value)
+
+
+def _write_first(root, insts, nums, value):
+    first, k = insts[0], len(insts[0].kinds)
+    if len(insts) > 1:
+        inner = first.fn(root, *nums[:k])[0]
+        value = write_chain(inner, insts[1:], nums[k:], value)
+    return first.op.view.put(first, root, value, nums[:k])
+
+
+def _coincide(inst):
+    """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
+    out, base = inst.out, inst.in_metas[0]
+    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.name in ("unfold", "as_strided")
+
+
+def split_steps(steps):
+    insts = tuple([s[0] for s in steps])
+    nums = [n for s in steps for n in s[1]]
+    return insts, nums, "".join([i.kinds for i in insts])
+
+
+def read_steps(value, steps):
+    """Value seen through `steps`."""
+    if not steps:
+        return value
+    insts, nums, kinds = split_steps(steps)
+    return record(context, Get.of(insts), (), (value,), nums, kinds)[0]
+
+
+def write_steps(value, steps, new):
+    """`value` with the part that `steps` see replaced by `new`."""
+    if not steps:
+        return new
+    insts, nums, kinds = split_steps(steps)
+    return record(context, Put.of(insts), (), (value, new), nums, kinds)[0]

@@ -1,0 +1,580 @@
+"""The Tensor class: its fields' public faces and the Python protocol. Operators are bound to it by `bind`."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from ...engine import context, literal, meta_of, value_of
+from ...ops import promotion as P
+from . import dispatch, storage
+from .device import from_jax
+from .dispatch import TensorBase, detached, edge, wrap
+from .dtype import FROM_NP
+from .graph import Node, RemovableHandle, add_hook
+
+
+_size = tuple.__new__      # of what is known to be integers
+
+
+class Size(tuple):
+    """A shape."""
+    __slots__ = ()
+
+    def __new__(cls, sizes=(), /):
+        made = []
+        for k, n in enumerate(sizes):
+            try:
+                made.append(n.__index__())
+            except (AttributeError, TypeError):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')") from None
+        return _size(cls, made)
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def numel(self):
+        n = 1
+        for k in self:
+            n *= k
+        return n
+
+    def __getitem__(self, i):
+        r = tuple.__getitem__(self, i)
+        return _size(Size, r) if isinstance(i, slice) else r
+
+    def __add__(self, other):
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other):
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(other + tuple(self))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+_CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
+
+
+class Extra:
+    """What few tensors have: a gradient, hooks, a version of their own, a name."""
+    __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag")
+
+    def __init__(self):
+        self.grad = self.hooks = self.post_hooks = self.retains = self.version = self.accumulator = self.imag = None
+
+
+class _TensorMeta(type):
+    def __instancecheck__(cls, x):
+        return type.__instancecheck__(cls, x)
+
+
+class Tensor(TensorBase):
+    """A torch tensor. The value is computed when somebody looks at it."""
+    __slots__ = ()
+    __array_priority__ = 1000
+    __module__ = "torch"
+
+    def __new__(cls, *args, device=None, **kwargs):
+        from ..api.creation import legacy
+        t = legacy(args, device=device)
+        if cls is not Tensor:
+            t.__class__ = cls
+        return t
+
+    def _more(self):
+        if self._extra is None:
+            self._extra = Extra()
+        return self._extra
+
+    # -- what is known without computing ---------------------------------------------------------------------------
+    @property
+    def _meta(self):
+        vw = self._view
+        return self._st.value.meta if vw is None else vw.meta
+
+    @property
+    def shape(self):
+        return _size(Size, self._meta.shape)
+
+    @property
+    def dtype(self):
+        return FROM_NP[self._meta.dtype]
+
+    @property
+    def device(self):
+        return from_jax(self._meta.device)
+
+    @property
+    def ndim(self):
+        return self._meta.ndim
+
+    def dim(self):
+        """Number of dimensions."""
+        return self._meta.ndim
+
+    ndimension = dim
+
+    def size(self, dim=None):
+        """The shape, or one of its entries."""
+        if dim is None:
+            return _size(Size, self._meta.shape)
+        from ...ops.common import wrap_dim
+        if not self._meta.ndim:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return self._meta.shape[wrap_dim(dim, self._meta.ndim)]
+
+    def stride(self, dim=None):
+        """Element strides, or one of them."""
+        if dim is None:
+            return self._meta.strides
+        from ...ops.common import wrap_dim
+        return self._meta.strides[wrap_dim(dim, self._meta.ndim)]
+
+    def numel(self):
+        """Number of elements."""
+        return self._meta.numel
+
+    nelement = numel
+
+    def storage_offset(self):
+        """Where the tensor begins in its storage, in elements."""
+        return 0 if self._view is None else self._view.offset
+
+    def is_contiguous(self, memory_format=None):
+        """Whether the elements lie row-major without gaps (or in `memory_format`)."""
+        if memory_format is not None and getattr(memory_format, "name", None) not in (None, "contiguous_format"):
+            from .memory_format import is_in_format
+            return is_in_format(self._meta, memory_format)
+        return self._meta.contiguous
+
+    @property
+    def itemsize(self):
+        return self._meta.dtype.itemsize
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self._meta.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self._meta.numel * self._meta.dtype.itemsize
+
+    def data_ptr(self):
+        """A number that two tensors share exactly when they begin at the same place of the same storage."""
+        if not self._meta.numel or self._meta.device == "meta":
+            return 0
+        return storage.address(self._st) + self.storage_offset() * self._meta.dtype.itemsize
+
+    @property
+    def is_leaf(self):
+        e = edge(self)
+        return e is None or e is self
+
+    @property
+    def requires_grad(self):
+        vw = self._view                        # a view of what wants a gradient says so, however it was made
+        return self._edge is not None or (vw is not None and vw.base is not None and vw.base._edge is not None)
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Ask for (or give up) a gradient of this leaf."""
+        e = edge(self)
+        if requires_grad:
+            if e is None:
+                d = self._meta.dtype
+                if P.kind_of(d) < 2:
+                    raise RuntimeError("only Tensors of floating point dtype can require gradients")
+                if dispatch.is_inference(self) and not context.inference:
+                    raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+                if self._view is not None and self._view.base is not None:
+                    self._own_history()
+                self._edge = True
+        elif e is not None:
+            if self._edge is not True:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                                   "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+            self._edge = None
+        return self
+
+    def _own_history(self):
+        """A view of something without history becomes a leaf of its own."""
+        vw = self._view
+        vw.base, vw.skip = None, 0
+
+    @property
+    def grad_fn(self):
+        e = edge(self)
+        if e is None or e is self:
+            return None
+        return e[0] if e.__class__ is tuple else e if isinstance(e, Node) else None
+
+    @property
+    def output_nr(self):
+        e = edge(self)
+        return e[1] if e.__class__ is tuple else 0
+
+    @property
+    def grad(self):
+        x = self._extra
+        if x is None or x.grad is None:
+            if self._edge is not None and self._edge is not True and (x is None or not x.retains):
+                import warnings
+                warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                              "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                              "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                              "by mistake, make sure you access the leaf Tensor instead.", stacklevel=2)
+            return None
+        return x.grad
+
+    @grad.setter
+    def grad(self, g):
+        if g is None:
+            if self._extra is not None:
+                self._extra.grad = None
+            return
+        if not isinstance(g, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
+        if g is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if g.dtype != self.dtype:
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{_CPP[g.dtype.name]}' to a tensor with grad_dtype "
+                               f"'{P.c_name(self._meta.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                               "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+                               "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
+                               "break downstream systems that assume they match.")
+        if g.shape != self.shape:
+            raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
+                               "Please ensure that the gradient and the tensor are the same size")
+        self._more().grad = g
+
+    @grad.deleter
+    def grad(self):
+        if self._extra is not None:
+            self._extra.grad = None
+
+    @property
+    def _version(self):
+        if dispatch.is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return dispatch.version(self)
+
+    @property
+    def _base(self):
+        vw = self._view
+        return None if vw is None else vw.base
+
+    def _is_view(self):
+        return self._base is not None
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self):
+        return self._meta.device == "meta"
+
+    is_cpu = property(lambda self: self.device.type == "cpu")
+    is_sparse = is_quantized = is_mkldnn = is_nested = is_xla = is_mps = is_xpu = is_ipu = is_vulkan = is_sparse_csr = is_maia = \
+        is_mtia = property(lambda self: False)
+    names = property(lambda self: (None,) * self.ndim)
+    name = property(lambda self: None)
+    layout = property(lambda self: _strided())
+
+    def is_floating_point(self):
+        return P.kind_of(self._meta.dtype) == 2
+
+    def is_complex(self):
+        return P.kind_of(self._meta.dtype) == 3
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    def is_inference(self):
+        """Whether the tensor was made in inference mode."""
+        return dispatch.is_inference(self)
+
+    def is_pinned(self, device=None):
+        return False
+
+    def is_shared(self):
+        return False
+
+    def is_same_size(self, other):
+        return self.shape == other.shape
+
+    def get_device(self):
+        """Index of the device, -1 on the CPU."""
+        d = self.device
+        return -1 if d.type == "cpu" else d.index or 0
+
+    # -- autograd ---------------------------------------------------------------------------------------------------
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Accumulate the gradients of this tensor into the leaves; see torch.autograd.backward."""
+        from ...autograd import backward
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self):
+        """The same data without history."""
+        return detached(self)
+
+    def detach_(self):
+        """Cut this tensor from its history."""
+        if self._view is not None and self._view.base is not None:
+            raise RuntimeError("Can't detach views in-place; use detach() instead. If you are using DistributedDataParallel (DDP) "
+                               "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+                               "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                               "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+        self._edge = None
+        return self
+
+    @property
+    def data(self):
+        y = detached(self)
+        y._more().version = [0]
+        return y
+
+    @data.setter
+    def data(self, other):
+        if not isinstance(other, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        x, y = self._more(), detached(other)
+        x.version = x.version or [dispatch.version(self)]      # its own count goes on
+        self._st, self._view = y._st, y._view
+
+    def retain_grad(self):
+        """Keep this non-leaf tensor's gradient."""
+        e = edge(self)
+        if e is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if e is self or self._more().retains:
+            return
+        self._more().retains = True
+        node, nr = e if e.__class__ is tuple else (e, 0)
+        import weakref
+        x = node._more()
+        x.retain = x.retain or {}
+        x.retain[nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self):
+        return self._extra is not None and bool(self._extra.retains)
+
+    def register_hook(self, hook):
+        """`hook(grad)` runs when this tensor's gradient is computed and may return another."""
+        e = edge(self)
+        if e is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if e is self:
+            return add_hook(self._more(), "hooks", hook)
+        node, nr = e if e.__class__ is tuple else (e, 0)
+        x = node._more()
+        x.tensor_hooks = x.tensor_hooks or {}
+        hooks = x.tensor_hooks.setdefault(nr, {})
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """`hook(param)` runs after this leaf's `.grad` was accumulated."""
+        if edge(self) is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is not True:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_hook(self._more(), "post_hooks", hook)
+
+    # -- looking at the values ----------------------------------------------------------------------------------------
+    def _host(self):
+        """The values as a NumPy array (not to be written)."""
+        return np.asarray(dispatch.look(self))
+
+    def item(self):
+        """The only element as a Python number."""
+        m = self._meta
+        if m.numel != 1:
+            raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
+        if m.device == "meta":
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        x = np.asarray(dispatch.look(self))
+        if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
+            return float(x.reshape(()))
+        return x.item()
+
+    def tolist(self):
+        """Nested lists of Python numbers."""
+        a = self._host()
+        if a.dtype.kind == "V" or (P.kind_of(a.dtype) == 2 and a.dtype.kind != "f"):
+            a = a.astype(np.float32)
+        return a.tolist()
+
+    def numpy(self, *, force=False):
+        """The values as a NumPy array that must not be written (torch's would share memory)."""
+        if force:
+            return self.detach().cpu().numpy()
+        if edge(self) is not None and context.grad is not None and self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._meta.device == "meta" or self.device.type != "cpu":
+            kind = self.device
+            raise TypeError(f"can't convert {kind} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        if P.kind_of(self._meta.dtype) == 2 and self._meta.dtype.kind != "f":
+            raise TypeError(f"Got unsupported ScalarType {P.c_name(self._meta.dtype)}")
+        a = self._host()
+        if a.flags.writeable:
+            a = a.view()
+            a.flags.writeable = False
+        m = self._meta
+        if not m.contiguous and a.ndim > 1 and m.numel:
+            a = _laid_out(a, m)
+        return a
+
+    def __array__(self, dtype=None, copy=None):
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def __jax_array__(self):
+        from ...interop import to_jax as out
+        return out(self)
+
+    def __bool__(self):
+        m = self._meta
+        if m.numel != 1:
+            if not m.numel:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def _only(self):
+        if self._meta.numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def __float__(self):
+        return float(self._only())
+
+    def __int__(self):
+        return int(self._only())
+
+    def __complex__(self):
+        return complex(self._only())
+
+    def __index__(self):
+        m = self._meta
+        if m.numel != 1 or P.kind_of(m.dtype) > 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self):
+        if not self._meta.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._meta.shape[0]
+
+    def __iter__(self):
+        if not self._meta.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        return self.flip(0) if self.ndim else self
+
+    def __contains__(self, x):
+        if isinstance(x, (Tensor, int, float, complex)):
+            return bool((self == x).any())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(x)}.")
+
+    def __hash__(self):
+        return id(self)
+
+    def __format__(self, spec):
+        if self._meta.ndim == 0 and not self.is_meta and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents=None):
+        from .text import tensor_text
+        return tensor_text(self, tensor_contents)
+
+    def __deepcopy__(self, memo):
+        from .copying import deepcopy
+        return deepcopy(self, memo)
+
+    def __copy__(self):
+        from .copying import shallow
+        return shallow(self)
+
+    def __reduce_ex__(self, protocol):
+        from .copying import reduce
+        return reduce(self)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+    def __dlpack__(self, **kwargs):
+        from ...interop import to_jax as out
+        from ..api.creation import exportable
+        return out(exportable(self)).__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        from ...interop import to_jax as out
+        return out(self).__dlpack_device__()
+
+    def __dir__(self):
+        return sorted(set(object.__dir__(self)))
+
+
+def _laid_out(a, m):
+    """A copy with the tensor's own strides, for code that looks at them."""
+    from .memory_format import dense_order
+    order = dense_order(m)
+    if order is None:
+        return a
+    out = np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+    out.flags.writeable = False
+    return out
+
+
+def _strided():
+    from .layout import strided
+    return strided
+
+
+def read_only(cls):
+    """Properties without a setter refuse in torch's words."""
+    for name, p in list(vars(cls).items()):
+        if isinstance(p, property) and p.fset is None:
+            setattr(cls, name, p.setter(_refusal(name)))
+
+
+def _refusal(name):
+    def refuse(self, value):
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+    return refuse
+
+
+dispatch.use_class(Tensor)
+
+
+def tensor_from(array, device=None):
+    """A tensor around a host array, which nobody may write afterwards."""
+    v = literal(array)
+    if device is not None and device is not v.meta.device:
+        if device == "meta":
+            v = value_of(None, meta_of(array.shape, array.dtype, "meta"))
+        else:
+            v = value_of(jax.device_put(array, device), meta_of(array.shape, array.dtype, device))
+    return wrap(v)

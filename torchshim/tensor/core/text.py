@@ -1,0 +1,36 @@
+"""repr of tensors: what `printing` needs, gathered from the tensor."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...engine import array_of
+from . import printing
+from .dispatch import read
+from .dtype import get_default_dtype
+
+
+def tensor_text(t, tensor_contents=None):
+    """The text of repr(t)."""
+    v = read(t)
+    m = v.meta
+    device = t.device
+    kind = "tensor" if type(t).__name__ in ("Tensor", "Parameter", "Buffer") else type(t).__name__
+    grad_fn = t.grad_fn
+    data = None
+    if m.device != "meta" and tensor_contents is None:
+        a = array_of(v)
+        data = np.asarray(a) if not _traced(a) else None
+        if data is None:
+            tensor_contents = f"<{a}>"
+    name = None
+    if grad_fn is not None:
+        name = type(grad_fn).__name__
+    return printing.format_tensor(
+        data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
+        default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_repr_prefix", ""),
+        tensor_contents=tensor_contents)
+
+
+def _traced(a):
+    import jax
+    return isinstance(a, jax.core.Tracer)
