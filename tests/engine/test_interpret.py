@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from torchshim.engine import interpret
+from torchshim.engine.interpret import builder as interpret
 
 from tests.engine.differential import assert_same, check, jaxpr_of, name_of, values
 

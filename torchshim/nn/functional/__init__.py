@@ -2,16 +2,16 @@
 from ...dropin import missing_attribute as _missing_attribute
 from ...tensor.api.bind import NAMESPACES as _NAMESPACES
 from .attention import scaled_dot_product_attention
-from .distance import (cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, margin_ranking_loss, multi_margin_loss,
+from .distances import (cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, margin_ranking_loss, multi_margin_loss,
                        multilabel_margin_loss, multilabel_soft_margin_loss, pairwise_distance, triplet_margin_loss,
                        triplet_margin_with_distance_loss)
-from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from .embedding import embedding, embedding_bag, one_hot
-from .loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
+from .dropouts import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .embeddings import embedding, embedding_bag, one_hot
+from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
-from .norm import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
+from .norms import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
 from .padding import pad
-from .softmax import gumbel_softmax, log_softmax, softmax, softmin
+from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 globals().update(_NAMESPACES.get("nn.functional", {}))
 __getattr__ = _missing_attribute(__name__)

@@ -6,7 +6,7 @@ from ...ops.layout import broadcast_shapes
 from ...ops.nn import attention as ops
 from ...ops.registry import SF, T
 from ...tensor.core.dispatch import apply
-from .dropout import _check, kept
+from .dropouts import _check, kept
 
 _NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
           "int32": "int", "bool": "bool", "uint8": "unsigned char"}

@@ -7,7 +7,7 @@ from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
 from ...tensor.core.dispatch import apply
-from . import distance, dropout as D, embedding as E, loss as L, norm as N
+from . import distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 
 _REDUCTION = ("none", "mean", "sum")
 FUNCTIONS["cosine_similarity"] = distance.cosine_similarity
