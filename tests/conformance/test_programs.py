@@ -7,7 +7,7 @@ import pytest
 import compat
 import torchshim
 from torchshim import engine
-from torchshim.engine.compile import run
+from torchshim.engine.compile import policy
 
 PROGRAMS = compat.programs_list()
 #: Programs that need what torchshim does not have yet: the reason, and the first thing that is missing.
@@ -54,7 +54,7 @@ def test_operator_by_operator(name):
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n.split("/")[0] in COMPILED and n not in KNOWN and n not in ROUNDING])
 def test_compiled(name, monkeypatch):
     """XLA fuses operators, which may move the last digit of a number."""
-    monkeypatch.setattr(run, "tier", "compiled")
+    monkeypatch.setattr(policy, "tier", "compiled")
     _agrees(name, rtol=1e-5)
 
 

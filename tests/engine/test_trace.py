@@ -148,15 +148,15 @@ def test_memory_does_not_grow():
 
 
 def test_program_cap():
-    from torchshim.engine.compile import run
-    cap, run.PROGRAM_CAP = run.PROGRAM_CAP, 3
+    from torchshim.engine.compile import policy
+    cap, policy.PROGRAM_CAP = policy.PROGRAM_CAP, 3
     try:
         for n in range(2, 9):
             for _ in range(2):
                 assert (torch.ones(n) * 2 + 1).sum().item() == 3 * n
-        assert len(run._lru) <= 3
+        assert len(policy._lru) <= 3
     finally:
-        run.PROGRAM_CAP = cap
+        policy.PROGRAM_CAP = cap
 
 
 def test_results_survive_a_trace_dropped_by_the_cap(monkeypatch):
@@ -305,18 +305,19 @@ def test_a_failure_when_running_names_the_line_and_loses_only_its_results():
 
 
 def test_an_interrupt_in_a_flush_loses_nothing(monkeypatch):
-    from torchshim.engine.compile import run
+    from torchshim.engine import execute
+    from torchshim.engine.compile import policy
     x = torch.ones(3)
     y = x * 5
-    original = run.run_operators
+    original = execute.run_operators
 
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
-    monkeypatch.setattr(run, "run_operators", interrupted)
-    monkeypatch.setattr(run, "tier", "operators")
+    monkeypatch.setattr(execute, "run_operators", interrupted)
+    monkeypatch.setattr(policy, "tier", "operators")
     with pytest.raises(KeyboardInterrupt):
         y.tolist()
-    monkeypatch.setattr(run, "run_operators", original)
+    monkeypatch.setattr(execute, "run_operators", original)
     assert y.tolist() == [5.0, 5.0, 5.0]
 
 

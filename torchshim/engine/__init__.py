@@ -5,11 +5,14 @@ It knows JAX and nothing of torch: an operator is anything with `name`, `resolve
 from .compile.cache import use_persistent_cache
 from .compile.instance import Instance, Plan, VjpOp
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
-from .compile.run import device_name, wrap
-from .record.trace import TRACED, Context, State, Trace, Value, array_of, counters, default_device, literal, record, user_site, value_of
+from .device import default_device, device_name
+from .record.trace import TRACED, Context, State, Trace, Value, array_of, counters, literal, record, use_executor, user_site, value_of
 from .compile.report import explain, stats
+from . import execute
+from .execute import wrap
 
 use_persistent_cache()
+use_executor(execute)
 context = Context()
 
 

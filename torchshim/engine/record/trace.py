@@ -14,7 +14,7 @@ import weakref
 import jax
 import numpy as np
 
-from ..compile import run as _run
+from ..device import default_device
 from .meta import Meta, meta_of
 
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
@@ -22,6 +22,13 @@ LONGEST = 4096             # and where a trace is cut in any case
 GRAPH_CHECK = 2048         # the first such place while a graph is being built: a cut makes outputs of its residuals
 TRIE_CAP = 200_000         # states kept before the trie is dropped and grown anew
 getrefcount = sys.getrefcount
+_execute = None            # what runs traces: handed in by the package, for recording knows nothing of it
+
+
+def use_executor(module):
+    """`module` has `run_trace(tr)`, `run_prefix(tr)` and `immediate(context, op, layout, vals, nums, kinds)`."""
+    global _execute
+    _execute = module
 
 
 class Immediate(Exception):
@@ -141,7 +148,7 @@ class Trace:
         if self.context.trace is self and self.context.thread == threading.get_ident():
             self.flush(raise_failure=False)    # what `v` does not depend on is not this look's concern
         else:
-            _run.run_prefix(self)
+            _execute.run_prefix(self)
         if v.array is None:
             raise RuntimeError(v.extra or "the value was lost: the computation that should have made it failed")
 
@@ -151,7 +158,7 @@ class Trace:
         if self.values:
             counters["flushes"] += 1
             counters["ops"] += self.state.n_ops
-            failure = _run.run_trace(self)
+            failure = _execute.run_trace(self)
         context.trace = Trace(context, self.device)
         checks, self.checks = self.checks, None
         self.values = self.inputs = self.nums = ()
@@ -245,14 +252,6 @@ class Context(threading.local):
 
 _default_eager = os.environ.get("TORCHSHIM_EAGER", "") not in ("", "0")
 steppers = weakref.WeakSet()   # optimizers: while one lives, steps end with its step()
-_cpu = None
-
-
-def default_device():
-    global _cpu
-    if _cpu is None:
-        _cpu = jax.devices("cpu")[0]
-    return _cpu
 
 
 def record(context, op, layout, vals, nums=(), kinds="", new=Value.__new__):
@@ -261,7 +260,7 @@ def record(context, op, layout, vals, nums=(), kinds="", new=Value.__new__):
     try:
         slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
     except Immediate:
-        return _run.immediate(context, op, layout, vals, nums, kinds)
+        return _execute.immediate(context, op, layout, vals, nums, kinds)
     if context.trace is not tr:                # entering a value of another thread may have flushed
         return record(context, op, layout, vals, nums, kinds)
     key = (op, layout, kinds, slots)

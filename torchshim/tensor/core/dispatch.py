@@ -8,7 +8,7 @@ from __future__ import annotations
 from weakref import ref as weakref
 
 from ...engine import TRACED, Value, array_of, context, record, user_site, value_of
-from ...engine.compile.run import immediate
+from ...engine.execute import immediate
 from ...engine.record.trace import Immediate
 from ...ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence

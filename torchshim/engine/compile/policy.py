@@ -1,0 +1,105 @@
+"""When a state is compiled, which of its programs serves a flush, what it may overwrite, and how many are kept."""
+from __future__ import annotations
+
+import collections
+import sys
+
+from ..record.trace import counters
+from . import report
+from .program import Program, input_metas, mask_of, needed_steps, steps_of
+
+PROGRAM_CAP = 512
+getrefcount = sys.getrefcount
+UNHELD = (lambda only: getrefcount(only[0]))([object()])   # what getrefcount says of an object that one list holds
+tier = "auto"              # "auto", "compiled" (every trace is compiled at once) or "operators" (none is)
+_lru: collections.OrderedDict = collections.OrderedDict()
+
+
+def find(state, mask, dead):
+    programs = state.programs
+    if not programs:
+        return None
+    for p in programs:
+        if mask & ~p.mask == 0 and p.donate <= dead:
+            return p
+    return None
+
+
+# A trace seen for the first time most of whose operators ran before is likely a loop that got into its stride, or the
+# evaluation beside one: compiling it at once saves a round. Each guess costs a credit, given back when the program is
+# used again, so that code that never repeats soon stops guessing. Very long traces wait: they take seconds to compile.
+EARLY_FROM, EARLY_TO, EARLY_SHARE = 8, 1024, 0.5
+credit = [4]
+
+
+def promising(state):
+    if credit[0] <= 0 or not EARLY_FROM <= state.n_ops <= EARLY_TO:
+        return False
+    return sum([s[0].ran for s in steps_of(state)]) >= EARLY_SHARE * state.n_ops
+
+
+DONATE_BYTES = 1 << 16
+
+
+def donatable(inputs):
+    """Inputs that die with this trace: their buffers may be overwritten. Nobody else may hold the array."""
+    out = set()
+    for k in range(len(inputs)):
+        if getrefcount(inputs[k]) <= UNHELD:
+            v = inputs[k]
+            if v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and v.extra is None and getrefcount(v.array) <= UNHELD:
+                out.add(k)
+    return frozenset(out)
+
+
+def compiled(state, live, dead, values):
+    known = state.programs or []
+    slots = set(live)
+    for p in known:
+        slots.update(p.live)
+    donate = _matching(state, sorted(slots), dead)
+    for p in known:
+        donate &= p.donate
+    report.note_compile(state, live, known, values)
+    p = Program(state, tuple(sorted(slots)), frozenset(donate))
+    state.programs = known + [p]
+    _lru[p] = None
+    while len(_lru) > PROGRAM_CAP:
+        drop(next(iter(_lru)))
+    counters["compiles"] += 1
+    st = state
+    while st is not None and not st.walked:
+        st.walked = True
+        st = st.parent
+    return p
+
+
+def _matching(state, live, dead):
+    """Dead inputs whose buffer some output can take (XLA warns about the others)."""
+    if not dead:
+        return set()
+    spare = collections.Counter()
+    metas = {}
+    for s in steps_of(state):
+        for k, m in enumerate(s[0].out_metas):
+            metas[s[3] + k] = m
+    for s in live:
+        spare[(metas[s].shape, metas[s].dtype)] += 1
+    used = {~i for s in needed_steps(steps_of(state), live) for i in s[1] if i < 0}
+    out = set()
+    for k, m in enumerate(input_metas(state)):
+        if k in dead and k in used and spare[(m.shape, m.dtype)] > 0:
+            spare[(m.shape, m.dtype)] -= 1
+            out.add(k)
+    return out
+
+
+def used(p):
+    """`p` has just run: it is the last to be dropped."""
+    _lru.move_to_end(p)
+
+
+def drop(p):
+    _lru.pop(p, None)
+    if p.state.programs:
+        p.state.programs = [q for q in p.state.programs if q is not p]

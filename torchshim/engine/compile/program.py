@@ -1,0 +1,136 @@
+"""One XLA program for a state of the trie: the operators on the way to it, compiled together."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from ..device import default_device
+from ..record.meta import Meta
+from .options import compiler_options
+
+PASSED = "passed"              # mark of a Value whose NumPy array was an argument of a program once
+
+
+def steps_of(state):
+    """The operators on the path to `state`, in order: (inst, input slots, first number, first output slot, site)."""
+    if state.steps is None:
+        out, st = [], state
+        while st.parent is not None:
+            if st.inst.__class__ is not Meta:
+                out.append((st.inst, st.slots, st.nums_before, st.parent.n_values, st.site))
+            st = st.parent
+        state.steps = out[::-1]
+    return state.steps
+
+
+def input_metas(state):
+    """The Metas of the inputs met on the path to `state`, in order."""
+    out = []
+    while state.parent is not None:
+        if state.inst.__class__ is Meta:
+            out.append(state.inst)
+        state = state.parent
+    return out[::-1]
+
+
+def needed_steps(steps, wanted):
+    """Those of `steps` that the slots in `wanted` depend on."""
+    want, kept = set(wanted), []
+    for s in reversed(steps):
+        first = s[3]
+        if any(first + k in want for k in range(len(s[0].out_metas))):
+            kept.append(s)
+            want.update(i for i in s[1] if i >= 0)
+    return kept[::-1]
+
+
+def state_device(state):
+    while state.parent is not None:
+        inst = state.inst
+        if inst.__class__ is Meta:
+            return inst.device
+        return inst.out_metas[0].device
+    return default_device()
+
+
+def mask_of(slots):
+    m = 0
+    for s in slots:
+        m |= 1 << s
+    return m
+
+
+class Program:
+    """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers."""
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate", "early", "device")
+
+    def __init__(self, state, live, donate):
+        self.state, self.live, self.donate = state, live, donate
+        self.mask = mask_of(live)
+        self.where = {s: k for k, s in enumerate(live)}
+        steps = needed_steps(steps_of(state), live)
+        self.inputs = sorted({~i for s in steps for i in s[1] if i < 0} | {~s for s in live if s < 0})
+        position = {~i: k for k, i in enumerate(self.inputs)}
+        self.fidx, self.iidx, place = [], [], {}
+        for inst, _, n0, _, _ in steps:
+            for k, kind in enumerate(inst.kinds):
+                idx = self.fidx if kind == "f" else self.iidx
+                place[n0 + k] = (kind, len(idx))
+                idx.append(n0 + k)
+        self.floats, self.ints = _Packed(), _Packed()
+
+        def program(floats, ints, *inputs):
+            made = {}
+            for inst, slots, n0, first, _ in steps:
+                args = [inputs[position[s]] if s < 0 else made[s] for s in slots]
+                for k in range(len(inst.kinds)):
+                    kind, at = place[n0 + k]
+                    args.append((floats if kind == "f" else ints)[at])
+                for k, r in enumerate(inst.call(*args)):
+                    made[first + k] = r
+            return [made[s] for s in live]
+        metas = input_metas(state)
+        avals = [jax.ShapeDtypeStruct(metas[k].shape, metas[k].dtype) for k in self.inputs]
+        packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
+                  for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]
+        kept = tuple(2 + k for k, i in enumerate(self.inputs) if i in donate)
+        jitted = jax.jit(program, donate_argnums=kept)
+        self.device = state_device(state)
+        with jax.default_device(self.device):
+            self.fn = jitted.lower(*packed, *avals).compile(compiler_options=compiler_options())
+
+    def __call__(self, inputs, nums):
+        f = self.floats.packed([nums[k] for k in self.fidx], np.float64, self.device) if self.fidx else None
+        i = self.ints.packed([nums[k] for k in self.iidx], np.int64, self.device) if self.iidx else None
+        for k in self.donate:
+            if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
+                inputs[k].array = jax.device_put(inputs[k].array.copy(), self.device)
+        args = []
+        for k in self.inputs:
+            v = inputs[k]
+            a = v.array
+            if a.__class__ is np.ndarray:
+                if v.extra is PASSED:                  # asked for again: worth a transfer of its own
+                    a = v.array = jax.device_put(a, self.device)
+                    v.extra = None
+                else:
+                    v.extra = PASSED
+            args.append(a)
+        return self.fn(f, i, *args)
+
+
+class _Packed:
+    """The packed numbers of one kind: kept on the device while they stay the same."""
+    __slots__ = ("array", "bytes")
+
+    def __init__(self):
+        self.array = self.bytes = None
+
+    def packed(self, numbers, dtype, device):
+        a = np.array(numbers, dtype)
+        b = a.tobytes()                        # compared as bytes: -0.0 is not 0.0
+        if b != self.bytes:
+            self.array, self.bytes = a, b      # a NumPy argument is cheaper than a transfer of its own
+        elif self.array.__class__ is np.ndarray:
+            self.array = jax.device_put(a, device)
+        return self.array

@@ -1,0 +1,185 @@
+"""Running traces: the tiers, and the immediate path for tracers.
+
+A trace seen for the first time runs operator by operator (NumPy rules on CPU, cached jitted operators elsewhere);
+when it comes again it is compiled to one XLA program. A program may compute more than is alive: it is reused
+for every subset of its outputs.
+"""
+from __future__ import annotations
+
+import collections
+import sys
+
+import jax
+import numpy as np
+
+from .compile import policy
+from .compile.program import mask_of, needed_steps, state_device, steps_of
+from .device import device_name
+from .record import trace as _trace
+from .record.meta import Meta, meta_of
+
+getrefcount = sys.getrefcount
+UNHELD = policy.UNHELD
+Tracer = jax.core.Tracer
+
+
+def run_trace(tr):
+    """Compute what is alive in `tr` at its state. Returns the error of an operator that failed, after saving the rest."""
+    state, values, inputs = tr.state, tr.values, tr.inputs
+    live = [k for k in range(len(values)) if getrefcount(values[k]) > UNHELD and values[k].array is None]
+    if not live:
+        return
+    mask = mask_of(live)
+    with jax.enable_x64(True):
+        dead = policy.donatable(inputs)
+        p = policy.find(state, mask, dead)
+        try:
+            if p is None:
+                state.seen += 1
+                early = policy.tier == "auto" and state.seen == 1 and policy.promising(state)
+                if policy.tier == "operators" or tr.context.eager or (policy.tier == "auto" and state.seen == 1 and not early):
+                    _trace.counters["interpreted"] += 1
+                    return run_operators(state, values, inputs, tr.nums, live)
+                p = policy.compiled(state, live, dead, values)
+                p.early = early
+                if early:
+                    policy.credit[0] -= 1
+            else:
+                _trace.counters["hits"] += 1
+                if p.early:
+                    p.early = False
+                    policy.credit[0] += 1
+            with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
+                arrays = p(inputs, tr.nums)
+        except Exception as error:
+            if p is not None:
+                policy.drop(p)
+            if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
+                raise
+            return run_operators(state, values, inputs, tr.nums, live, cause=error)
+    policy.used(p)
+    where = p.where
+    for k in live:
+        values[k].array = arrays[where[k]]
+
+
+def run_operators(state, values, inputs, nums, live, cause=None):
+    """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept."""
+    with jax.ensure_compile_time_eval():
+        return _run_operators(state, values, inputs, nums, live, cause)
+
+
+def _run_operators(state, values, inputs, nums, live, cause):
+    steps = needed_steps(steps_of(state), live)
+    numpy = state_device(state).platform == "cpu" and cause is None
+    made, uses = {}, collections.Counter(i for s in steps for i in s[1] if i >= 0)
+    for k in live:
+        uses[k] += 1
+    failed = None
+    with np.errstate(all="ignore"):
+        for inst, slots, n0, first, site in steps:
+            try:
+                args = [inputs[~s].array if s < 0 else made[s] for s in slots]
+            except KeyError:
+                continue                           # an operand was lost
+            for k, kind in enumerate(inst.kinds):
+                args.append(np.array(nums[n0 + k], np.float64 if kind == "f" else np.int64))
+            try:
+                out = inst.interpreted()(*args) if numpy else inst.jitted()(*args)
+            except Exception as error:
+                failed = failed or (error, inst, site)
+                continue
+            inst.ran = True
+            for k, a in enumerate(out):
+                made[first + k] = a
+            for s in slots:
+                if s >= 0:
+                    uses[s] -= 1
+                    if not uses[s]:
+                        made.pop(s, None)
+    message = None
+    if failed:
+        error, inst, site = failed
+        place = f'  File "{site[0]}", line {site[1]}, in {site[2]}' if site else "  (unknown line)"
+        message = f"{inst.op.name} failed: {str(error).strip()}\nThe operator was called at\n{place}"
+    for k in live:
+        if k in made:
+            values[k].array = made[k]
+        else:
+            values[k].trace, values[k].extra = None, message
+    if failed:
+        failure = RuntimeError(message)
+        failure.__cause__ = failed[0]
+        return failure
+    return None
+
+
+def run_prefix(tr):
+    """Compute what another thread's trace has recorded so far, without moving it."""
+    state = tr.state
+    values, inputs, nums = tr.values[:state.n_values], tr.inputs[:state.n_inputs], tr.nums[:state.n_nums]
+    live = [k for k, v in enumerate(values) if v.array is None]
+    with jax.enable_x64(True):
+        run_operators(state, values, inputs, nums, live)
+
+
+def immediate(context, op, layout, vals, nums, kinds):
+    """Apply `op` now: some operand is a tracer, has no data, or lives on another device."""
+    _trace.counters["immediate"] += 1
+    devices = {v.meta.device for v in vals}
+    if "meta" in devices:
+        # what has data must not lose it to an in-place operator whose operand has none
+        if len(devices) > 1 and (getattr(op, "elementwise", False) or op.name.endswith("_") and vals[0].meta.device != "meta"):
+            _refuse_mixed(vals)
+        inst = op.resolve(layout, tuple([_with_device(v.meta, "meta") for v in vals]), kinds)
+        out = [_trace.value_of(None, m) for m in inst.out_metas]
+        return (out[0] if inst.out.__class__ is Meta else out), inst
+    traced = any(v.extra is _trace.TRACED for v in vals)
+    if not traced:
+        return _elsewhere(context, op, layout, vals, nums, kinds)
+    inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
+    arrays = [_trace.array_of(v) for v in vals]
+    with jax.enable_x64(True):
+        numbers = [np.array(n, np.float64 if k == "f" else np.int64) for n, k in zip(nums, kinds)]
+        out = inst.call(*arrays, *numbers)
+    out = [wrap(a, m) for a, m in zip(out, inst.out_metas)]
+    return (out[0] if inst.out.__class__ is Meta else out), inst
+
+
+def wrap(array, meta):
+    """A Value around an operator's result, marked when it is a tracer."""
+    v = _trace.value_of(array, meta)
+    if isinstance(array, Tracer):
+        v.extra = _trace.TRACED
+    return v
+
+
+def _refuse_mixed(vals):
+    """Operands with dimensions must be where the first of them is."""
+    expected = next((v.meta.device for v in vals if v.meta.ndim), "meta")
+    for v in vals:
+        if v.meta.ndim and v.meta.device != expected:
+            raise RuntimeError(f"Tensor on device {device_name(v.meta.device)} is not on the expected device {device_name(expected)}!")
+
+
+def _with_device(m, device):
+    return m if m.device == device else meta_of(m.shape, m.dtype, device, m.strides)
+
+
+def _elsewhere(context, op, layout, vals, nums, kinds):
+    """The operands live on a device other than the current trace's: go there, or say that they disagree."""
+    devices = {v.meta.device for v in vals if v.meta.ndim} or {v.meta.device for v in vals}
+    if len(devices) > 1:
+        names = sorted(device_name(d) for d in devices)
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{' and '.join(names)}!")
+    device = devices.pop()
+    moved = []
+    for v in vals:
+        if v.meta.device is not device:
+            v = _trace.value_of(jax.device_put(_trace.array_of(v), device), _with_device(v.meta, device))
+        moved.append(v)
+    if context.trace.device is not device:
+        context.trace.flush()
+        context.trace = _trace.Trace(context, device)
+    return _trace.record(context, op, layout, moved, nums, kinds)
