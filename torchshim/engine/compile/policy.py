@@ -6,7 +6,7 @@ import sys
 
 from ..record.trace import counters
 from . import report
-from .program import Program, input_metas, mask_of, needed_steps, steps_of
+from .program import Program, input_metas, needed_steps, steps_of
 
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount

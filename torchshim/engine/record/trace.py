@@ -11,7 +11,6 @@ import sys
 import threading
 import weakref
 
-import jax
 import numpy as np
 
 from ..device import default_device
