@@ -44,6 +44,8 @@ from .tensor.core.printing import set_printoptions
 from . import autograd
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .determinism import (are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
+                          is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode, use_deterministic_algorithms)
 from .torch_version import TorchVersion as _TorchVersion
 from . import random, version
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state

@@ -15,12 +15,14 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFil
 from torchshim.dropin.commandline import Program, parse
 from torchshim.dropin.ending import end_by_exception
 from torchshim.dropin.install import install
+from torchshim.engine.compile.options import own_process
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the program that ``args`` (default: the command line) name; exit as it exits."""
     program = parse(sys.argv[1:] if args is None else args)
     install()
+    own_process()
     error = None
     try:
         _run(program)

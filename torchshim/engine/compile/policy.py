@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import sys
 
 from ..record.trace import counters
@@ -11,8 +12,17 @@ from .program import Program, input_metas, needed_steps, steps_of
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
 UNHELD = (lambda only: getrefcount(only[0]))([object()])   # what getrefcount says of an object that one list holds
-tier = "auto"              # "auto", "compiled" (every trace is compiled at once) or "operators" (none is)
+TIERS = ("auto", "compiled", "operators")      # as pays; every trace is compiled at once; none is
+tier = chosen = os.environ.get("TORCHSHIM_TIER") or "auto"
+if tier not in TIERS:
+    raise ValueError(f"TORCHSHIM_TIER must be one of {', '.join(TIERS)}, not {tier!r}")
 _lru: collections.OrderedDict = collections.OrderedDict()
+
+
+def pin(name):
+    """Keep to one tier from now on; None: go back to what the environment chose."""
+    global tier
+    tier = name or chosen
 
 
 def find(state, mask, dead):

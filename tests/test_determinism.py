@@ -1,0 +1,84 @@
+"""One tier on demand, torch's switches for it, and programs that compute what was written."""
+import os
+import platform
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.engine.compile import policy
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    monkeypatch.setattr(policy, "tier", "compiled")
+
+
+def test_masked_nan_and_infinity_survive_compilation(compiled):
+    x = torch.tensor([1.0, float("nan"), float("inf"), -2.0])
+    keep = torch.tensor([True, False, False, True])
+    np.testing.assert_array_equal((keep * x).numpy(), [1, np.nan, np.nan, -2])
+    np.testing.assert_array_equal((keep.float() * x).numpy(), [1, np.nan, np.nan, -2])
+
+
+def test_overflow_survives_compilation(compiled):
+    x = torch.tensor([100.0, 1000.0, -200.0])
+    np.testing.assert_array_equal(x.exp().log().numpy(), [np.inf, np.inf, -np.inf])
+    np.testing.assert_array_equal((torch.tensor([3e38]) ** 2).sqrt().numpy(), [np.inf])
+
+
+def test_deterministic_mode_pins_the_operators_tier():
+    def compiles(n):
+        before = torch.stats()["compiles"]
+        x = torch.ones(7, 3)
+        for _ in range(n):
+            (x * 2 + 1).sum().item()
+        return torch.stats()["compiles"] - before
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.are_deterministic_algorithms_enabled() and torch.get_deterministic_debug_mode() == 2
+        assert compiles(50) == 0
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert policy.tier == policy.chosen
+
+
+def test_debug_modes_and_their_errors():
+    try:
+        torch.set_deterministic_debug_mode("warn")
+        assert torch.is_deterministic_algorithms_warn_only_enabled() and torch.get_deterministic_debug_mode() == 1
+        with pytest.raises(RuntimeError, match="expected 0, 1, or 2, but got 3"):
+            torch.set_deterministic_debug_mode(3)
+        with pytest.raises(TypeError, match=r"argument 'mode' \(position 1\) must be bool, not int"):
+            torch.use_deterministic_algorithms(1)
+    finally:
+        torch.set_deterministic_debug_mode(0)
+
+
+PROGRAM = """
+import os, torch
+print(os.environ.get("XLA_FLAGS"))
+x = torch.rand(1000)
+y = x.clone()
+for _ in range(3):
+    d = (x * x - y * y).abs().max()
+print(d.item())
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="contraction is switched off on x86 only")
+def test_the_runner_switches_contraction_off_unless_the_user_chose():
+    def run(**extra):
+        env = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"TORCHSHIM_TIER": "compiled"} | extra
+        done = subprocess.run([sys.executable, "-m", "torchshim", "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+        return done.stdout.split("\n")[:2]
+    assert run() == ["--xla_cpu_max_isa=AVX", "0.0"]
+    assert run(XLA_FLAGS="--xla_cpu_max_isa=AVX512")[0] == "--xla_cpu_max_isa=AVX512"
+
+
+def test_an_unknown_tier_is_refused():
+    done = subprocess.run([sys.executable, "-c", "import torchshim"], env=os.environ | {"TORCHSHIM_TIER": "fast"},
+                          capture_output=True, text=True)
+    assert "TORCHSHIM_TIER must be one of auto, compiled, operators, not 'fast'" in done.stderr
