@@ -7,6 +7,7 @@ in the main thread of this process, and ends it as it would end ``python``.
 import builtins
 import os
 import pkgutil
+import platform
 import runpy
 import sys
 import types
@@ -15,14 +16,13 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFil
 from torchshim.dropin.commandline import Program, parse
 from torchshim.dropin.ending import end_by_exception
 from torchshim.dropin.install import install
-from torchshim.engine.compile.options import own_process
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the program that ``args`` (default: the command line) name; exit as it exits."""
     program = parse(sys.argv[1:] if args is None else args)
     install()
-    own_process()
+    _forbid_contraction()
     error = None
     try:
         _run(program)
@@ -33,6 +33,17 @@ def main(args: list[str] | None = None) -> None:
     # Outside the except block: the program's excepthook must see no exception being handled.
     if error is not None:
         end_by_exception(error, hide_file=__file__)
+
+
+def _forbid_contraction() -> None:
+    """Keep XLA from rounding a product and a sum once where torch rounds twice, here and in child processes.
+
+    A flag of the process, read when JAX's backends start; a choice in the user's XLA_FLAGS stands.
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "xla_cpu_max_isa" not in flags and platform.machine().lower() in ("x86_64", "amd64"):
+        # AVX is the last instruction set without fused multiply-add.
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_max_isa=AVX".lstrip()
 
 
 def _run(program: Program) -> None:
