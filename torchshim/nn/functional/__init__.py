@@ -2,6 +2,7 @@
 from ...dropin import missing_attribute as _missing_attribute
 from ...tensor.api.bind import NAMESPACES as _NAMESPACES
 from .attention import scaled_dot_product_attention
+from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .distances import (cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, margin_ranking_loss, multi_margin_loss,
                        multilabel_margin_loss, multilabel_soft_margin_loss, pairwise_distance, triplet_margin_loss,
                        triplet_margin_with_distance_loss)

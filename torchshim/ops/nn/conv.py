@@ -1,0 +1,195 @@
+"""Convolutions and their transposes, in one to three dimensions."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .. import promotion as P
+from ..common import wide
+from ..layout import channels_last_strides, lies_channels_last
+from ..registry import op
+
+
+def _shown(sizes):
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def output_sizes(sizes, kernel, stride, padding, dilation):
+    """Spatial sizes of a convolution's result."""
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation))
+
+
+def transposed_sizes(sizes, kernel, stride, padding, dilation, output_padding):
+    """Spatial sizes of a transposed convolution's result."""
+    return tuple((n - 1) * s - 2 * p + d * (k - 1) + o + 1
+                 for n, k, s, p, d, o in zip(sizes, kernel, stride, padding, dilation, output_padding))
+
+
+def _check(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    dims = len(weight.shape) - 2
+    for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+        if len(given) != dims:
+            raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+                               f"dimensions, but got {name}={_shown(given)}")
+    if min(padding) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(output_padding) < 0:
+        raise RuntimeError("negative output_padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError("non-positive dilation is not supported")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
+    _check_dtypes(input, weight, bias)
+    if input.dtype == P.bool_:
+        raise NotImplementedError(f"\"{_kernel(dims, transposed, dilation)}\" not implemented for 'Bool'")
+    if transposed and any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
+        axes = ("_depth", "_height", "_width")[-max(dims, 2):]
+        told = [[1] * (2 - dims) + list(given) for given in (output_padding, stride, dilation)]
+        if dims == 1:
+            told[0][0] = 0
+        raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(
+            f"{name}{axis}: {n}" for name, given in zip(("output_padding", "stride", "dilation"), told) for axis, n in zip(axes, given)))
+    kernel = weight.shape[2:]
+    out = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
+        output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+    if transposed and min(out) <= 0:
+        raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). Calculated output size per channel: "
+                           f"({' x '.join(map(str, out))}). Output size is too small")
+
+
+def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
+    if len(input.shape) != len(weight.shape):
+        raise RuntimeError(f"Expected {len(weight.shape)}-dimensional input for {len(weight.shape)}-dimensional weight "
+                           f"{_shown(weight.shape)}, but got {len(input.shape)}-dimensional input of size {_shown(input.shape)} instead")
+    first, second = weight.shape[:2]
+    if first < groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+                           f"{_shown(weight.shape)} instead")
+    if first % groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+                           f"[{_shown(weight.shape)}] instead")
+    wanted, told = (first, f"transposed={int(transposed)}") if transposed else (second * groups, f"groups={groups}")
+    if input.shape[1] != wanted:
+        raise RuntimeError(f"Given {told}, weight of size {_shown(weight.shape)}, expected input{_shown(input.shape)} to have {wanted} "
+                           f"channels, but got {input.shape[1]} channels instead")
+    out_channels = second * groups if transposed else first
+    if bias is not None and bias.shape != (out_channels,):
+        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {_shown(weight.shape)}, expected bias to be "
+                           f"1-dimensional with {out_channels} elements, but got bias of size {_shown(bias.shape)} instead")
+    if not transposed:
+        padded = [n + 2 * p for n, p in zip(input.shape[2:], padding)]
+        spread = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation)]
+        if any(n < k for n, k in zip(padded, spread)):
+            raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+                               f"({' x '.join(map(str, spread))}). Kernel size can't be greater than actual input size")
+
+
+def _check_dtypes(input, weight, bias):
+    if input.dtype != weight.dtype:
+        if input.dtype not in (P.float32, P.float16, P.bfloat16):
+            raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
+        raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) should "
+                           "be the same or input should be a MKLDNN tensor and weight is a dense tensor")
+    if bias is not None and bias.dtype != input.dtype:
+        names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+        raise RuntimeError(f"Input type ({names.get(input.dtype.name, input.dtype.name)}) and bias type "
+                           f"({names.get(bias.dtype.name, bias.dtype.name)}) should be the same")
+
+
+def _kernel(dims, transposed, dilation):
+    """torch's kernel for what MKL-DNN does not take."""
+    if transposed:
+        return f"slow_conv_transpose{max(dims, 2)}d_out_cpu"
+    if max(dilation) > 1:
+        return "slow_conv_dilated<>"
+    return "compute_columns3d" if dims == 3 else "slow_conv2d_cpu"
+
+
+def _strides(inst, input, weight, *rest):
+    """channels_last where the input or the weight lies so and torch's kernel keeps it."""
+    m = inst.out_metas[0]
+    if m.ndim != 4 and m.ndim != 5 or not (lies_channels_last(input) or lies_channels_last(weight)):
+        return None
+    if m.dtype == P.float64 and m.ndim == 5:
+        return None
+    return channels_last_strides(m.shape)
+
+
+def _name(inst):
+    """torch makes a complex convolution of three real ones."""
+    return "AddBackward0" if inst.out_metas[0].dtype.kind == "c" else "ConvolutionBackward0"
+
+
+@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
+    "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, check=_check, strides=_strides, method=False)
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).
+
+    https://docs.pytorch.org/docs/stable/nn.functional.html#convolution-functions
+    """
+    kernel = weight.shape[2:]
+    if 0 in input.shape or 0 in weight.shape:
+        sizes = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
+            output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+        channels = 0 if not input.shape[1] else weight.shape[1] * groups if transposed else weight.shape[0]
+        return _nothing(input, weight, bias, (input.shape[0], channels, *sizes))
+    x, w = wide(input), wide(weight)
+    if transposed:
+        spread = [d * (k - 1) for d, k in zip(dilation, kernel)]
+        y = _correlate(x, _turned(w, groups), (1,) * len(kernel), [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)],
+                       stride, dilation, groups)
+    else:
+        y = _correlate(x, w, stride, [(p, p) for p in padding], (1,) * len(kernel), dilation, groups)
+    if bias is not None:
+        y = y + bias.astype(y.dtype).reshape((-1,) + (1,) * len(kernel))
+    return y.astype(input.dtype)
+
+
+def _nothing(input, weight, bias, shape):
+    """An empty result that still depends on its operands, or zeros and the bias where only channels are missing."""
+    zero = sum(jnp.sum(a) for a in (input, weight, bias) if a is not None and 0 in a.shape)
+    return jnp.zeros(shape, input.dtype) + zero.astype(input.dtype)
+
+
+def _correlate(x, w, stride, padding, spacing, dilation, groups):
+    return jax.lax.conv_general_dilated(x, w, stride, padding, spacing, dilation, feature_group_count=groups)
+
+
+def _turned(w, groups):
+    """(C, out / groups, ...) as the weight of the convolution that a transposed one is: (out, C / groups, ...), mirrored."""
+    c, o, *kernel = w.shape
+    w = jnp.flip(w, tuple(range(2, w.ndim)))
+    w = jnp.swapaxes(w.reshape(groups, c // groups, o, *kernel), 1, 2)
+    return w.reshape(groups * o, c // groups, *kernel)
+
+
+def _check_tbc(input, weight, bias, pad):
+    if len(input.shape) != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if len(weight.shape) != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if len(bias.shape) != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+
+
+@op("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0) -> Tensor", grad="ConvTbcBackward0", check=_check_tbc, method=False,
+    functional=True)
+def conv_tbc(input, weight, bias, pad):
+    """One-dimensional convolution of (time, batch, channels) with (width, channels, out)."""
+    x, w = wide(input), wide(weight)
+    y = jax.lax.conv_general_dilated(x, w, (1,), [(pad, pad)], dimension_numbers=("HNC", "HIO", "HNC"))
+    return (y + bias.astype(y.dtype)).astype(input.dtype)
+
+
+def same_padding(kernel, dilation):
+    """(both sides, more after) of every dimension, so that a convolution with stride 1 keeps the size."""
+    total = [d * (k - 1) for k, d in zip(kernel, dilation)]
+    return tuple(t // 2 for t in total), tuple(t % 2 for t in total)
+
