@@ -86,19 +86,73 @@ def _deepcopy(t, memo):
     return y
 
 
-def _uninitialized(name):
-    class Uninitialized:
-        def __new__(cls, *args, **kwargs):
-            raise NotImplementedError(f"torchshim: {name} (lazy modules)")
-    Uninitialized.__name__ = Uninitialized.__qualname__ = name
-    Uninitialized.__doc__ = "Not in torchshim yet."
-    return Uninitialized
+_SHAPE = ("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to "
+          "load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their "
+          "attributes.")
+_SHARE = ("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
+          "`module.share_memory()`.")
 
 
-UninitializedParameter = _uninitialized("UninitializedParameter")
-UninitializedBuffer = _uninitialized("UninitializedBuffer")
+class UninitializedTensorMixin:
+    """What a parameter or buffer that waits for its shape can and cannot do."""
+    __slots__ = ()
+    cls_to_become = None
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Become an uninitialised tensor of this shape, of the class that it stands for."""
+        from ..tensor.api.creation import empty
+        self.data = empty(tuple(shape), device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        """There is none yet: RuntimeError."""
+        raise RuntimeError(_SHAPE)
+
+    def numel(self):
+        """There is none yet: ValueError."""
+        raise ValueError("Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error "
+                         "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` "
+                         "objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+                         "torch functions")
+
+    def share_memory_(self):
+        """There is none yet: RuntimeError."""
+        raise RuntimeError(_SHARE)
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter whose shape the first input will tell. requires_grad, device, dtype: of the Parameter to be."""
+    __slots__ = ()
+    _mark = None
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        from ..tensor.api.creation import empty
+        return _marked(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        pass
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape the first input will tell. requires_grad, device, dtype: of the tensor to be; persistent: see Buffer."""
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        from ..tensor.api.creation import empty
+        t = _marked(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        t.persistent, t._is_buffer = persistent, True
+        return t
+
+    def __init__(self, requires_grad=False, device=None, dtype=None, persistent=True):
+        pass
 
 
 def is_lazy(param):
-    """Whether the parameter still waits for its shape."""
-    return False
+    """Whether the parameter or buffer still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

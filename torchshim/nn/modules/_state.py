@@ -9,7 +9,7 @@ from collections import OrderedDict, namedtuple
 from ...autograd.modes import no_grad
 from ...tensor.core.tensor import Tensor
 from . import _hooks
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 
@@ -174,9 +174,10 @@ class State:
             error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                               f"checkpoint but received {type(value)}")
             return
-        if param.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
+        lazy = is_lazy(param)
+        if not lazy and param.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
             value = value[0]               # checkpoints of very old versions hold scalars so
-        if value.shape != param.shape:
+        if not lazy and value.shape != param.shape:
             error_msgs.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
                               f"current model is {param.shape}.")
             return

@@ -6,7 +6,8 @@ import numpy as np
 from ...tensor.api.creation import empty, ones, zeros
 from ...tensor.core.tensor import tensor_from
 from .. import functional as F, init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
 
@@ -102,3 +103,87 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch norm of (N, C, D, H, W)."""
     _dims = (5,)
+
+
+class _LazyNormBase(LazyModuleMixin):
+    """A norm that learns num_features from its first input."""
+
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=bias)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        where = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**where)
+            if bias:
+                self.bias = UninitializedParameter(**where)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**where)
+            self.running_var = UninitializedBuffer(**where)
+            self.num_batches_tracked = tensor_from(np.array(0)).to(device=device)
+
+    def reset_parameters(self):
+        """As the base's, once there are features."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Shapes from the input's channels, then the usual initialisation."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        waiting = [self.weight, self.bias] if self.affine else []
+        waiting += [self.running_mean, self.running_var] if self.track_running_stats else []
+        for t in waiting:
+            if t is not None:
+                t.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """BatchNorm1d that learns num_features from its first input."""
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """BatchNorm2d that learns num_features from its first input."""
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """BatchNorm3d that learns num_features from its first input."""
+    cls_to_become = BatchNorm3d
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over a process group; in one process the same as BatchNorm. More processes: NotImplementedError."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None,
+                 dtype=None):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+        if self.process_group is not None:
+            raise NotImplementedError("torchshim: SyncBatchNorm with a process group")
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """`module` with every BatchNorm in it replaced by a SyncBatchNorm that has its parameters."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            if module.affine:
+                made.weight, made.bias = module.weight, module.bias
+            made.running_mean, made.running_var = module.running_mean, module.running_var
+            made.num_batches_tracked, made.training = module.num_batches_tracked, module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

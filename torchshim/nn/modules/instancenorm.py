@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 
 from .. import functional as F
-from .batchnorm import _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 
 
 class _InstanceNorm(_NormBase):
@@ -41,3 +41,26 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Instance norm of (N, C, D, H, W) or (C, D, H, W)."""
     _dims = (4, 5)
+
+
+class _LazyInstanceNorm(_LazyNormBase):
+    """torch gives these affine parameters and running statistics by default, which the others have not."""
+
+    def initialize_parameters(self, input):
+        """Shapes from the input's channels, then the usual initialisation."""
+        super().initialize_parameters(input if input.dim() == self._dims[1] else input.unsqueeze(0))
+
+
+class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
+    """InstanceNorm1d that learns num_features from its first input."""
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
+    """InstanceNorm2d that learns num_features from its first input."""
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
+    """InstanceNorm3d that learns num_features from its first input."""
+    cls_to_become = InstanceNorm3d

@@ -1,11 +1,12 @@
-"""Identity, Linear, Bilinear."""
+"""Identity, Linear, LazyLinear, Bilinear."""
 from __future__ import annotations
 
 import math
 
 from ...tensor.api.creation import empty
 from .. import functional as F, init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
 
@@ -86,8 +87,32 @@ class Bilinear(Module):
                 f"bias={self.bias is not None}")
 
 
-class LazyLinear(Module):
-    """Not in torchshim yet."""
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear that learns in_features from its first input."""
+    cls_to_become = Linear
 
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("torchshim: LazyLinear (lazy modules)")
+    def __init__(self, out_features, bias=True, device=None, dtype=None):
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self):
+        """As Linear's, once there are features."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Shapes from the input's last dimension, then the usual initialisation."""
+        if self.has_uninitialized_params():
+            self.in_features = input.shape[-1]
+            self.weight.materialize((self.out_features, self.in_features))
+            if self.bias is not None:
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        if self.in_features == 0:
+            if input.shape[-1] != self.weight.shape[-1]:
+                raise AssertionError(f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: "
+                                     f"{self.weight.shape[-1]}")
+            self.in_features = input.shape[-1]
