@@ -160,8 +160,8 @@ def test_program_cap():
 
 
 def test_results_survive_a_trace_dropped_by_the_cap(monkeypatch):
-    from torchshim.engine.record import trace
-    monkeypatch.setattr(trace, "TRIE_CAP", 10)
+    from torchshim.engine.record import trie
+    monkeypatch.setattr(trie, "TRIE_CAP", 10)
     y = torch.ones(3)
     for k in range(30):
         y = y + k

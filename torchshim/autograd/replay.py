@@ -1,32 +1,49 @@
 """Backward passes that come again: a walk that recorded nothing but plain operators is kept at the state of the trace where it
 began, and the next time only compared with the graph, not walked by the general algorithm.
 
-What is compared is everything that decides what the walk records: the plan of each node, which values it saved (by their
-place in the trace), where its edges lead, and whether each leaf has a gradient already. Hooks, custom functions, writes
-through views and second-order passes always take the general way.
+What is compared decides what the walk does. Proof, for a graph that `Walk.fits` accepts:
+
+- *Where it begins.* Walks are kept by state and slot of the cotangent, and a state says all that was recorded in this trace. So equal
+  slots are values of equal meta, made by the same operators from the same inputs, and the numbers have the same places.
+- *Which nodes, in which order.* The general walk pops nodes by falling sequence number. A node is made after what it leads to, so that
+  is the order of all nodes below the root by falling number, and `specs` holds all of them (`Log.keep` refuses a graph whose numbers do
+  not fall, or with a node that got no gradient). Edges are compared by the place of their target among the objects met so far and by
+  output number; a target met for the first time must be a new object. Two graphs with equal codes are then the same graph up to
+  renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
+- *What each node records.* Without `extra` (hooks, retained gradients, packed residuals) a node with a plan records `plan.vjp` of its
+  residuals, its cotangents and its numbers, and nothing else. The plan is compared by identity (so it says how many residuals, of which
+  metas, and of which kinds the numbers are), residuals by slot. A guarded residual was not written since: the generation is compared.
+- *What each leaf records.* It has no hooks, and no gradient as then, or one that is added to: a whole storage of its own, in the slot of
+  then. That storage is nobody else's here: not another leaf's gradient, not memory that a residual is guarded in (the general
+  walk would meet the sum there, or refuse).
+- *Inputs* that the walk entered are entered again, in the same order with the same metas, and are as many different Values as then.
+
+Everything else takes the general way: hooks, custom functions, writes through views, second-order passes, given inputs.
+tests/autograd/test_replay.py compares both ways over graphs that change between repetitions.
 """
 from __future__ import annotations
 
-from ..engine import TRACED, Value, context, value_of
-from ..tensor.core.dispatch import TensorBase, bump, wrap
+from ..engine import TRACED, Value, context, place_input, value_of
+from ..tensor.core.dispatch import TensorBase, set_value, wrap
+from ..tensor.core.graph import accumulator_hooks
+from ..tensor.core.storage import Storage
 
 MOST = 4                   # walks kept at one state
 
 
 class Log:
     """What one walk did, while it may still be kept."""
-    __slots__ = ("trace", "state", "n_values", "n_inputs", "ct", "root", "nodes", "leaves", "ok")
+    __slots__ = ("trace", "state", "ct", "root", "nodes", "leaves", "ok")
 
     def __init__(self, root, ct):
         tr = context.trace
-        self.trace, self.state = tr, tr.state
-        self.n_values, self.n_inputs = len(tr.values), len(tr.inputs)
-        self.ct, self.root = ct.slot if ct.trace is tr else None, root
+        self.trace, self.state, self.root = tr, tr.state, root
+        self.ct = ct.slot if ct.trace is tr else None
         self.nodes, self.leaves, self.ok = [], [], self.ct is not None
 
     def node(self, node):
         """A node is about to be applied."""
-        if node.plan is None or node.extra is not None or node.saved is None:
+        if node.plan is None or node.extra is not None or node.saved is None or any([g[1].gen != g[3] for g in node.guard]):
             self.ok = False
         elif self.ok:
             self.nodes.append((node, tuple(node.saved)))
@@ -34,142 +51,189 @@ class Log:
     def leaf(self, leaf, old, result):
         """A leaf got its gradient: `old` is the Value it had."""
         x = leaf._extra
-        if x.hooks or x.post_hooks or x.grad._view is not None or x.grad._extra is not None:
+        if x.hooks or x.post_hooks or accumulator_hooks(x) or not _plain(x.grad):
             self.ok = False
         self.leaves.append((leaf, old, result))
 
     def keep(self):
         """Store the walk at its state, if it was plain from end to end."""
-        tr = self.trace
+        tr, before = self.trace, self.state
         if not self.ok or context.trace is not tr:
             return
-        place, objects, specs = {id(self.root): 0}, [self.root], []
+        place, specs = {id(self.root): 0}, []
+        last = None
         for node, saved in self.nodes:
-            if any(v.trace is not tr for v in saved):
+            if any([v.trace is not tr for v in saved]) or (last is not None and node.seq >= last):
                 return
+            last = node.seq
             codes = []
             for e in node.next:
                 if e is None:
                     codes.append(None)
                     continue
                 target, nr = e if e.__class__ is tuple else (e, 0)
-                if id(target) not in place:
-                    place[id(target)] = len(objects)
-                    objects.append(target)
-                codes.append((place[id(target)], nr))
-            specs.append((place[id(node)], node.plan, tuple(v.slot for v in saved), tuple(codes)))
+                codes.append((place.setdefault(id(target), len(place)), nr))
+            specs.append((place[id(node)], node.plan, tuple([v.slot for v in saved]), tuple(codes)))
         leaves = []
         for leaf, old, result in self.leaves:
             if id(leaf) not in place or result.trace is not tr or (old is not None and old.trace is not tr):
                 return
             leaves.append((place[id(leaf)], None if old is None else old.slot, result.slot, result.meta))
+        if len(place) != len(specs) + len(leaves) or len({slot for _, _, slot, _ in leaves}) != len(leaves):
+            return
         walk = Walk()
         walk.specs, walk.leaves, walk.state = specs, leaves, tr.state
-        walk.entered = tuple(v.meta for v in tr.inputs[self.n_inputs:])
-        walk.first_input, walk.made = self.n_inputs, len(tr.values) - self.n_values
-        if self.state.variants is None:
-            self.state.variants = {}
-        kept = self.state.variants.setdefault(("backward", self.ct), [])
-        kept.insert(0, walk)
-        del kept[MOST:]
+        walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
+        walk.first_input, walk.made = before.n_inputs, tr.state.n_values - before.n_values
+        kept = before.kept()
+        kept["backward", self.ct] = (walk, *kept.get(("backward", self.ct), ())[:MOST - 1])
+
+
+def _plain(grad):
+    """Whether a gradient is a whole storage, counted by nobody but itself."""
+    return grad._view is None and grad._extra is None and grad._st.__class__ is Storage
 
 
 class Walk:
     """A backward pass as it was recorded once: `specs` of its nodes, its `leaves`, and the `state` it led to."""
     __slots__ = ("specs", "leaves", "state", "entered", "first_input", "made")
 
-    def replay(self, root, retain_graph):
-        """Do it again for the graph at `root`, if that is the same graph; whether it was."""
-        tr = context.trace
-        new = [None] * len(self.entered)
-        first = self.first_input
+    def fits(self, tr, root):
+        """Whether the graph at `root` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
+        entering = [None] * len(self.entered)
+        found = self._nodes(tr, root, entering)
+        if found is None or not self._leaves(tr, found[0], entering):
+            return None
+        if entering and (None in entering or len({id(v) for v in entering}) != len(entering)):
+            return None
+        objects, nums = found
+        return objects, entering, nums
 
-        def fits(v, slot):
-            """Whether `v` has the place that the walk expects, or can be entered there."""
-            if v.trace is tr:
-                return v.slot == slot
-            k = ~slot - first
-            if slot >= 0 or k < 0 or v.array is None or v.extra is TRACED or v.meta is not self.entered[k]:
-                return False
-            if new[k] is None:
-                new[k] = v
-                return True
-            return new[k] is v
-        objects, nums = [root], []
+    def _at(self, tr, v, slot, entering):
+        """Whether `v` has the place that the walk expects, or can be entered there."""
+        if v.trace is tr:
+            return v.slot == slot
+        k = ~slot - self.first_input
+        if slot >= 0 or k < 0 or v.array is None or v.extra is TRACED or v.meta is not self.entered[k]:
+            return False
+        if entering[k] is None:
+            entering[k] = v
+            return True
+        return entering[k] is v
+
+    def _nodes(self, tr, root, entering):
+        """(objects met, numbers of the nodes) where all nodes are as then; else None."""
+        objects, nums, last = [root], [], root.seq + 1
         for at, plan, slots, codes in self.specs:
             node = objects[at]
-            if node.__class__ is tuple or getattr(node, "plan", None) is not plan or node.extra is not None:
-                return False
+            if isinstance(node, TensorBase) or node.plan is not plan or node.extra is not None or node.seq >= last:
+                return None
+            last = node.seq
             saved = node.saved
             if saved is None or len(saved) != len(slots):
-                return False
+                return None
             for v, slot in zip(saved, slots):
                 if v.trace is tr:
                     if v.slot != slot:
-                        return False
-                elif not fits(v, slot):
-                    return False
+                        return None
+                elif not self._at(tr, v, slot, entering):
+                    return None
             for g in node.guard:
                 if g[1].gen != g[3]:
-                    return False
+                    return None
             edges = node.next
             if len(edges) != len(codes):
-                return False
+                return None
             for e, code in zip(edges, codes):
                 if e is None or code is None:
                     if e is not code:
-                        return False
+                        return None
                     continue
                 target, nr = e if e.__class__ is tuple else (e, 0)
                 if nr != code[1]:
-                    return False
+                    return None
                 if code[0] == len(objects):
                     objects.append(target)
                 elif objects[code[0]] is not target:
-                    return False
+                    return None
             if node.nums:
                 nums.extend(node.nums)
-        for at, old, _, meta in self.leaves:
+        if len({id(o) for o in objects}) != len(objects):
+            return None                        # what were two is one now
+        return objects, nums
+
+    def _leaves(self, tr, objects, entering):
+        """Whether all leaves, and the gradients that they have already, are as then."""
+        sums = set()
+        for at, old, _, _ in self.leaves:
             leaf = objects[at]
-            if not isinstance(leaf, TensorBase):
+            if not isinstance(leaf, TensorBase) or leaf._edge is not True:
                 return False
             x = leaf._extra
             grad = None
             if x is not None:
-                if x.hooks or x.post_hooks:
+                if x.hooks or x.post_hooks or (x.accumulator is not None and accumulator_hooks(x)):
                     return False
                 grad = x.grad
             if old is None or grad is None:
                 if grad is not old:
                     return False
-            elif grad._view is not None or grad._extra is not None or not fits(grad._st.value, old):
+                continue
+            st = grad._st
+            if not _plain(grad) or st.version != st.version or id(st) in sums or not self._at(tr, st.value, old, entering):
                 return False
-        if new and (None in new or len({id(v) for v in new}) != len(new)):
+            sums.add(id(st))
+        if sums:
+            for at, _, _, _ in self.specs:
+                for g in objects[at].guard:
+                    if g[1].__class__ is not Storage or id(g[1]) in sums:
+                        return False
+        return True
+
+    def replay(self, root, retain_graph):
+        """Do it again for the graph at `root`, if that is the same graph; whether it was."""
+        tr = context.trace
+        before = tr.state
+        found = self.fits(tr, root)
+        if found is None:
             return False
-        for v in new:
-            v.trace, v.slot = tr, ~len(tr.inputs)
-            tr.inputs.append(v)
-        values = tr.values
-        values.extend([UNSEEN] * self.made)
-        for at, old, slot, meta in self.leaves:
-            v = Value.__new__(Value)
-            v.trace, v.slot, v.meta, v.array, v.extra = tr, slot, meta, None, None
-            values[slot] = v
+        objects, entering, nums = found
+        grads = self._record(tr, before, entering, nums)
+        if grads is None:
+            return False
+        for (at, old, _, _), v in zip(self.leaves, grads):
             leaf = objects[at]
             if old is None:
                 leaf._more().grad = wrap(v)
             else:
-                grad = leaf._extra.grad
-                grad._st.value = v
-                bump(grad)
-        tr.nums.extend(nums)
-        tr.state = self.state
+                set_value(leaf._extra.grad, v)
         if not retain_graph:
             for at, _, _, _ in self.specs:
                 objects[at].release()
-        if len(values) >= tr.limit:
+        if self.state.n_values >= tr.limit:
             tr.cut()
         return True
+
+    def _record(self, tr, before, entering, nums):
+        """Record the whole walk at once, as engine/record/trace.py says; the leaves' Values, None if something came between."""
+        made = [UNSEEN] * self.made
+        grads = []
+        for _, _, slot, meta in self.leaves:
+            v = Value.__new__(Value)
+            v.trace, v.slot, v.meta, v.array, v.extra = tr, slot, meta, None, None
+            made[slot - before.n_values] = v
+            grads.append(v)
+        if len(tr.values) != before.n_values or len(tr.inputs) != before.n_inputs or len(tr.nums) != before.n_nums:
+            tr.trim(before)
+        tr.inputs.extend(entering)
+        tr.nums.extend(nums)
+        tr.values.extend(made)
+        if tr.state is not before:
+            return None
+        tr.state = self.state
+        for k, v in enumerate(entering):
+            place_input(v, tr, ~(self.first_input + k))
+        return grads
 
 
 UNSEEN = value_of(False, None)                 # the place of a value that nobody ever held

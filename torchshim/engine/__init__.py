@@ -2,18 +2,20 @@
 
 It knows JAX and nothing of torch: an operator is anything with `name`, `resolve(layout, metas, kinds) -> Instance`.
 """
+from . import execute
 from .compile.cache import use_persistent_cache
 from .compile.instance import Instance, Plan, VjpOp
-from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
-from .device import default_device, device_name
-from .record.trace import TRACED, Context, State, Trace, Value, array_of, counters, literal, record, use_executor, user_site, value_of
 from .compile.report import explain, stats
-from . import execute
+from .device import default_device, device_name
 from .execute import wrap
+from .record.context import Context, steppers
+from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
+from .record.trace import Trace, place_input, record
+from .record.trie import State, counters, user_site
+from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
 
 use_persistent_cache()
-use_executor(execute)
-context = Context()
+context = Context(executor=execute)
 
 
 def flush():

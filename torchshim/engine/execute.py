@@ -15,8 +15,10 @@ import numpy as np
 from .compile import policy
 from .compile.program import mask_of, needed_steps, state_device, steps_of
 from .device import device_name
-from .record import trace as _trace
 from .record.meta import Meta, meta_of
+from .record.trace import record
+from .record.trie import counters
+from .record.value import TRACED, array_of, value_of
 
 getrefcount = sys.getrefcount
 UNHELD = policy.UNHELD
@@ -25,7 +27,7 @@ Tracer = jax.core.Tracer
 
 def run_trace(tr):
     """Compute what is alive in `tr` at its state. Returns the error of an operator that failed, after saving the rest."""
-    state, values, inputs = tr.state, tr.values, tr.inputs
+    state, values, inputs = tr.end, tr.values, tr.inputs
     live = [k for k in range(len(values)) if getrefcount(values[k]) > UNHELD and values[k].array is None]
     if not live:
         return
@@ -38,14 +40,14 @@ def run_trace(tr):
                 state.seen += 1
                 early = policy.tier == "auto" and state.seen == 1 and policy.promising(state)
                 if policy.tier == "operators" or tr.context.eager or (policy.tier == "auto" and state.seen == 1 and not early):
-                    _trace.counters["interpreted"] += 1
+                    counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live)
                 p = policy.compiled(state, live, dead, values)
                 p.early = early
                 if early:
                     policy.credit[0] -= 1
             else:
-                _trace.counters["hits"] += 1
+                counters["hits"] += 1
                 if p.early:
                     p.early = False
                     policy.credit[0] += 1
@@ -114,31 +116,28 @@ def _run_operators(state, values, inputs, nums, live, cause):
     return None
 
 
-def run_prefix(tr):
-    """Compute what another thread's trace has recorded so far, without moving it."""
-    state = tr.state
-    values, inputs, nums = tr.values[:state.n_values], tr.inputs[:state.n_inputs], tr.nums[:state.n_nums]
-    live = [k for k, v in enumerate(values) if v.array is None]
+def run_prefix(state, values, inputs, nums, live):
+    """Compute the slots `live` of a trace that goes on, or whose own run was interrupted."""
     with jax.enable_x64(True):
         run_operators(state, values, inputs, nums, live)
 
 
 def immediate(context, op, layout, vals, nums, kinds):
     """Apply `op` now: some operand is a tracer, has no data, or lives on another device."""
-    _trace.counters["immediate"] += 1
+    counters["immediate"] += 1
     devices = {v.meta.device for v in vals}
     if "meta" in devices:
         # what has data must not lose it to an in-place operator whose operand has none
         if len(devices) > 1 and (getattr(op, "elementwise", False) or op.name.endswith("_") and vals[0].meta.device != "meta"):
             _refuse_mixed(vals)
         inst = op.resolve(layout, tuple([_with_device(v.meta, "meta") for v in vals]), kinds)
-        out = [_trace.value_of(None, m) for m in inst.out_metas]
+        out = [value_of(None, m) for m in inst.out_metas]
         return (out[0] if inst.out.__class__ is Meta else out), inst
-    traced = any(v.extra is _trace.TRACED for v in vals)
+    traced = any(v.extra is TRACED for v in vals)
     if not traced:
         return _elsewhere(context, op, layout, vals, nums, kinds)
     inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
-    arrays = [_trace.array_of(v) for v in vals]
+    arrays = [array_of(v) for v in vals]
     with jax.enable_x64(True):
         numbers = [np.array(n, np.float64 if k == "f" else np.int64) for n, k in zip(nums, kinds)]
         out = inst.call(*arrays, *numbers)
@@ -148,9 +147,9 @@ def immediate(context, op, layout, vals, nums, kinds):
 
 def wrap(array, meta):
     """A Value around an operator's result, marked when it is a tracer."""
-    v = _trace.value_of(array, meta)
+    v = value_of(array, meta)
     if isinstance(array, Tracer):
-        v.extra = _trace.TRACED
+        v.extra = TRACED
     return v
 
 
@@ -177,9 +176,7 @@ def _elsewhere(context, op, layout, vals, nums, kinds):
     moved = []
     for v in vals:
         if v.meta.device is not device:
-            v = _trace.value_of(jax.device_put(_trace.array_of(v), device), _with_device(v.meta, device))
+            v = value_of(jax.device_put(array_of(v), device), _with_device(v.meta, device))
         moved.append(v)
-    if context.trace.device is not device:
-        context.trace.flush()
-        context.trace = _trace.Trace(context, device)
-    return _trace.record(context, op, layout, moved, nums, kinds)
+    context.go_to(device)
+    return record(context, op, layout, moved, nums, kinds)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..autograd.modes import grad_mode
 from ..engine import Instance, context, literal, record
-from ..engine.record.trace import steppers
+from ..engine.record.context import steppers
 from ..tensor.core.dispatch import read, wrap, write
 from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.tensor import Tensor

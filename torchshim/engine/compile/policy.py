@@ -5,7 +5,7 @@ import collections
 import os
 import sys
 
-from ..record.trace import counters
+from ..record.trie import counters
 from . import report
 from .program import Program, input_metas, needed_steps, steps_of
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import collections
 
-from ..record import trace as _trace
 from ..record.meta import Meta
+from ..record.trie import counters
 
 _events: collections.deque = collections.deque(maxlen=1000)
 
@@ -68,7 +68,7 @@ def explain(file=None):
 
 def stats():
     """Counters since the start: operators recorded, flushes, compiles, hits, traces run operator by operator."""
-    c = dict(_trace.counters)
+    c = dict(counters)
     tr = _trace_context().trace
     c["ops"] += tr.state.n_ops
     return c

@@ -37,11 +37,7 @@ class _Make:
         """The recorded value as a tensor (without data on the meta device)."""
         if device == "meta":
             return wrap(value_of(None, meta_of(shape, dtype, "meta", strides)))
-        tr = context.trace
-        if device is not tr.device:
-            tr.flush()
-            from ...engine import Trace
-            context.trace = Trace(context, device)
+        context.go_to(device)
         return wrap(record(context, self, (shape, dtype, device, strides, extra), (), nums, kinds)[0])
 
 

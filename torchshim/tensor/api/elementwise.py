@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine import context
-from ...engine.record.trace import TRACED
+from ...engine.record.value import TRACED
 from ...ops import activation, arithmetic, clamping as bounds, logic, special, unary        # noqa: F401  (they declare operators)
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T

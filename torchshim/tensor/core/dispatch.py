@@ -1,15 +1,12 @@
 """From a call on tensors to a record in the trace, a node in the graph and a new tensor. Everything passes here.
 
-`apply` serves every operator; `apply1` and `apply2` are the same for one and two tensors without numbers, unrolled
-because they are most of what a program does.
+`apply` serves every operator; `apply1`, `apply2` and `apply_number` are the same for the calls that programs are made of.
 """
 from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import TRACED, Value, array_of, context, record, user_site, value_of
-from ...engine.execute import immediate
-from ...engine.record.trace import Immediate
+from ...engine import TRACED, Immediate, Value, array_of, context, record, user_site, value_of
 from ...ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
@@ -136,98 +133,6 @@ def chain_node(base, steps):
     return make_node(inst, 1, (edge(base),), (read(base),), (None,), (None,), nums)
 
 
-def apply1(op, a, layout):
-    """`op` on one tensor."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
-        if ea is True:
-            ea = a
-    else:
-        va, ea = read(a), edge(a)
-    tr = context.trace
-    try:
-        sa = va.slot if va.trace is tr else tr.enter(va)
-    except Immediate:
-        return finish(*immediate(context, op, layout, (va,), (), ""), (va,), (ea,), (a,), ())
-    if context.trace is not tr:
-        return apply(op, (a,), layout)
-    slots = (sa,)
-    key = (op, layout, "", slots)
-    st = tr.state.next.get(key)
-    if st is None:
-        st = tr.miss(op, layout, (va,), "", slots, key)
-    inst = st.inst
-    if inst.out.__class__ is tuple:
-        return apply(op, (a,), layout)
-    values = tr.values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), inst.out, None, None
-    values.append(v)
-    tr.state = st
-    t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._extra = s, None, None
-    if ea is not None and context.grad:
-        t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
-        if node is not None and node.plan.outs:
-            guard_output(node, 0, s)
-    else:
-        t._edge = None
-    if len(values) >= tr.limit:
-        tr.cut()
-    return t
-
-
-def apply2(op, a, b, layout):
-    """`op` on two tensors."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
-        if ea is True:
-            ea = a
-    else:
-        va, ea = read(a), edge(a)
-    if b._view is None:
-        vb, eb = b._st.value, b._edge
-        if eb is True:
-            eb = b
-    else:
-        vb, eb = read(b), edge(b)
-    tr = context.trace
-    try:
-        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
-    except Immediate:
-        return finish(*immediate(context, op, layout, (va, vb), (), ""), (va, vb), (ea, eb), (a, b), ())
-    if context.trace is not tr:
-        return apply(op, (a, b), layout)
-    key = (op, layout, "", slots)
-    st = tr.state.next.get(key)
-    if st is None:
-        st = tr.miss(op, layout, (va, vb), "", slots, key)
-    inst = st.inst
-    if inst.out.__class__ is tuple:
-        return apply(op, (a, b), layout)
-    values = tr.values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), inst.out, None, None
-    values.append(v)
-    tr.state = st
-    t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._extra = s, None, None
-    needs = (0 if ea is None else 1) | (0 if eb is None else 2)
-    if needs and context.grad:
-        t._edge = node = make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
-        if node is not None and node.plan.outs:
-            guard_output(node, 0, s)
-    else:
-        t._edge = None
-    if len(values) >= tr.limit:
-        tr.cut()
-    return t
-
-
 def wrapped(x):
     """An int as int64 holds it: torch takes up to 2**64 - 1 and wraps."""
     if -2 ** 63 <= x < 2 ** 63:
@@ -237,110 +142,29 @@ def wrapped(x):
     raise OverflowError("int too big to convert")
 
 
-def apply_number(op, a, x, layout, kind):
-    """`op` on one tensor and one Python number, in the order that `layout` says."""
-    if kind == "i":
-        x = wrapped(x)
-    if a._view is None:
-        va, ea = a._st.value, a._edge
-        if ea is True:
-            ea = a
-    else:
-        va, ea = read(a), edge(a)
-    tr = context.trace
-    try:
-        slots = (va.slot if va.trace is tr else tr.enter(va),)
-    except Immediate:
-        return finish(*immediate(context, op, layout, (va,), (x,), kind), (va,), (ea,), (a,), (x,))
-    if context.trace is not tr:
-        return apply(op, (a,), layout, (x,), kind)
-    key = (op, layout, kind, slots)
-    st = tr.state.next.get(key)
-    if st is None:
-        st = tr.miss(op, layout, (va,), kind, slots, key)
-    inst = st.inst
-    tr.nums.append(x)
-    values = tr.values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), inst.out, None, None
-    values.append(v)
-    tr.state = st
-    t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._extra = s, None, None
-    if ea is not None and context.grad:
-        t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
-        if node is not None and node.plan.outs:
-            guard_output(node, 0, s)
-    else:
-        t._edge = None
-    if len(values) >= tr.limit:
-        tr.cut()
-    return t
-
-
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
-    tr = context.trace
-    vals, edges, slots, needs, bit = [], [], [], 0, 1
-    try:
-        for t in tensors:
-            if t._view is None:
-                v, e = t._st.value, t._edge
-                if e is True:
-                    e = t
-            else:
-                v, e = read(t), edge(t)
-                if context.trace is not tr:        # reading the view has flushed
-                    raise Immediate
-            vals.append(v)
-            edges.append(e)
-            if e is not None:
-                needs |= bit
-            bit <<= 1
-            slots.append(v.slot if v.trace is tr else tr.enter(v))
-    except Immediate:
-        tr = None
-    if context.trace is not tr:                # reading a view or a value of another thread may have flushed
-        vals, edges = [read(t) for t in tensors], tuple([edge(t) for t in tensors])
-        result, inst = record(context, op, layout, vals, nums, kinds)
-        return finish(result, inst, vals, edges, tensors, nums)
-    slots, edges = tuple(slots), tuple(edges)
-    key = (op, layout, kinds, slots)
-    st = tr.state.next.get(key)
-    if st is None:
-        st = tr.miss(op, layout, vals, kinds, slots, key)
-    if kinds:
-        tr.nums.extend(nums)
-    inst = st.inst
-    out, values = inst.out, tr.values
-    if out.__class__ is tuple:
-        outs = []
-        for m in out:
-            v = _new_value(Value)
-            v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), m, None, None
-            values.append(v)
-            outs.append(v)
-        tr.state = st
-        made = finish(outs, inst, vals, edges, tensors, nums)
-    else:
-        v = _new_value(Value)
-        v.trace, v.slot, v.meta, v.array, v.extra = tr, len(values), out, None, None
-        values.append(v)
-        tr.state = st
-        made = _new_tensor(Tensor)
-        s = _new_storage(Storage)
-        s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-        made._st, made._view, made._extra = s, None, None
-        if needs and context.grad:
-            made._edge = node = make_node(inst, needs, edges, vals, tensors, (v,), nums)
-            if node is not None and node.plan.outs:
-                guard_output(node, 0, s)
+    vals, edges, needs, bit = [], [], 0, 1
+    for t in tensors:
+        if t._view is None:
+            v, e = t._st.value, t._edge
+            if e is True:
+                e = t
         else:
-            made._edge = None
-    if len(values) >= tr.limit:
-        tr.cut()
+            v, e = read(t), edge(t)
+        vals.append(v)
+        edges.append(e)
+        if e is not None:
+            needs |= bit
+        bit <<= 1
+    result, inst = record(context, op, layout, vals, nums, kinds)
+    if result.__class__ is list:
+        return finish(result, inst, vals, tuple(edges), tensors, nums)
+    made = wrap(result)
+    if needs and context.grad:
+        made._edge = node = make_node(inst, needs, tuple(edges), vals, tensors, (result,), nums)
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, made._st)
     return made
 
 
@@ -366,6 +190,152 @@ def finish(result, inst, vals, edges, tensors, nums):
             guard_output(node, k, t._st)
         made.append(t)
     return tuple(made) if result.__class__ is list else made[0]
+
+
+# -- unrolled forms of `apply`, written by unroll.py -----------------------------------------------------------------------
+def apply1(op, a, layout):
+    """`op` on one tensor."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return finish(*context.executor.immediate(context, op, layout, (va,), (), ""), (va,), (ea,), (a,), ())
+    state = tr.state
+    if state is None:                          # entering a value may have computed this trace
+        return apply1(op, a, layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va,))
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply(op, (a,), layout, (), "")
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._st, t._view, t._edge, t._extra = s, None, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply1(op, a, layout)
+    tr.state = st
+    if ea is not None and context.grad:
+        t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+def apply2(op, a, b, layout):
+    """`op` on two tensors."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    if b._view is None:
+        vb, eb = b._st.value, b._edge
+        if eb is True:
+            eb = b
+    else:
+        vb, eb = read(b), edge(b)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+    except Immediate:
+        return finish(*context.executor.immediate(context, op, layout, (va, vb), (), ""), (va, vb), (ea, eb), (a, b), ())
+    state = tr.state
+    if state is None:                          # entering a value may have computed this trace
+        return apply2(op, a, b, layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va, vb))
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply(op, (a, b), layout, (), "")
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._st, t._view, t._edge, t._extra = s, None, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply2(op, a, b, layout)
+    tr.state = st
+    needs = (0 if ea is None else 1) | (0 if eb is None else 2)
+    if needs and context.grad:
+        t._edge = node = make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+def apply_number(op, a, x, layout, kind):
+    """`op` on one tensor and one Python number, in the order that `layout` says."""
+    if kind == "i":
+        x = wrapped(x)
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return finish(*context.executor.immediate(context, op, layout, (va,), (x,), kind), (va,), (ea,), (a,), (x,))
+    state = tr.state
+    if state is None:                          # entering a value may have computed this trace
+        return apply_number(op, a, x, layout, kind)
+    key = (op, layout, kind, slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va,))
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply(op, (a,), layout, (x,), kind)
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._st, t._view, t._edge, t._extra = s, None, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    tr.nums.append(x)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_number(op, a, x, layout, kind)
+    tr.state = st
+    if ea is not None and context.grad:
+        t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+# -- end of what unroll.py writes ---------------------------------------------------------------------------------------
 
 
 # -- views ------------------------------------------------------------------------------------------------------------
@@ -466,10 +436,8 @@ def _moving(op, spec, name, vals, kinds=""):
         slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
     except Immediate:
         return None
-    if context.trace is not tr:
-        return None
     state = tr.state
-    if (op, (spec, name), kinds, slots) in state.next:
+    if state is None or (op, (spec, name), kinds, slots) in state.next:
         return None
     free = _free_spec(spec, vals[0].meta)
     return free if free is not spec and _moves(state, op, free, name, slots, spec, vals[0].meta) else None
@@ -501,12 +469,10 @@ def _moves(state, op, free, name, slots, spec, m):
         seen.add(spec)
     if len(seen) <= DIFFERENT:
         return False
-    if variants is None:
-        variants = state.variants = {}
-    variants[key] = True
-    for k in [k for k in state.next if k.__class__ is tuple and k[0] is op and k[3] == slots]:
+    state.kept()[key] = True
+    for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
         if k[1][1] == name and k[1][0] != free and _free_spec(k[1][0], m) == free:
-            del state.next[k]                  # else the first rounds would go on being programs of their own
+            state.next.pop(k, None)            # else the first rounds would go on being programs of their own
     return True
 
 
@@ -538,16 +504,23 @@ def bump(t):
         st.version += 1
 
 
+def set_value(t, value):
+    """Make `value` what a tensor that is no view holds."""
+    bump(t)                                    # first: whoever is interrupted here has counted a write that did not happen
+    t._st.value = value
+
+
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it."""
     st, vw = t._st, t._view
     if vw is None:
+        bump(t)
         st.value = value
-        bump(t)
     else:
-        st.value = write_steps(st.value, vw.steps, value)
+        whole = write_steps(st.value, vw.steps, value)
+        seen = weakref(value)
         bump(t)
-        vw.ref, vw.gen = weakref(value), st.gen
+        st.value, vw.ref, vw.gen = whole, seen, st.gen
     if st.version != st.version:
         refuse_inference(t)                    # after the write: that is when torch notices
 

@@ -5,7 +5,7 @@ import ml_dtypes
 import numpy as np
 
 from ...engine import context
-from ...engine.record import trace as _trace
+from ...engine.record import trie as _trie
 from ...ops import promotion as P
 
 
@@ -74,7 +74,7 @@ def set_default_dtype(d, /):
         raise TypeError("only floating-point types are supported as the default type")
     context.trace.flush()
     P.set_default_float(d.np)
-    _trace.epoch = d.name                      # operators mean something else now: other traces
+    _trie.epoch = d.name                      # operators mean something else now: other traces
     context.trace.flush()
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 
 from ...engine import context
 
@@ -130,16 +131,12 @@ def add_hook(owner, slot, hook):
     return handle
 
 
-_lock = threading.Lock()
-
-
 def node_class(name, base=Node):
     """The class whose name torch prints: AddBackward0."""
     key = (name, base)
     cls = _classes.get(key)
     if cls is None:
-        with _lock:
-            cls = _classes.setdefault(key, type(name, (base,), {"__slots__": (), "__module__": "torch.autograd.graph"}))
+        cls = _classes.setdefault(key, type(name, (base,), {"__slots__": (), "__module__": "torch.autograd.graph"}))
     return cls
 
 
@@ -161,15 +158,24 @@ class AccumulateGrad(Node):
         return self.variable._meta
 
 
+_making = threading.RLock()    # re-entrant: a finalizer may ask for one while another is being made
+
+
 def accumulator(leaf):
     """The AccumulateGrad of a leaf: the same object while somebody holds it."""
-    import weakref
-    ref = leaf._more().accumulator
-    node = ref() if ref is not None else None
-    if node is None:
-        node = AccumulateGrad(leaf)
-        leaf._more().accumulator = weakref.ref(node)
+    x = leaf._more()
+    with _making:
+        node = x.accumulator() if x.accumulator is not None else None
+        if node is None:
+            node = AccumulateGrad(leaf)
+            x.accumulator = weakref.ref(node)
     return node
+
+
+def accumulator_hooks(extra):
+    """The hooks on the AccumulateGrad of a leaf with this `extra`: a NodeExtra, or None."""
+    node = extra.accumulator() if extra.accumulator is not None else None
+    return None if node is None else node.extra
 
 
 _INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "

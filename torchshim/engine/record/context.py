@@ -1,0 +1,47 @@
+"""What belongs to a thread: its current trace and its modes."""
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from .trace import Trace
+
+_default_eager = os.environ.get("TORCHSHIM_EAGER", "") not in ("", "0")
+steppers = weakref.WeakSet()   # optimizers: while one lives, steps end with its step()
+
+
+class Context(threading.local):
+    """This thread's trace and modes. The facade keeps its own modes here too (`grad`).
+
+    `executor` computes what is recorded; the engine hands it in, since recording knows nothing of it. It has
+    `run_trace(trace)` for a trace that ended (returns the error of a failed operator), `run_prefix(state, values, inputs, nums, live)`
+    for the slots `live` of one that goes on, and `immediate(context, op, layout, vals, nums, kinds)` for what cannot be recorded.
+    """
+
+    def __init__(self, executor):
+        self.executor = executor
+        self.eager = _default_eager
+        self.thread = threading.get_ident()
+        self.version = 0           # with which new memory begins; the facade marks what is born in some mode by another
+        self.trace = Trace(self, None)         # the first value tells the device: asking JAX for one starts its backends
+        self.grad = True
+        self.inference = False
+        self.modes = {}
+
+    def go_to(self, device):
+        """Record for `device` from now on."""
+        if self.trace.device is not device:
+            self.trace.flush()
+            self.trace = Trace(self, device)
+
+    def backward_done(self):
+        """The end of a backward pass is a step boundary, unless an optimizer's step will be one."""
+        tr = self.trace
+        tr.backwards += 1
+        if self.eager or tr.backwards > 1 or not steppers:
+            tr.flush()
+
+    def step_done(self):
+        """The end of an optimizer's step is a step boundary."""
+        self.trace.flush()

@@ -1,0 +1,110 @@
+"""The trie of all that was ever recorded: a `State` is a place in it, the operators since the last flush up to numbering.
+
+All threads walk the same trie. What is there is looked up without a lock; what is missing is grown under `growing`, and
+`setdefault` decides which of two threads was first. The lock is re-entrant: a finalizer that records may run while it is held.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+
+from .meta import Meta
+
+TRIE_CAP = 200_000         # states kept before the trie is dropped and grown anew
+growing = threading.RLock()
+counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, "states": 0, "immediate": 0}
+_roots: dict = {}
+epoch = 0                  # context that changes what operators mean (default dtype): part of the root's key
+_package = __name__.partition(".")[0]
+
+
+class State:
+    """A place in the trie. `inst` made it from `slots`, or `inst` is a Meta: an input was met."""
+    __slots__ = ("next", "parent", "inst", "slots", "nums_before", "n_values", "n_inputs", "n_nums", "n_ops",
+                 "programs", "seen", "site", "variants", "steps", "walked", "key", "stop")
+
+    def __init__(self, parent, inst=None, slots=(), values=0, inputs=0, nums=0, site=None, key=None):
+        self.next, self.parent, self.inst, self.slots = {}, parent, inst, slots
+        if parent is None:
+            self.n_values = self.n_inputs = self.n_nums = self.nums_before = self.n_ops = 0
+        else:
+            self.nums_before = parent.n_nums
+            self.n_values = parent.n_values + values
+            self.n_inputs = parent.n_inputs + inputs
+            self.n_nums = parent.n_nums + nums
+            self.n_ops = parent.n_ops + (0 if inputs else 1)
+        self.programs = self.variants = self.steps = self.stop = None
+        self.seen, self.walked = 0, False
+        self.site, self.key = site, key
+
+    def grow(self, key, inst, slots=(), **counts):
+        """The state that follows by `key`, which was not there a moment ago."""
+        st = State(self, inst, slots, key=key, **counts)
+        with growing:
+            found = self.next.setdefault(key, st)
+            if found is st:
+                counters["states"] += 1
+        return found
+
+    def miss(self, key, vals):
+        """First time that the operator of `key` follows this state: infer what it makes (its errors are raised here)."""
+        op, layout, kinds, slots = key
+        inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
+        return self.grow(key, inst, slots, values=len(inst.out_metas), nums=len(kinds), site=user_site())
+
+    def kept(self):
+        """What others remember at this state: a dict, made when it is first asked for."""
+        if self.variants is None:
+            with growing:
+                if self.variants is None:
+                    self.variants = {}
+        return self.variants
+
+
+def root(device):
+    """Where a trace on `device` begins."""
+    key = (device, epoch)
+    r = _roots.get(key)
+    if r is None or counters["states"] > TRIE_CAP:
+        with growing:
+            if counters["states"] > TRIE_CAP:
+                _roots.clear()
+                counters["states"] = 0
+            r = _roots.get(key)
+            if r is None:
+                r = _roots[key] = State(None)
+                counters["states"] += 1
+    return r
+
+
+def period(state):
+    """Smallest period, in values, of the operators up to `state`, if they repeat at least twice."""
+    seq = []
+    while state.parent is not None:
+        if not isinstance(state.inst, Meta):
+            seq.append((id(state.inst), len(state.inst.out_metas)))
+        state = state.parent
+    n = len(seq)
+    fail = [0] * (n + 1)
+    k = 0
+    for i in range(1, n):
+        while k and seq[i] != seq[k]:
+            k = fail[k]
+        if seq[i] == seq[k]:
+            k += 1
+        fail[i + 1] = k
+    p = n - fail[n]
+    if 2 * p > n:
+        return None
+    return sum(width for _, width in seq[:p])
+
+
+def user_site():
+    """(file, line, function) of the innermost frame outside this package."""
+    f = sys._getframe(1)
+    while f is not None:
+        name = f.f_globals.get("__name__", "")
+        if name.partition(".")[0] != _package or name.startswith(_package + ".dropin"):
+            return f.f_code.co_filename, f.f_lineno, f.f_code.co_name
+        f = f.f_back
+    return None

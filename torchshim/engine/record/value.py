@@ -1,0 +1,54 @@
+"""Values: arrays that exist, or that a trace will make when somebody looks."""
+from __future__ import annotations
+
+from ..device import default_device
+from .meta import meta_of
+
+
+class Immediate(Exception):
+    """An operand holds a tracer, has no data or lives elsewhere: the operator is not recorded."""
+
+
+class Value:
+    """An immutable array that exists (`array`) or will (`trace`, `slot`).
+
+    An array that is an input of a trace has its `trace` and `slot` too. Several threads may share it: each takes it over for its
+    own trace, so `slot` counts only together with `trace`, which is set last.
+    """
+    __slots__ = ("trace", "slot", "meta", "array", "extra", "__weakref__")
+
+    def __repr__(self):
+        return f"<Value {self.meta} {'pending' if self.array is None else 'ready'}>"
+
+
+def value_of(array, meta, new=Value.__new__):
+    """A Value around an array (NumPy, JAX or a tracer)."""
+    v = new(Value)
+    v.trace = v.slot = v.extra = None
+    v.meta, v.array = meta, array
+    return v
+
+
+class _Traced:
+    def __repr__(self):
+        return "traced"
+
+
+TRACED = _Traced()         # `extra` of a Value whose array is a tracer
+LOST = "the value was lost: the computation that should have made it failed"
+
+
+def array_of(v):
+    """The Value's array, computed if need be."""
+    if v.array is None:
+        if v.trace is None:
+            if v.meta.device == "meta":
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            raise RuntimeError(v.extra or LOST)
+        v.trace.finish(v)
+    return v.array
+
+
+def literal(data, device=None):
+    """A Value around host data (a NumPy array, not copied)."""
+    return value_of(data, meta_of(data.shape, data.dtype, device or default_device()))
