@@ -269,14 +269,12 @@ def test_an_error_at_the_call_leaves_everything_usable():
     assert (y * 2).tolist() == [[4.0] * 3] * 2
 
 
-class _Broken:
+class _Broken(engine.Operator):
     """An operator that infers well and fails when it runs."""
-    name, view, vjp_rule = "broken", None, None
+    name = "broken"
+    bad = True
 
-    def __init__(self):
-        self.bad = True
-
-    def resolve(self, layout, metas, kinds):
+    def build(self, layout, metas, kinds):
         def body(x):
             def fail(a):
                 if self.bad:
@@ -284,9 +282,6 @@ class _Broken:
                 return np.asarray(a)
             return [jax.pure_callback(fail, jax.ShapeDtypeStruct(x.shape, x.dtype), x)]
         return engine.Instance(self, (), body, metas, "", metas[0].device)
-
-    def grad_name(self, inst):
-        return None
 
 
 def test_a_failure_when_running_names_the_line_and_loses_only_its_results():

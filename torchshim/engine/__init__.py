@@ -1,10 +1,12 @@
 """The engine: values, the trace trie, execution tiers and the cache of compiled programs.
 
-It knows JAX and nothing of torch: an operator is anything with `name`, `resolve(layout, metas, kinds) -> Instance`.
+It knows JAX and nothing of torch: an operator is an `Operator`, which makes an Instance for each kind of call.
 """
 from . import execute
 from .compile.cache import use_persistent_cache
-from .compile.instance import Instance, Plan, VjpOp
+from .compile.gradient import Plan
+from .compile.instance import Instance
+from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats
 from .device import default_device, device_name
 from .execute import wrap

@@ -26,14 +26,14 @@ def no_bool(message):
 
 # -- pieces of lines ---------------------------------------------------------------------------------------------------
 @op("relu(Tensor self) -> Tensor", promote="arith", grad="ReluBackward0", inplace=True, functional="inplace",
-    check=no_bool("Boolean inputs not supported for relu"), partials=(lambda out, x: ~(out <= 0),))
+    check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
     return jnp.where(self < 0, 0, self)
 
 
 @op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    check=no_bool("Bool inputs not supported for hardtanh"), partials=(lambda out, x: ~((x <= 0) | (x >= 6)),))
+    check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),))
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(jnp.maximum(self, 0), 6)
@@ -45,9 +45,14 @@ def check_hardtanh(self, low, high):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
+def refuse_empty_range(self, min_val, max_val):
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", inplace=True,
-    functional="inplace", **FUNCTIONAL, check=check_hardtanh,
-    partials=(lambda out, x, low, high: ~((x <= low) | (x >= high)),))
+    functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
+    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),))
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
@@ -83,7 +88,7 @@ def threshold(self, threshold, value):
 
 
 @op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    refuses=("hardsigmoid_cpu", "bic"), partials=(lambda out, x: ((x > -3) & (x < 3), 1 / 6),))
+    refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), 1 / 6),))
 def hardsigmoid(self):
     """(x + 3) / 6 between 0 and 1."""
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -91,7 +96,7 @@ def hardsigmoid(self):
 
 @op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
     refuses=("hardswish_cpu", "bic"),
-    partials=(lambda out, x: (~(x <= -3), jnp.where(x < 3, x / 3 + 0.5, 1)),))
+    rule=(lambda out, x: (~(x <= -3), jnp.where(x < 3, x / 3 + 0.5, 1)),))
 def hardswish(self):
     """x * hardsigmoid(x)."""
     return self * jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -109,7 +114,13 @@ def check_softshrink(self, lambd):
         raise NotImplementedError(f'"softshrink_check" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", check=check_softshrink, **FUNCTIONAL)
+def refuse_negative(self, lambd):
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(self.dtype)}, but found {lambd:g}")
+
+
+@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", check=check_softshrink,
+    precheck=refuse_negative, **FUNCTIONAL)
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""
     moved = jnp.where(self > lambd, self - lambd, self + lambd)
@@ -127,7 +138,7 @@ def _elu_slope(x, alpha, scale=1.0, slope=1.0):
 
 
 @op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1",
-    functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, partials=(lambda out, x, alpha: _elu_slope(x, alpha),))
+    functional="inplace", refuses=("elu_cpu", "bic"), **FUNCTIONAL, rule=(lambda out, x, alpha: _elu_slope(x, alpha),))
 def elu(self, alpha):
     """x above 0, alpha * (exp(x) - 1) below."""
     return _elu(self, alpha)
@@ -137,22 +148,27 @@ _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.05070098735548049341933498
 
 
 @op("selu(Tensor self) -> Tensor", promote="arith", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1", functional="inplace",
-    method=False, refuses=("elu_cpu", "bic"), partials=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
+    method=False, refuses=("elu_cpu", "bic"), rule=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
 def selu(self):
     """The self-normalizing elu."""
     return _elu(self, _ALPHA, _SCALE)
 
 
+def refuse_zero_alpha(self, alpha):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
 @op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", grad="CeluBackward0", inplace=True, inplace_grad="CeluBackward1",
-    functional="inplace", method=False, refuses=("elu_cpu", "bic"),
-    partials=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, 1 / alpha).astype(out.dtype),))
+    functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
+    rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, 1 / alpha).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     return _elu(self, alpha, 1.0, 1 / alpha)
 
 
 @op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", refuses=("softplus_cpu", "bic"),
-    **FUNCTIONAL, partials=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),))
+    **FUNCTIONAL, rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),))
 def softplus(self, beta, threshold):
     """log(1 + exp(beta x)) / beta, and x where that is the same."""
     z = self * beta
@@ -160,7 +176,7 @@ def softplus(self, beta, threshold):
 
 
 @op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", refuses=("log_sigmoid_cpu", "bic"), **FUNCTIONAL,
-    partials=(lambda out, x: jax.lax.logistic(-x),))
+    rule=(lambda out, x: jax.lax.logistic(-x),))
 def logsigmoid(self):
     """log(sigmoid(x)) without overflow."""
     return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))

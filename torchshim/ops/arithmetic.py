@@ -27,6 +27,29 @@ def named(pattern, position=1):
     return grad
 
 
+# -- an integer divided by zero raises: at once for a number, at the next look for a tensor (on the CPU) ------------------
+HAS_ZERO = op("any_zero.late(Tensor self) -> Tensor")(lambda self: jnp.any(self == 0))
+
+
+def _zero_division():
+    return RuntimeError("ZeroDivisionError")
+
+
+def refuse_zero(self, other, *rest):
+    kinds = [P.kind_of(x.dtype) if hasattr(x, "dtype") else {bool: 0, int: 1}.get(x.__class__, 2) for x in (self, other)]
+    if max(kinds) != 1:
+        return None
+    if hasattr(other, "dtype"):
+        return 1, HAS_ZERO, _zero_division
+    if other == 0:
+        raise _zero_division()
+    return None
+
+
+def refuse_rounded_zero(self, other, rounding_mode):
+    return None if rounding_mode is None else refuse_zero(self, other)
+
+
 def refuse_bool(message):
     """A check that raises for bool tensors."""
     def check(self):
@@ -86,7 +109,7 @@ def rsub(self, other, alpha):
 
 
 @op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left=True,
-    aliases=("multiply",))
+    aliases=("multiply",), saves_number=True)
 def mul(self, other):
     """self * other."""
     return self & other if self.dtype == jnp.bool_ else self * other
@@ -131,21 +154,22 @@ def _flat(mode, value):
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left=True, aliases=("divide",),
-    elementwise=True,
-    partials=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+    elementwise=True, saves_number=True, precheck=refuse_rounded_zero,
+    rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode)
 
 
-@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True)
+@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True,
+    saves_number=True)
 def true_divide(self, other):
     """self / other."""
     return self / other
 
 
 @op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left=True,
-    refuses=("div_floor_cpu", "bc"))
+    refuses=("div_floor_cpu", "bc"), precheck=refuse_zero)
 def floor_divide(self, other):
     """self // other, rounded down."""
     return floor_quotient(self, other)
@@ -158,16 +182,16 @@ def _remainder_name(inst):
 
 
 @op("remainder(Tensor self, Tensor other) -> Tensor", grad=_remainder_name, promote="arith", inplace="method", scalar_left=True,
-    refuses=("remainder_cpu", "bc"),
-    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
+    refuses=("remainder_cpu", "bc"), precheck=refuse_zero,
+    rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
 def remainder(self, other):
     """Python's self % other: the sign of `other`."""
     return jnp.remainder(self, other)
 
 
 @op("fmod(Tensor self, Tensor other) -> Tensor", grad=named(("Fmod", 1, 0)), promote="arith", inplace="method",
-    refuses=("fmod_cpu", "bc"),
-    partials=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jnp.trunc(self / other)))
+    refuses=("fmod_cpu", "bc"), precheck=refuse_zero,
+    rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jnp.trunc(self / other)))
 def fmod(self, other):
     """C's fmod: the sign of `self`."""
     return jax.lax.rem(self, other)
@@ -212,7 +236,7 @@ def check_lerp(self, end, weight):
 
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
     numbers=("weight",), check=check_lerp,
-    partials=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
+    rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
               lambda out, self, end, weight: end - self))
 def lerp(self, end, weight):
     """self + weight * (end - self), computed from the nearer end."""
@@ -279,13 +303,13 @@ def _pow_exponent(out, x, e):
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
-    partials=(_pow_self, _pow_exponent), function=False, method=False, check=check_pow)
+    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow)
 def pow(self, exponent):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)
 
 
-@op("reciprocal(Tensor self) -> Tensor", promote="float", grad="ReciprocalBackward0", inplace=True, partials=(lambda out, self: -out * out,))
+@op("reciprocal(Tensor self) -> Tensor", promote="float", grad="ReciprocalBackward0", inplace=True, rule=(lambda out, self: -out * out,))
 def reciprocal(self):
     """1 / self."""
     return 1 / self
@@ -297,14 +321,14 @@ def sqrt(self):
     return jnp.sqrt(self)
 
 
-@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True, partials=(lambda out, self: -0.5 * (out * out * out),))
+@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True, rule=(lambda out, self: -0.5 * (out * out * out),))
 def rsqrt(self):
     """1 / sqrt(self)."""
     return jax.lax.rsqrt(self)
 
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
-    partials=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)))
+    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)))
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)
@@ -315,7 +339,7 @@ def two_to(x):
 
 
 @op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", inplace="method", numbers=(),
-    refuses=("hypot_cpu", "bic"), partials=(lambda out, self, other: self / out, lambda out, self, other: other / out))
+    refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
     return jnp.hypot(self, other)
@@ -323,7 +347,7 @@ def hypot(self, other):
 
 @op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"),
     grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
-    partials=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other))
+    rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other))
 def xlogy(self, other):
     """self * log(other), 0 where self is 0."""
     return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log(other)))
@@ -331,7 +355,7 @@ def xlogy(self, other):
 
 @op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", numbers=(),
     refuses=("logaddexp_cpu", "bi"),
-    partials=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
+    rule=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
 def logaddexp(self, other):
     """log(exp(self) + exp(other))."""
     if is_complex(self):
@@ -343,7 +367,7 @@ def logaddexp(self, other):
 
 @op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", numbers=(),
     refuses=("logaddexp2_cpu", "bic"),
-    partials=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
+    rule=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
 def logaddexp2(self, other):
     """log2(2 ** self + 2 ** other)."""
     return jnp.logaddexp2(self, other)
@@ -416,7 +440,7 @@ def _copysign_ratio(out, self, other):
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
-    refuses=("copysign_cpu", "c"), partials=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)))
+    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)))
 def copysign(self, other):
     """The size of self with the sign of other."""
     return jnp.copysign(self, other)
@@ -531,7 +555,7 @@ def lcm(self, other):
 
 
 @op("nextafter(Tensor self, Tensor other) -> Tensor", elementwise=True, grad="NextafterBackward0", inplace="method", numbers=(),
-    refuses=("nextafter_cpu", "bic"), partials=(lambda out, self, other: self != other, lambda out, self, other: jnp.zeros_like(out)))
+    refuses=("nextafter_cpu", "bic"), rule=(lambda out, self, other: self != other, lambda out, self, other: jnp.zeros_like(out)))
 def nextafter(self, other):
     """The next number from self in the direction of other."""
     d = jnp.promote_types(self.dtype, other.dtype)

@@ -15,26 +15,8 @@ import numpy as np
 from ..engine import contiguous_strides, meta_of
 from .common import is_complex, wide, wrap_dim
 from .layout import elementwise_strides
-from .registry import InplaceOp, _spread, cast, op
+from .registry import cast, op
 from .views import _places
-
-
-def ruled(op_, gradients):
-    """Give an operator torch's gradient: `gradients(ct, *arguments)` for each tensor argument."""
-    def rule(inst, wrt, ins, cts):
-        args = _spread(inst.layout, ins[:len(inst.in_metas)], lambda a: a)
-        grads = gradients(cts[0], *args)
-        return list(inst.fn(*ins)) + [grads[i].astype(ins[i].dtype) for i in wrt]
-    op_.vjp_rule = rule
-    if op_.inplace_op is not None:
-        op_.inplace_op.vjp_rule = rule
-    return op_
-
-
-def both(op_, gradients=None):
-    """The in-place form of an overload, and its gradient."""
-    op_.inplace_op = InplaceOp(op_)
-    return ruled(op_, gradients) if gradients else op_
 
 
 def zero(x):
@@ -101,16 +83,15 @@ def _put_at(self, indices, values, accumulate):
     return into(self, places(self, indices), values, "add" if accumulate else "set")
 
 
-INDEX_PUT = both(
-    op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", grad="IndexPutBackward0")(_put_at),
-    lambda ct, self, indices, values, accumulate: [
+INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    grad="IndexPutBackward0", inplace=True, rule=lambda ct, self, indices, values, accumulate: [
         ct if accumulate else ct.at[places(ct, indices)].set(zero(ct), mode="drop"),
         *[None for i in indices if i is not None],
-        _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])
-INDEX_PUT_NUMBER = both(
-    op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor", grad="IndexPutBackward0")(
-        lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False)),
-    lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])
+        _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])(_put_at)
+INDEX_PUT_NUMBER = op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor",
+    grad="IndexPutBackward0", inplace=True,
+    rule=lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])(
+    lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False))
 
 
 def _masked_dims(self, mask, first):
@@ -119,10 +100,12 @@ def _masked_dims(self, mask, first):
 
 
 # x[..., mask, ...] = value, without looking how many elements the mask has: `first` is the mask's first dimension
-MASK_PUT = both(op("index_put.mask(Tensor self, Tensor mask, Tensor values, int first) -> Tensor", grad="IndexPutBackward0")(
-    lambda self, mask, values, first: jnp.where(_masked_dims(self, mask, first), cast(values, self.dtype), self)))
-MASK_PUT_NUMBER = both(op("index_put.mask_number(Tensor self, Tensor mask, Scalar value, int first) -> Tensor", grad="IndexPutBackward0")(
-    lambda self, mask, value, first: jnp.where(_masked_dims(self, mask, first), cast(jnp.asarray(value), self.dtype), self)))
+MASK_PUT = op("index_put.mask(Tensor self, Tensor mask, Tensor values, int first) -> Tensor",
+    grad="IndexPutBackward0", inplace=True)(
+    lambda self, mask, values, first: jnp.where(_masked_dims(self, mask, first), cast(values, self.dtype), self))
+MASK_PUT_NUMBER = op("index_put.mask_number(Tensor self, Tensor mask, Scalar value, int first) -> Tensor",
+    grad="IndexPutBackward0", inplace=True)(
+    lambda self, mask, value, first: jnp.where(_masked_dims(self, mask, first), cast(jnp.asarray(value), self.dtype), self))
 
 
 def _mask_put_rows(self, mask, values):
@@ -134,7 +117,8 @@ def _mask_put_rows(self, mask, values):
     return jnp.where(_masked_dims(self, mask, 0), rows, self)
 
 
-MASK_PUT_ROWS = both(op("index_put.mask_rows(Tensor self, Tensor mask, Tensor values) -> Tensor", grad="IndexPutBackward0")(_mask_put_rows))
+MASK_PUT_ROWS = op("index_put.mask_rows(Tensor self, Tensor mask, Tensor values) -> Tensor",
+    grad="IndexPutBackward0", inplace=True)(_mask_put_rows)
 
 
 # -- along one dimension --------------------------------------------------------------------------------------------------------
@@ -190,19 +174,23 @@ def _picked(ct, dim, index, src):
     return jax.lax.pad(g, zero(g), [(0, n - k, 0) for n, k in zip(s.shape, g.shape)]).reshape(src.shape)
 
 
-SCATTER = both(op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterBackward0")(
-    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set")),
-    lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])
-SCATTER_NUMBER = both(op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", grad="ScatterBackward1")(
-    lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set")),
-    lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])
-SCATTER_OLD = both(op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor", grad=None)(
-    lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), {"add": "add", "multiply": "multiply"}[reduce])))
-SCATTER_OLD_NUMBER = both(op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor", grad=None)(
-    lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, {"add": "add", "multiply": "multiply"}[reduce])))
-SCATTER_ADD = both(op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterAddBackward0")(
-    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "add")),
-    lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])
+SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterBackward0", inplace=True,
+    rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
+    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set"))
+SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    grad="ScatterBackward1", inplace=True,
+    rule=lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])(
+    lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set"))
+SCATTER_OLD = op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
+    grad=None, inplace=True)(
+    lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), {"add": "add", "multiply": "multiply"}[reduce]))
+SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor",
+    grad=None, inplace=True)(
+    lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, {"add": "add", "multiply": "multiply"}[reduce]))
+SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    grad="ScatterAddBackward0", inplace=True,
+    rule=lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])(
+    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "add"))
 
 HOW = {"sum": "add", "prod": "multiply", "amax": "max", "amin": "min", "mean": "add"}
 
@@ -333,9 +321,8 @@ def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self):
     return [g_self, None, g_src]
 
 
-SCATTER_REDUCE = both(
-    op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
-       grad="ScatterReduceBackward0")(_scatter_reduce), _scatter_reduce_grads)
+SCATTER_REDUCE = op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
+    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads)(_scatter_reduce)
 
 
 # -- whole slices of one dimension -----------------------------------------------------------------------------------------------
@@ -367,18 +354,21 @@ def _index_add(self, dim, index, source, alpha):
     return _into_rows(self, dim, index, v, "add")
 
 
-INDEX_ADD = both(op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-                    grad="IndexAddBackward0")(_index_add))
-INDEX_COPY = both(op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", grad="IndexCopyBackward0")(
-    lambda self, dim, index, source: _into_rows(self, dim, index, source, "set")),
-    lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
-                                          _index_select(ct, dim, index).reshape(source.shape)])
-INDEX_FILL = both(op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", grad="IndexFillBackward0")(
-    lambda self, dim, index, value: _into_rows(self, dim, index, cast(jnp.asarray(value), self.dtype), "set")),
-    lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None])
-INDEX_FILL_TENSOR = both(op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", grad="IndexFillBackward1")(
-    lambda self, dim, index, value: _into_rows(self, dim, index, cast(value, self.dtype), "set")),
-    lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None, jnp.sum(_index_select(ct, dim, index))])
+INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    grad="IndexAddBackward0", inplace=True)(_index_add)
+INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    grad="IndexCopyBackward0", inplace=True,
+    rule=lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
+        _index_select(ct, dim, index).reshape(source.shape)])(
+    lambda self, dim, index, source: _into_rows(self, dim, index, source, "set"))
+INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    grad="IndexFillBackward0", inplace=True,
+    rule=lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None])(
+    lambda self, dim, index, value: _into_rows(self, dim, index, cast(jnp.asarray(value), self.dtype), "set"))
+INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    grad="IndexFillBackward1", inplace=True,
+    rule=lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None, jnp.sum(_index_select(ct, dim, index))])(
+    lambda self, dim, index, value: _into_rows(self, dim, index, cast(value, self.dtype), "set"))
 
 
 def _index_reduce(self, dim, index, source, reduce, include_self):
@@ -398,9 +388,8 @@ def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self):
     return [g_self, None, g_src.reshape(source.shape)]
 
 
-INDEX_REDUCE = both(
-    op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
-       grad="IndexReduceBackward0")(_index_reduce), _index_reduce_grads)
+INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
+    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads)(_index_reduce)
 
 
 # -- masks ---------------------------------------------------------------------------------------------------------------------
@@ -412,11 +401,12 @@ def _check_mask(m, mask, *_):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {name}")
 
 
-MASKED_FILL = both(op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor", grad="MaskedFillBackward0", check=_check_mask)(
-    lambda self, mask, value: jnp.where(mask, cast(jnp.asarray(value), self.dtype), self)))
-MASKED_FILL_TENSOR = both(op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", grad="MaskedFillBackward1",
-                             check=_check_mask)(
-    lambda self, mask, value: jnp.where(mask, cast(value, self.dtype), self)))
+MASKED_FILL = op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    grad="MaskedFillBackward0", check=_check_mask, inplace=True)(
+    lambda self, mask, value: jnp.where(mask, cast(jnp.asarray(value), self.dtype), self))
+MASKED_FILL_TENSOR = op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", grad="MaskedFillBackward1",
+    check=_check_mask, inplace=True)(
+    lambda self, mask, value: jnp.where(mask, cast(value, self.dtype), self))
 
 
 def _masked_scatter(self, mask, source):
@@ -428,8 +418,8 @@ def _masked_scatter(self, mask, source):
     return jnp.where(mask, source.ravel().at[jnp.maximum(k, 0)].get(mode="clip"), x)
 
 
-MASKED_SCATTER = both(op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor", grad="MaskedScatterBackward0")(
-    _masked_scatter))
+MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    grad="MaskedScatterBackward0", inplace=True)(_masked_scatter)
 # the places are found on the host: (self broadcast with mask).ravel()[places]
 MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0")(
     lambda self, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
@@ -449,18 +439,18 @@ def _put_flat(self, index, source, accumulate):
     return into(self.ravel(), at, source.ravel(), "add" if accumulate else "set").reshape(self.shape)
 
 
-PUT = both(op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0")(_put_flat),
-           lambda ct, self, index, source, accumulate: [
-               ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
-               ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])
+PUT = op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0", inplace=True,
+    rule=lambda ct, self, index, source, accumulate: [
+        ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
+        ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])(_put_flat)
 
 
 # torch's gradient for self is that of the written window, zero elsewhere
-AS_STRIDED_SCATTER = ruled(
-    op("as_strided_scatter.own(Tensor self, Tensor src, int[] size, int[] stride, int offset) -> Tensor", grad="AsStridedScatterBackward0")(
-        lambda self, src, size, stride, offset: _put_window(self, src, size, stride, offset)),
-    lambda ct, self, src, size, stride, offset: [
-        _put_window(jnp.zeros_like(ct), _window(ct, size, stride, offset), size, stride, offset), _window(ct, size, stride, offset)])
+AS_STRIDED_SCATTER = op("as_strided_scatter.own(Tensor self, Tensor src, int[] size, int[] stride, int offset) -> Tensor",
+    grad="AsStridedScatterBackward0",
+    rule=lambda ct, self, src, size, stride, offset: [
+        _put_window(jnp.zeros_like(ct), _window(ct, size, stride, offset), size, stride, offset), _window(ct, size, stride, offset)])(
+    lambda self, src, size, stride, offset: _put_window(self, src, size, stride, offset))
 
 
 def _window(x, size, stride, offset):

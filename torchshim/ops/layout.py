@@ -36,7 +36,7 @@ def elementwise_strides(metas, shape, number=False):
             if all([n == 1 or s == k for m in metas for n, s, k in zip(shape, m.strides, last)]):
                 return last
         first = metas[0]
-        if all([m.strides == first.strides for m in metas]) and _dense(first):
+        if all([m.strides == first.strides for m in metas]) and first.dense:
             return first.strides
     rows = [[0 if i < 0 or (m.shape[i] == 1 and shape[i + ndim - m.ndim] != 1) else m.strides[i] for i in range(m.ndim - ndim, m.ndim)]
             for m in metas]
@@ -69,18 +69,6 @@ def elementwise_strides(metas, shape, number=False):
         strides[d] = step
         step *= max(shape[d], 1)
     return tuple(strides)
-
-
-def _dense(m):
-    step = 1
-    for s, n in sorted((s, n) for s, n in zip(m.strides, m.shape) if n != 1):
-        if s != step:
-            return False
-        step *= n
-    return True
-
-
-dense = _dense
 
 
 def channels_last_strides(shape):

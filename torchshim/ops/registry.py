@@ -28,15 +28,15 @@ grad="NotImplemented": the result has a history, but its backward raises, as tor
 from __future__ import annotations
 
 import inspect
-import re
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Instance, meta_of
+from ..engine import Instance, Operator, meta_of
 from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
+from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
 OPS: dict = {}
 
@@ -56,130 +56,36 @@ NUMBER_KIND = {SB: "b", SI: "i", SF: "f", SC: "c"}
 PACKED = {SB: "i", SI: "i", SF: "f", SC: "ff"}                       # what it takes in the packed arrays
 
 
-class Param:
-    __slots__ = ("name", "type", "default", "keyword_only", "kind", "optional", "is_list")
-
-    def __init__(self, type_, name, default, keyword_only):
-        self.name, self.default, self.keyword_only = name, default, keyword_only
-        self.optional = type_.endswith("?")
-        base = type_.rstrip("?")
-        self.is_list = "[" in base
-        self.type = base
-        bare = base.split("[")[0].rstrip("?")
-        self.kind = "tensor" if bare == "Tensor" else "number" if bare in ("Scalar", "float") and not self.is_list else "static"
-
-
-REQUIRED = inspect.Parameter.empty
-_DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "Mean": 1}
-
-
-def parse_schema(text):
-    """name, parameters, number of results (0 for a list) of a torch schema."""
-    m = re.fullmatch(r"\s*([\w.]+)\((.*)\)\s*->\s*(.*?)\s*", text, re.S)
-    if not m:
-        raise ValueError(f"not a schema: {text}")
-    name, inside, returns = m.groups()
-    params, keyword_only = [], False
-    for part in re.split(r",\s*(?![^\[\(]*[\]\)])", inside) if inside.strip() else []:
-        part = part.strip()
-        if part == "*":
-            keyword_only = True
-            continue
-        decl, _, default = part.partition("=")
-        type_, pname = decl.rsplit(None, 1)
-        if not default:
-            value = REQUIRED
-        elif default in _DEFAULTS:
-            value = _DEFAULTS[default]
-        elif re.fullmatch(r"-?\d+", default):
-            value = int(default)
-        elif re.fullmatch(r"\[[-\d, ]*\]", default):
-            value = tuple(int(x) for x in default[1:-1].split(",") if x.strip())
-        elif default[0] in "'\"":
-            value = default[1:-1]
-        else:
-            value = float(default)
-        params.append(Param(type_, pname, value, keyword_only))
-    count = 0 if returns.startswith("Tensor[") else returns.count("Tensor") if returns.startswith("(") else 1
-    return name, tuple(params), count
-
-
-class Op:
+class Op(Operator):
     """A declared operator; see the module docstring. `layout` (one entry per parameter: a token, a tuple of tokens for
     tensor lists, or the static value) with the metas of the tensors decides everything about a call: `resolve`."""
-    vjp_rule = None
-    precheck = None            # set by the facade: called with a call's arguments, for errors that depend on numbers
 
-    def __init__(self, schema, body, *, promote=None, grad=None, partials=None, vjp=None, view=None, inplace=False, method=True,
-                 function=True, strides=None, check=None, nondiff=(), aliases=(), elementwise=None, namespace=None, varargs=None,
-                 result=None, scalar_left=False, numbers=None, refuses=None, functional=None, inplace_grad=None):
-        full, self.params, self.returns = parse_schema(schema)
-        self.full_name = full
-        self.name = full.partition(".")[0]
-        self.schema, self.body, self.promote, self.view = schema, body, promote, view
+    def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
+                 check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
+                 kernel_numbers=False, saves_number=False, refuses=None, functional=None, inplace_grad=None):
+        self.full_name, self.params, self.fields = parse_schema(schema)
+        super().__init__(self.full_name.partition(".")[0])
+        self.schema, self.body, self.promote = schema, body, promote
         self.grad, self.inplace, self.method, self.function = grad, inplace, method, function
-        self.strides, self.check, self.nondiff, self.aliases = strides, check, frozenset(nondiff), aliases
-        self.namespace, self.varargs, self.result = namespace, varargs, result
-        self.scalar_left = scalar_left
+        self.strides, self.check, self.precheck = strides, check, precheck
+        self.nondiff, self.aliases, self.namespace = frozenset(nondiff), aliases, namespace
+        self.scalar_left, self.kernel_numbers, self.saves_number = scalar_left, kernel_numbers, saves_number
         self.refuses, self.functional, self.inplace_grad = refuses, functional, inplace_grad
-        self.partials, self.vjp = partials, vjp
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
         self.doc = inspect.getdoc(body) or ""
-        self.core = self._with_rule(body)
-        self.insts = {}
+        self.core = body
+        if rule.__class__ is tuple:
+            self.core = with_partials(body, rule, self.params)
+        elif rule is not None:
+            self.rule = pullback_rule(rule)
         self.layout = tuple(T if p.kind == "tensor" else p.default for p in self.params)   # all tensors given, rest defaults
         self.inplace_op = InplaceOp(self) if inplace else None
 
     def __repr__(self):
         return f"<op {self.full_name}>"
-
-    def _with_rule(self, body):
-        if self.partials is None and self.vjp is None:
-            return body
-        tensorlike = [p.kind != "static" for p in self.params]
-        partials, vjp = self.partials, self.vjp
-
-        def core(*args):
-            """Apply the rule on the array arguments only; the others are closed over."""
-            at = [i for i, a in enumerate(args) if tensorlike[i] and isinstance(a, jax.Array)]
-
-            def spread(arrays):
-                full = list(args)
-                for i, a in zip(at, arrays):
-                    full[i] = a
-                return full
-            if partials is not None:
-                f = jax.custom_jvp(lambda *arrays: body(*spread(arrays)))
-
-                @f.defjvp
-                def rule(primals, tangents):
-                    full = spread(primals)
-                    out = f(*primals)
-                    total = jnp.zeros_like(out)
-                    number = 0
-                    for i, t in zip(at, tangents):
-                        if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
-                            total = total + term(t, partials[i](out, *full))
-                            number += 1
-                    return out, total
-                return f(*[args[i] for i in at])
-            g = jax.custom_vjp(lambda *arrays: body(*spread(arrays)))
-
-            def forward(*arrays):
-                out = g(*arrays)
-                return out, (arrays, out)
-
-            def backward(res, ct):
-                arrays, out = res
-                grads = vjp(ct, out, *spread(arrays))
-                full = dict(zip((i for i, p in enumerate(self.params) if p.kind == "tensor"), grads))
-                return tuple(zero_ct(a) if full.get(i) is None else full[i].astype(a.dtype) for i, a in zip(at, arrays))
-            g.defvjp(forward, backward)
-            return g(*[args[i] for i in at])
-        return core
 
     def number_layouts(self, position):
         """{type: (layout, kind)} for a Python number at `position`, all other parameters as in `layout`."""
@@ -189,17 +95,13 @@ class Op:
         return {c: (lay[:position] + (t,) + lay[position + 1:], PACKED[t]) for c, t in ((float, SF), (int, SI), (bool, SB))}
 
     # -- resolution ---------------------------------------------------------------------------------------------------
-    def resolve(self, layout, metas, kinds):
-        """The Instance for this call; raises torch's errors for arguments that do not fit."""
-        key = (layout, metas, P.default_float)
-        inst = self.insts.get(key)
-        if inst is None:
-            inst = self.insts[key] = self._resolve(layout, metas, kinds)
-        return inst
+    def key(self, layout, metas, kinds):
+        return layout, metas, P.default_float
 
-    def _resolve(self, layout, metas, kinds):
+    def build(self, layout, metas, kinds):
+        """The Instance for this call; raises torch's errors for arguments that do not fit."""
         if self.check:
-            self.check(*_spread(layout, metas, lambda t: t))
+            self.check(*spread(layout, metas))
         device = metas[0].device if metas else None
         common = self.common_dtype(layout, metas)
         if self.refuses:
@@ -212,7 +114,7 @@ class Op:
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides = None
         if self.elementwise:
-            number = self.name not in NOT_OPERANDS and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
+            number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
             inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
@@ -220,14 +122,11 @@ class Op:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
             if self.strides:
-                strides = self.strides(inst, *_spread(layout, metas, lambda t: t))
+                strides = self.strides(inst, *spread(layout, metas))
             if strides is not None:
                 many = strides if strides and isinstance(strides[0], (tuple, type(None))) else (strides,) * len(inst.out_metas)
                 inst.out_metas = tuple(meta_of(m.shape, m.dtype, m.device, s) for m, s in zip(inst.out_metas, many))
                 inst.out = inst.out_metas[0] if len(inst.out_metas) == 1 else inst.out_metas
-        inst.grad_fn_name = self.grad_name(inst)
-        if self.grad is None and not self.view:
-            inst.diff_outs = ()
         if self.nondiff:
             named = _positions(self.params, layout)
             inst.diff_ins = tuple(i for i in inst.diff_ins if named[i] not in self.nondiff)
@@ -293,15 +192,45 @@ class Op:
             return out
         return fn
 
-    def grad_name(self, inst):
-        return self.grad(inst) if callable(self.grad) else self.grad
-
     def explained(self, error, metas):
         return RuntimeError(f"{self.name}: {error}")
 
 
-# torch passes the numbers of these to its kernel; the others' take part in the iteration as 0-d tensors
-NOT_OPERANDS = ("pow", "clamp", "clamp_min", "clamp_max", "clip")
+def with_partials(body, partials, params):
+    """`body` whose tangent is the sum of the operands' tangents times these partial derivatives."""
+    tensorlike = [p.kind != "static" for p in params]
+
+    def core(*args):
+        """Apply the rule on the array arguments only; the others are closed over."""
+        at = [i for i, a in enumerate(args) if tensorlike[i] and isinstance(a, jax.Array)]
+
+        def full(arrays):
+            every = list(args)
+            for i, a in zip(at, arrays):
+                every[i] = a
+            return every
+        f = jax.custom_jvp(lambda *arrays: body(*full(arrays)))
+
+        @f.defjvp
+        def tangent(primals, tangents):
+            every, out = full(primals), f(*primals)
+            total = jnp.zeros_like(out)
+            for i, t in zip(at, tangents):
+                if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
+                    total = total + term(t, partials[i](out, *every))
+            return out, total
+        return f(*[args[i] for i in at])
+    return core
+
+
+def pullback_rule(pullback):
+    """An Operator's rule from (cotangent, *arguments) -> a gradient for each tensor argument."""
+    def rule(inst, wrt, ins, cts):
+        grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]))
+        return list(inst.fn(*ins)) + [grads[i].astype(ins[i].dtype) for i in wrt]
+    return rule
+
+
 def term(t, partial):
     """A tangent times a partial derivative; see the module docstring for masks."""
     mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
@@ -331,11 +260,8 @@ def cast(a, dtype):
     return a.astype(dtype)
 
 
-def zero_ct(a):
-    return np.zeros(a.shape, jax.dtypes.float0) if not jnp.issubdtype(a.dtype, jnp.inexact) else jnp.zeros_like(a)
-
-
-def _spread(layout, metas, f):
+def spread(layout, metas, f=lambda x: x):
+    """The arguments of a call in the order of the schema: what `f` makes of each tensor's meta or array, static values."""
     it = iter(metas)
     out = []
     for x in layout:
@@ -359,29 +285,25 @@ def _positions(params, layout):
     return names
 
 
-class InplaceOp:
+class InplaceOp(Operator):
     """`add_` for `add`: the result takes the first operand's dtype, shape and layout."""
-    view = None
-    vjp_rule = None
+    writes = True
 
     def __init__(self, op):
-        self.op, self.name, self.insts = op, op.name + "_", {}
+        super().__init__(op.name + "_")
+        self.op, self.rule, self.saves_number = op, op.rule, op.saves_number
 
-    def __repr__(self):
-        return f"<op {self.name}>"
+    def key(self, layout, metas, kinds):
+        return layout, metas, P.default_float
 
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas, P.default_float)
-        inst = self.insts.get(key)
-        if inst is None:
-            try:
-                base = self.op.resolve(layout, metas, kinds)
-            except NotImplementedError:
-                if self.op.promote is not None:    # torch looks at the dtypes before it looks for a kernel
-                    self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype)
-                raise
-            inst = self.insts[key] = self.bound(base, metas[0])
-        return inst
+    def build(self, layout, metas, kinds):
+        try:
+            base = self.op.resolve(layout, metas, kinds)
+        except NotImplementedError:
+            if self.op.promote is not None:        # torch looks at the dtypes before it looks for a kernel
+                self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype)
+            raise
+        return self.bound(base, metas[0])
 
     @staticmethod
     def check_cast(made, target):
@@ -402,12 +324,7 @@ class InplaceOp:
         inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
-        if not base.diff_outs:
-            inst.diff_outs = ()
         return inst
-
-    def grad_name(self, inst):
-        return inst.grad_fn_name
 
 
 def shown(shape):

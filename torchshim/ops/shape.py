@@ -4,40 +4,34 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ..engine import meta_of
+from ..engine import Instance, Operator, meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import channels_last_strides, dense, elementwise_strides, lies_channels_last
-from .registry import InplaceOp, cast, op
+from .layout import channels_last_strides, elementwise_strides, lies_channels_last
+from .registry import cast, op
 
 
 def kept_strides(m):
     """Strides of a new tensor laid out as `m`: the same when dense, else dense in the same order of dimensions."""
-    return m.strides if m.contiguous or dense(m) else elementwise_strides([m], m.shape)
-
-
-class _Named(InplaceOp):
-    """An in-place form whose grad_fn has a name of its own."""
-
-    def __init__(self, op, grad):
-        super().__init__(op)
-        self.grad = grad
-
-    def bound(self, base, target):
-        inst = super().bound(base, target)
-        inst.grad_fn_name = self.grad
-        return inst
-
-
-def with_inplace(op_, grad=None):
-    """Give an overload its in-place form."""
-    op_.inplace_op = _Named(op_, grad) if grad else InplaceOp(op_)
-    return op_
+    return m.strides if m.dense else elementwise_strides([m], m.shape)
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------------
 CLONE = op("clone.strides(Tensor self, int[]? strides=None) -> Tensor", grad="CloneBackward0",
            strides=lambda inst, m, strides: strides)(lambda self, strides: self)
+
+
+class _To(Operator):
+    """Copy to a dtype and layout; layout is (dtype, strides)."""
+    name, grad = "to", "ToCopyBackward0"
+
+    def build(self, layout, metas, kinds):
+        dtype, strides = layout
+        return Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,))
+
+
+TO = _To()
+
 # what torch's reshape makes when it cannot be a view; the memory is the clone's
 RESHAPE_COPY = op("unsafe_view.reshape(Tensor self, int[] shape) -> Tensor", grad="UnsafeViewBackward0")(
     lambda self, shape: jnp.reshape(self, shape))
@@ -58,19 +52,18 @@ def check_copy(target, src, *_):
             raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {wide}")
 
 
-COPY = with_inplace(op("copy.broadcast(Tensor self, Tensor src) -> Tensor", grad="CopyBackwards", check=check_copy)(
-    lambda self, src: jnp.broadcast_to(cast(src, self.dtype), self.shape)))
-FILL = with_inplace(op("fill.Scalar(Tensor self, Scalar value) -> Tensor", grad="FillBackward0",
-                       strides=lambda inst, m, value: kept_strides(m))(
-    lambda self, value: jnp.broadcast_to(cast(jnp.asarray(value), self.dtype), self.shape)), "FillBackward2")
-FILL_TENSOR = with_inplace(op("fill.Tensor(Tensor self, Tensor value) -> Tensor", grad="FillBackward1",
-                              strides=lambda inst, m, value: kept_strides(m))(
-    lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape)), "FillBackward3")
+COPY = op("copy.broadcast(Tensor self, Tensor src) -> Tensor", grad="CopyBackwards", check=check_copy, inplace=True)(
+    lambda self, src: jnp.broadcast_to(cast(src, self.dtype), self.shape))
+FILL = op("fill.Scalar(Tensor self, Scalar value) -> Tensor", grad="FillBackward0",
+    strides=lambda inst, m, value: kept_strides(m), inplace=True, inplace_grad="FillBackward2")(
+    lambda self, value: jnp.broadcast_to(cast(jnp.asarray(value), self.dtype), self.shape))
+FILL_TENSOR = op("fill.Tensor(Tensor self, Tensor value) -> Tensor", grad="FillBackward1",
+    strides=lambda inst, m, value: kept_strides(m), inplace=True, inplace_grad="FillBackward3")(
+    lambda self, value: jnp.broadcast_to(cast(value, self.dtype), self.shape))
 # what `x[...] = number` writes: torch makes a 0-d tensor of the number first
-FILL_ITEM = op("fill.Item(Tensor self, Scalar value) -> Tensor", grad="FillBackward3")(FILL.body)
-FILL_ITEM.inplace_op = InplaceOp(FILL_ITEM)
-ZERO = with_inplace(op("zero.all(Tensor self) -> Tensor", grad="ZeroBackward0", strides=lambda inst, m: kept_strides(m))(
-    lambda self: jnp.zeros(self.shape, self.dtype)))
+FILL_ITEM = op("fill.Item(Tensor self, Scalar value) -> Tensor", grad="FillBackward3", inplace=True)(FILL.body)
+ZERO = op("zero.all(Tensor self) -> Tensor", grad="ZeroBackward0", strides=lambda inst, m: kept_strides(m), inplace=True)(
+    lambda self: jnp.zeros(self.shape, self.dtype))
 
 
 # -- joining ---------------------------------------------------------------------------------------------------------------
@@ -243,7 +236,8 @@ def _below(x, k):
     return jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 1) <= jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 0) + k
 
 
-DIAGONAL_COPY = op("diagonal_copy.own(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", grad="DiagonalBackward0_copy")(
+DIAGONAL_COPY = op("diagonal_copy.own(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    grad="DiagonalBackward0_copy")(
     lambda self, offset, dim1, dim2: jnp.diagonal(self, offset, wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)))
 
 
@@ -265,7 +259,7 @@ def diag_embed(self, offset, dim1, dim2):
     return jnp.moveaxis(out, (-2, -1), (a, b))
 
 
-@op("fill_diagonal.own(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", grad="FillDiagonalBackward0")
+@op("fill_diagonal.own(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", grad="FillDiagonalBackward0", inplace=True)
 def fill_diagonal(self, fill_value, wrap):
     """A number on the main diagonal."""
     if self.ndim == 2:
@@ -281,5 +275,3 @@ def fill_diagonal(self, fill_value, wrap):
             hit &= jax.lax.broadcasted_iota(jnp.int32, self.shape, d) == i
     return jnp.where(hit, cast(jnp.asarray(fill_value), self.dtype), self)
 
-
-with_inplace(fill_diagonal)

@@ -37,8 +37,7 @@ def tracked(x, values, index, d):
 
 def sorted_strides(inst, self, *rest):
     """A sort keeps the layout of a dense input."""
-    from .layout import dense
-    return None if self.contiguous or not dense(self) else self.strides
+    return None if self.contiguous or not self.dense else self.strides
 
 
 @op("sort.stable(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", grad="SortBackward0",

@@ -19,9 +19,9 @@ declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cp
 declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL)
 declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL)
 declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr", refuses=("entr_cpu", "c"), **SPECIAL,
-        partials=(lambda out, x: -(1 + jnp.log(x)),))
+        rule=(lambda out, x: -(1 + jnp.log(x)),))
 declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "c"), **SPECIAL,
-        partials=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
+        rule=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
 declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", special.log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL)
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL)
@@ -48,7 +48,7 @@ def _numbered(name):
 
 @op("xlog1py(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
     grad=_numbered("SpecialXlog1Py"), refuses=("xlog1py_cpu", "c"),
-    partials=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)))
+    rule=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)))
 def xlog1py(self, other):
     """self * log1p(other), 0 where self is 0."""
     return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log1p(other)))
@@ -94,7 +94,7 @@ def polygamma(n, self):
 
 @op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
     grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "c"),
-    partials=(None, lambda out, s, q: -s * hurwitz(s + 1, q)))
+    rule=(None, lambda out, s, q: -s * hurwitz(s + 1, q)))
 def zeta(self, other):
     """Hurwitz' zeta function: the sum of (k + other) ** -self."""
     return hurwitz(self, other)

@@ -26,34 +26,34 @@ def declare(name, f, doc, grad, aliases=(), **options):
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp")
 exp2 = declare("exp2", lambda x: jnp.exp2(x) if not is_complex(x) else jnp.exp(x * math.log(2)), "2 to the power of each element.", "Exp2",
-               partials=(lambda out, x: out * math.log(2),))
+               rule=(lambda out, x: out * math.log(2),))
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log")
-log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", partials=(lambda out, x: 1 / (x * math.log(2)),))
-log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", partials=(lambda out, x: 1 / (x * math.log(10)),))
+log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambda out, x: 1 / (x * math.log(2)),))
+log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", jnp.log1p, "log(1 + x), exact near 0.", "Log1P")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
-                  partials=(lambda out, x: out * (1 - out),))
+                  rule=(lambda out, x: out * (1 - out),))
 
 # -- trigonometry ------------------------------------------------------------------------------------------------------------
 sin = declare("sin", jnp.sin, "The sine.", "Sin")
 cos = declare("cos", jnp.cos, "The cosine.", "Cos")
-tan = declare("tan", jnp.tan, "The tangent.", "Tan", partials=(lambda out, x: 1 + out * out,))
-asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), partials=(lambda out, x: jax.lax.rsqrt(1 - x * x),))
-acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), partials=(lambda out, x: -jax.lax.rsqrt(1 - x * x),))
-atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), partials=(lambda out, x: 1 / (x * x + 1),))
-sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", partials=(lambda out, x: jnp.cosh(x),))
-cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", partials=(lambda out, x: jnp.sinh(x),))
-tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", partials=(lambda out, x: 1 - out * out,))
-asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), partials=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
-acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), partials=(
+tan = declare("tan", jnp.tan, "The tangent.", "Tan", rule=(lambda out, x: 1 + out * out,))
+asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(lambda out, x: jax.lax.rsqrt(1 - x * x),))
+acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),))
+atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),))
+sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
+cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
+tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,))
+asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), rule=(
     lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
-atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), partials=(lambda out, x: 1 / (1 - x * x),))
+atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), rule=(lambda out, x: 1 / (1 - x * x),))
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
     aliases=("arctan2",), refuses=("atan2_cpu", "c"),
-    partials=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)))
+    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)))
 def atan2(self, other):
     """The angle of the point (other, self)."""
     return jnp.arctan2(self, other)
@@ -70,7 +70,7 @@ def _sinc_slope(out, x):
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
-               "sin(pi x) / (pi x), 1 at 0.", "Sinc", partials=(_sinc_slope,))
+               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,))
 
 
 def _no_complex(name):
@@ -88,7 +88,7 @@ erf = declare("erf", jax.lax.erf, "The error function.", "Erf", refuses=("erf_vm
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
 erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", refuses=("erfinv_vml_cpu", "c"))
 lgamma = declare("lgamma", jax.lax.lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),
-                 partials=(lambda out, x: _digamma(x),))
+                 rule=(lambda out, x: _digamma(x),))
 
 
 def _digamma(x):
@@ -104,7 +104,7 @@ def _trigamma(x):
 
 
 digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", inplace="method", refuses=("digamma", "c"),
-                  partials=(lambda out, x: _trigamma(x),))
+                  rule=(lambda out, x: _trigamma(x),))
 
 
 def _logit_slope(out, x, eps):
@@ -115,7 +115,7 @@ def _logit_slope(out, x, eps):
 
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),
-    partials=(_logit_slope,))
+    rule=(_logit_slope,))
 def logit(self, eps):
     """log(x / (1 - x)), with x kept between eps and 1 - eps."""
     x = self if eps is None else jnp.where(self < eps, eps, jnp.where(self > 1 - eps, 1 - eps, self))

@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Instance, contiguous_strides, meta_of
-from ..engine.compile.instance import NUMBER, Plan, VjpOp, conj, grad_strides
-from .layout import dense
+from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
+from ..engine.compile.gradient import conj, grad_strides
+from ..engine.compile.instance import NUMBER
+from .registry import cast
 
 
 class LazyInstance(Instance):
@@ -48,68 +49,55 @@ class LazyInstance(Instance):
             self._interp = host if host is not None else super().interpreted()
         return self._interp
 
-    def plan(self, needs):
-        p = self.plans.get(needs)
-        if p is None:
-            back = self.op.gradient(self, needs)
-            if back is None:
-                return super().plan(needs)
-            p = Plan()
-            p.inst, p.needs, p.args, p.outs, p.cts = self, self.diff_ins, (), (), self.diff_outs
-            p.nums, p.vjp_kinds = tuple(range(len(self.kinds))), self.kinds
-            p.vjp = LazyVjp(self, back, p)
-            self.plans[needs] = p
-        return p
 
-
-class LazyVjp(VjpOp):
-    """The backward of a linear LazyInstance with one input: cotangents and numbers in, its gradient out."""
-
-    def resolve(self, layout, metas, kinds):
-        if self._inst is None:
-            m = self.inst.in_metas[0]
-            out = meta_of(m.shape, m.dtype, m.device, grad_strides(m))
-            cts = tuple(self.inst.out_metas[k] for k in self.plan.cts)
-            self._inst = LazyInstance(self, (), self.fn, cts, self.plan.vjp_kinds, (out,))
-        return self._inst
+class LazyOp(Operator):
+    """An Operator whose Instances are lazy. `back` is its gradient where it is linear in its one input and saves nothing:
+    (inst) -> function of the cotangents and numbers."""
+    back = None
 
     def on_host(self, inst):
-        return None
+        """How NumPy does it, if it can without the interpreter."""
 
-    def gradient(self, inst, needs):
-        return None
+    def plan(self, inst, needs):
+        back = self.back and self.back(inst)
+        if back is None:
+            return super().plan(inst, needs)
+        plan = Plan(inst, needs, nums=tuple(range(len(inst.kinds))))
+        plan.vjp = LazyVjp(inst, back, plan)
+        return plan
 
 
-class ViewOp:
+class LazyVjp(LazyOp, VjpOp):
+    """The backward of a linear LazyInstance with one input: cotangents and numbers in, its gradient out."""
+
+    def build(self, layout, metas, kinds):
+        m = self.inst.in_metas[0]
+        out = meta_of(m.shape, m.dtype, m.device, grad_strides(m))
+        cts = tuple(self.inst.out_metas[k] for k in self.plan_of.cts)
+        return LazyInstance(self, (), self.fn, cts, self.plan_of.vjp_kinds, (out,))
+
+
+class ViewOp(LazyOp):
     """See the module docstring. `put` and `back` are optional: by default the places that `get` reads are found by
-    reading numbered elements, and the gradient comes from `jax.vjp`."""
-    vjp_rule = None
-    promote = None
+    reading numbered elements, and the gradient comes from `jax.vjp`. `coincide`: elements of the result may be the same
+    one of the base."""
 
-    def __init__(self, name, get, place, put=None, host=None, back=None):
-        self.name, self.get, self.place, self.host, self.back = name, get, place, host, back
-        self.view, self._put, self.insts = self, put, {}
+    def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False):
+        super().__init__(name)
+        self.get, self.place, self.host, self.linear, self.coincide = get, place, host, back, coincide
+        self.view, self._put = self, put
 
-    def __repr__(self):
-        return f"<op {self.name}>"
-
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas)
-        inst = self.insts.get(key)
-        if inst is None:
-            m, get, args = metas[0], self.get, layout[:-1]
-            shape, dtype, strides = self.place(m, *args)
-            out = meta_of(shape, dtype, m.device, strides)
-
-            def fn(base, *nums):
-                return [get(base, *args, *nums)]
-            inst = LazyInstance(self, layout, fn, metas, kinds, (out,))
-            inst.grad_fn_name = layout[-1]
-            inst = self.insts.setdefault(key, inst)
-        return inst
-
-    def grad_name(self, inst):
+    def grad(self, inst):
         return inst.layout[-1]
+
+    def build(self, layout, metas, kinds):
+        m, get, args = metas[0], self.get, layout[:-1]
+        shape, dtype, strides = self.place(m, *args)
+        out = meta_of(shape, dtype, m.device, strides)
+
+        def fn(base, *nums):
+            return [get(base, *args, *nums)]
+        return LazyInstance(self, layout, fn, metas, kinds, (out,))
 
     def on_host(self, inst):
         host, args = self.host, inst.layout[:-1]
@@ -117,10 +105,9 @@ class ViewOp:
             return None
         return lambda base, *nums: [np.asarray(host(np.asarray(base), *args, *nums))]
 
-    def gradient(self, inst, needs):
-        if self.back is not None:
-            back = self.back
-            return lambda ct, *nums: [back(inst, ct, *inst.layout[:-1], *nums)]
+    def back(self, inst):
+        if self.linear is not None:
+            return lambda ct, *nums: [self.linear(inst, ct, *inst.layout[:-1], *nums)]
         m = inst.in_metas[0]
 
         def back(ct, *nums):
@@ -136,40 +123,32 @@ class ViewOp:
         return base.ravel().at[where.ravel()].set(value.ravel()).reshape(base.shape)
 
 
-class ViewsOp:
+class ViewsOp(LazyOp):
     """Several views of one base that cover it. `parts(meta, *args)` lists the slice specs; `join` puts cotangents together."""
-    vjp_rule = None
-    promote = view = None
 
     def __init__(self, name, parts, join):
-        self.name, self.parts, self.join, self.insts = name, parts, join, {}
+        super().__init__(name)
+        self.parts, self.join = parts, join
 
-    def __repr__(self):
-        return f"<op {self.name}>"
-
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas)
-        inst = self.insts.get(key)
-        if inst is None:
-            m = metas[0]
-            each = tuple(slice_op.resolve((spec, layout[-1]), metas, "") for spec in self.parts(m, *layout[:-1]))
-
-            def fn(base):
-                return [i.fn(base)[0] for i in each]
-            inst = LazyInstance(self, layout, fn, metas, "", tuple(i.out for i in each))
-            inst.out = inst.out_metas              # a list of results even when there is one
-            inst.grad_fn_name, inst.info = layout[-1], each
-            inst = self.insts.setdefault(key, inst)
-        return inst
-
-    def grad_name(self, inst):
+    def grad(self, inst):
         return inst.layout[-1]
+
+    def build(self, layout, metas, kinds):
+        m = metas[0]
+        each = tuple(slice_op.resolve((spec, layout[-1]), metas, "") for spec in self.parts(m, *layout[:-1]))
+
+        def fn(base):
+            return [i.fn(base)[0] for i in each]
+        inst = LazyInstance(self, layout, fn, metas, "", tuple(i.out for i in each))
+        inst.out = inst.out_metas                  # a list of results even when there is one
+        inst.info = each
+        return inst
 
     def on_host(self, inst):
         each = [i.interpreted() for i in inst.info]
         return lambda base: [f(base)[0] for f in each]
 
-    def gradient(self, inst, needs):
+    def back(self, inst):
         return lambda *cts: [self.join(cts, *inst.layout[:-1])]
 
 
@@ -272,44 +251,28 @@ def _zero(x):
 slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice)
 
 
-class SlicePut:
+class SlicePut(LazyOp):
     """The base with a basic index of it replaced: by a value, broadcast and cast, or by a number. layout: (spec, kind of number).
     No gradient goes through it: where one is wanted, the write goes through the view."""
-    vjp_rule = promote = view = None
     name = "slice_put"
 
-    def __init__(self):
-        self.insts = {}
+    def build(self, layout, metas, kinds):
+        spec, number = layout
+        m = metas[0]
+        shape = _slice_shape(spec)
+        part = slice_op.resolve((spec, None), metas[:1], "")
+        packed = 0 if number is None else 2 if number == "complex" else 1
+        given = len(kinds) - packed
 
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas)
-        inst = self.insts.get(key)
-        if inst is None:
-            spec, number = layout
-            m = metas[0]
-            shape = _slice_shape(spec)
-            part = slice_op.resolve((spec, None), metas[:1], "")
-            packed = 0 if number is None else 2 if number == "complex" else 1
-            given = len(kinds) - packed
-
-            def fn(base, *rest):
-                if number is None:
-                    value, starts = rest[0], rest[1:]
-                else:
-                    starts, value = rest[:given], rest[given:]
-                    value = jax.lax.complex(*value) if packed == 2 else value[0] != 0 if number == "bool" else value[0]
-                value = jnp.broadcast_to(_cast(jnp.asarray(value), base.dtype), shape)
-                return [_put_slice(part, base, value, spec, *starts)]
-            inst = LazyInstance(self, layout, fn, metas, kinds, (m,))
-            inst.diff_outs = ()
-            inst = self.insts.setdefault(key, inst)
-        return inst
-
-    def grad_name(self, inst):
-        return None
-
-    def gradient(self, inst, needs):
-        return None
+        def fn(base, *rest):
+            if number is None:
+                value, starts = rest[0], rest[1:]
+            else:
+                starts, value = rest[:given], rest[given:]
+                value = jax.lax.complex(*value) if packed == 2 else value[0] != 0 if number == "bool" else value[0]
+            value = jnp.broadcast_to(cast(jnp.asarray(value), base.dtype), shape)
+            return [_put_slice(part, base, value, spec, *starts)]
+        return LazyInstance(self, layout, fn, metas, kinds, (m,))
 
     def on_host(self, inst):
         spec, number = inst.layout
@@ -327,11 +290,6 @@ class SlicePut:
                 out[_host_index(spec, starts)] = np.asarray(value).astype(m.dtype)
             return [out]
         return put
-
-
-def _cast(x, dtype):
-    from .registry import cast
-    return cast(x, dtype)
 
 
 slice_put = SlicePut()
@@ -488,7 +446,7 @@ def _place_unfold(m, dim, size, step):
     return tuple(shape) + (size,), m.dtype, tuple(strides) + (inner,)
 
 
-unfold = ViewOp("unfold", _get_unfold, _place_unfold)
+unfold = ViewOp("unfold", _get_unfold, _place_unfold, coincide=True)
 
 
 def memory_order(m):
@@ -543,7 +501,7 @@ def _host_as_strided(x, size, stride, offset, base):
 
 
 as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offset, base: (size, m.dtype, stride),
-                    _put_as_strided, _host_as_strided)
+                    _put_as_strided, _host_as_strided, coincide=True)
 
 # -- the same memory as another dtype --------------------------------------------------------------------------------------
 _REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
@@ -585,8 +543,3 @@ def _put_bits(inst, x, v, dtype, shape, strides):
 
 
 view_dtype = ViewOp("view_dtype", _get_bits, lambda m, dtype, shape, strides: (shape, dtype, strides), _put_bits)
-
-
-def is_dense(m):
-    """Whether a Meta's elements fill their memory without gaps or overlap."""
-    return m.contiguous or dense(m)

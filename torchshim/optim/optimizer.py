@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from ..autograd.modes import grad_mode
-from ..engine import Instance, context, literal, record
+from ..engine import Instance, Operator, context, literal, record
 from ..engine.record.context import steppers
 from ..tensor.core.dispatch import read, wrap, write
 from ..tensor.core.graph import RemovableHandle
@@ -19,42 +19,36 @@ from ..tensor.core.tensor import Tensor
 required = object()
 
 
-class Update:
+class Update(Operator):
     """How an optimizer changes its parameters, as one operator over all of them.
 
     `body(params, grads, *states, numbers, flags)` gets equally long lists of arrays and returns (new params, *new states),
     lists too; numbers are 0-d float64 arrays, flags the static rest of the layout.
     """
-    view = vjp_rule = None
 
     def __init__(self, name, body):
-        self.name, self.body, self.insts = name, body, {}
+        super().__init__(name)
+        self.body = body
 
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas, kinds)
-        inst = self.insts.get(key)
-        if inst is None:
-            n, lists, flags = layout
+    def key(self, layout, metas, kinds):
+        return layout, metas, kinds
 
-            def fn(*flat):
-                groups = [list(flat[k * n:(k + 1) * n]) for k in range(lists)]
-                out = self.body(*groups, flat[lists * n:], flags)
-                return [x for group in out for x in group]
-            made = len(metas) // n - 1         # every list but the gradients comes back
-            kept = metas[:n] + metas[2 * n:]
-            strides = tuple(m.strides for m in kept)
-            inst = Instance(self, layout, fn, metas, kinds, metas[0].device,
+    def build(self, layout, metas, kinds):
+        n, lists, flags = layout
+
+        def fn(*flat):
+            groups = [list(flat[k * n:(k + 1) * n]) for k in range(lists)]
+            out = self.body(*groups, flat[lists * n:], flags)
+            return [x for group in out for x in group]
+        made = len(metas) // n - 1                 # every list but the gradients comes back
+        kept = metas[:n] + metas[2 * n:]
+        strides = tuple(m.strides for m in kept)
+        return Instance(self, layout, fn, metas, kinds, metas[0].device,
                         strides if made * n == len(kept) and not self.grows(layout) else None)
-            inst.diff_outs = ()
-            self.insts[key] = inst
-        return inst
 
     def grows(self, layout):
         """Whether the operator makes state that was not there before (then layouts are the parameters')."""
         return "first" in layout[2]
-
-    def grad_name(self, inst):
-        return None
 
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""

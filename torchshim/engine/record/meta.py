@@ -15,6 +15,18 @@ class Meta:
     def __repr__(self):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
+    @property
+    def dense(self):
+        """Whether the elements fill their memory without gaps or overlap, in whatever order of dimensions."""
+        if self.contiguous:
+            return True
+        step = 1
+        for s, n in sorted([(s, n) for s, n in zip(self.strides, self.shape) if n != 1]):
+            if s != step:
+                return False
+            step *= n
+        return True
+
 
 _interned: dict = {}
 

@@ -11,11 +11,11 @@ import warnings
 
 import numpy as np
 
-from ...engine import context
+from ...engine import TRACED, context, record
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
-from .return_types import written
-from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, wrapped
+from .return_types import named, written
+from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
 from ..core.dtype import dtype as torch_dtype
 from ..core.device import device as torch_device, to_jax
 
@@ -131,6 +131,17 @@ def prepare(op, args, name=None, first=1):
     return tensors, tuple(layout), nums, kinds
 
 
+def precheck(op, args):
+    """Errors that depend on values: those of numbers now, those of a tensor when its values are looked at."""
+    late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
+    if late is not None:
+        position, wrong, error = late
+        v = read(args[position])
+        if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
+            bad, _ = record(context, wrong, wrong.layout, (v,))
+            context.trace.checks = [*(context.trace.checks or ()), (bad, error)]
+
+
 def call(op, args, name=None, first=1):
     """Apply a declared operator to Python arguments in the order of its schema."""
     tensors, layout, nums, kinds = prepare(op, args, name, first)
@@ -213,7 +224,7 @@ def _source(op, first, inplace, with_out, flag):
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
     plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
-    if plain and len(tensors) in (1, 2) and not op.result and op.params[0].kind == "tensor":
+    if plain and len(tensors) in (1, 2) and not op.fields and op.params[0].kind == "tensor":
         ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
         conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
         conds += ["out is None"] * with_out + ["not inplace"] * flag
@@ -225,15 +236,15 @@ def _source(op, first, inplace, with_out, flag):
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
             given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
-    body = aliases + (f"    _precheck({args})\n" if op.precheck else "") + fast
+    body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
     target = "call_inplace" if inplace else "call"
     made = f"{target}(_op, ({args},), _name, {int(first != 'self')})"
     if flag:
         body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
     if with_out:
         done = f"into(out, {made}, _name)"
-        body += f"    if out is not None:\n        return {f'finish({done})' if op.result else done}\n"
-    body += f"    return finish({made})\n" if op.result else f"    return {made}\n"
+        body += f"    if out is not None:\n        return {f'finish({done})' if op.fields else done}\n"
+    body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
     if required_dim:
         sig = [s if s != "dim" else "dim=_unset" for s in sig]
         sig = _legal(sig)
@@ -266,8 +277,8 @@ _unset = _Unset()
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
              "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
-             "_precheck": op.precheck, "_numbers": op.number_layouts(1),
-             "TensorBase": TensorBase, "_unset": _unset, "finish": op.result}
+             "precheck": precheck, "_numbers": op.number_layouts(1),
+             "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
     space["_name"] = name

@@ -3,38 +3,14 @@ from __future__ import annotations
 
 import jax
 
-from ...engine import Instance, array_of, context, meta_of, value_of
-from ...ops.registry import cast
+from ...engine import array_of, context, meta_of, value_of
+from ...ops.shape import TO
 from .bind import FUNCTIONS, function
 from .creation import like_strides
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, apply1, edge, read, wrap
 from ..core.dtype import ALL, dtype as torch_dtype
 from ..core.tensor import Tensor
-
-
-class _To:
-    """Copy to a dtype and layout; layout is (dtype, strides)."""
-    name, view, vjp_rule = "to", None, None
-
-    def __init__(self):
-        self.insts = {}
-
-    def resolve(self, layout, metas, kinds):
-        key = (layout, metas)
-        inst = self.insts.get(key)
-        if inst is None:
-            dtype, strides = layout
-            inst = Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,))
-            inst.grad_fn_name = "ToCopyBackward0"
-            self.insts[key] = inst
-        return inst
-
-    def grad_name(self, inst):
-        return "ToCopyBackward0"
-
-
-TO = _To()
 
 
 def to_device(t, device):

@@ -4,8 +4,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine import TRACED, Instance, context, meta_of, record, value_of
+from ...engine import TRACED, context, meta_of, record, value_of
 from ...ops import promotion as P
+from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
 from .bind import FUNCTIONS, function, number, sizes, type_name
 from ..core.device import to_jax
 from ..core.dispatch import TensorBase, read, wrap
@@ -13,80 +14,13 @@ from ..core.dtype import FROM_NP, dtype as torch_dtype, get_default_dtype
 from ..core.tensor import _CPP, Size, Tensor, tensor_from
 
 
-class _Make:
-    """An operator without tensor operands; `layout` is (shape, dtype, device, strides, extra static arguments)."""
-    view = vjp_rule = None
-
-    def __init__(self, name, body):
-        self.name, self.body, self.insts = name, body, {}
-
-    def resolve(self, layout, metas, kinds):
-        key = (layout, kinds)
-        inst = self.insts.get(key)
-        if inst is None:
-            shape, dtype, device, strides, extra = layout
-            inst = Instance(self, layout, lambda *nums: [self.body(shape, dtype, *extra, *nums)], (), kinds, device, (strides,))
-            inst.diff_outs = ()
-            self.insts[key] = inst
-        return inst
-
-    def grad_name(self, inst):
-        return None
-
-    def __call__(self, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
-        """The recorded value as a tensor (without data on the meta device)."""
-        if device == "meta":
-            return wrap(value_of(None, meta_of(shape, dtype, "meta", strides)))
-        context.go_to(device)
-        return wrap(record(context, self, (shape, dtype, device, strides, extra), (), nums, kinds)[0])
-
-
-def _full(shape, dtype, *value):
-    v = value[0] if len(value) == 1 else _complex(*value)
-    if dtype == np.bool_:
-        v = v != 0
-    return jnp.broadcast_to(v.astype(dtype), shape)
-
-
-def _complex(re, im):
-    from jax.lax import complex as c
-    return c(re, im)
-
-
-def _arange(shape, dtype, start, step):
-    wide = dtype if P.kind_of(dtype) == 1 else jnp.float64
-    n = shape[0]
-    return (start.astype(wide) + jnp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
-
-
-def _linspace(shape, dtype, start, end):
-    n = shape[0]
-    wide = P.compute_dtype(dtype) if P.kind_of(dtype) == 2 else jnp.float64
-    if n == 1:
-        return start.astype(dtype).reshape(1)
-    a, b = start.astype(wide), end.astype(wide)
-    step = (b - a) / (n - 1)
-    i = jnp.arange(n)
-    # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
-    a, b, step, far = (x.astype(jnp.float64) for x in (a, b, step, i))
-    return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
-
-
-def _logspace(shape, dtype, start, end, base):
-    n = shape[0]
-    i = jnp.arange(n).astype(jnp.float64)
-    step = (end - start) / max(n - 1, 1)
-    at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
-    return (base ** at).astype(dtype)
-
-
-ZEROS = _Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype))
-ONES = _Make("ones", lambda shape, dtype: jnp.ones(shape, dtype))
-FULL = _Make("full", _full)
-ARANGE = _Make("arange", _arange)
-LINSPACE = _Make("linspace", _linspace)
-LOGSPACE = _Make("logspace", _logspace)
-EYE = _Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype))
+def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
+    """What a Make operator makes, recorded, as a tensor (without data on the meta device)."""
+    m = meta_of(shape, dtype, device, strides)
+    if device == "meta":
+        return wrap(value_of(None, m))
+    context.go_to(device)
+    return wrap(record(context, op, (m, extra), (), nums, kinds)[0])
 
 
 def np_dtype(dtype, default=None):
@@ -133,7 +67,7 @@ def _factory(name, op):
         kw.pop("memory_format", None)
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
-        t = op(_sizes(name, size), np_dtype(dtype, P.default_float if out is None else out.dtype.np), to_jax(device))
+        t = made(op, _sizes(name, size), np_dtype(dtype, P.default_float if out is None else out.dtype.np), to_jax(device))
         if out is not None:
             from .bind import into
             return into(out, t, name)
@@ -160,7 +94,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
             if stride[d] != step:
                 raise NotImplementedError("torchshim: empty_strided with gaps or overlap")
             step *= size[d]
-    return done(ZEROS(size, np_dtype(dtype, P.default_float), to_jax(device), strides=stride), requires_grad)
+    return done(made(ZEROS, size, np_dtype(dtype, P.default_float), to_jax(device), strides=stride), requires_grad)
 
 
 @function(method=False)
@@ -186,13 +120,13 @@ def filled(shape, x, d, device, strides=None):
     from .bind import PACKED, pack
     nums = []
     kinds = PACKED[pack(x, nums)]
-    return FULL(shape, d, device, nums, kinds, strides)
+    return made(FULL, shape, d, device, nums, kinds, strides)
 
 
 def _like(name, op):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = input._meta
-        return done(op(m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
+        return done(made(op, m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
                        strides=like_strides(m, memory_format)), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
@@ -209,8 +143,8 @@ def like_strides(m, memory_format=None):
         return strides_for(m.shape, memory_format)
     if m.contiguous:
         return None
-    from ...ops.layout import dense, elementwise_strides
-    return m.strides if dense(m) else elementwise_strides((m,), m.shape)
+    from ...ops.layout import elementwise_strides
+    return m.strides if m.dense else elementwise_strides((m,), m.shape)
 
 
 zeros_like = FUNCTIONS["zeros_like"] = _like("zeros_like", ZEROS)
@@ -250,7 +184,7 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     else:
         n = max(0, int(np.ceil((end - start) / step)))
     nums, kinds = ((int(start), int(step)), "ii") if P.kind_of(d) == 1 else ((float(start), float(step)), "ff")
-    t = ARANGE((n,), d, to_jax(device), nums, kinds)
+    t = made(ARANGE, (n,), d, to_jax(device), nums, kinds)
     if out is not None:
         from .bind import into
         return into(out, t, "arange")
@@ -262,7 +196,7 @@ def range_(start, end, step=1, **kw):
     """As arange, with `end` included; torch has deprecated it."""
     n = int((end - start) / step) + 1
     d = kw.pop("dtype", None) or get_default_dtype()
-    t = ARANGE((n,), d.np, to_jax(kw.pop("device", None)), (float(start), float(step)), "ff")
+    t = made(ARANGE, (n,), d.np, to_jax(kw.pop("device", None)), (float(start), float(step)), "ff")
     return done(t, **kw) if kw else t
 
 
@@ -275,7 +209,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     d = np_dtype(dtype, P.default_complex() if isinstance(start, complex) or isinstance(end, complex) else P.default_float)
     if P.kind_of(d) == 3:
         raise NotImplementedError("torchshim: linspace of complex numbers")
-    t = LINSPACE((steps,), d, to_jax(device), (float(start), float(end)), "ff")
+    t = made(LINSPACE, (steps,), d, to_jax(device), (float(start), float(end)), "ff")
     if out is not None:
         from .bind import into
         return into(out, t, "linspace")
@@ -286,7 +220,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """base to the power of `steps` numbers from start to end."""
     start, end = (x.item() if isinstance(x, TensorBase) else x for x in (start, end))
-    t = LOGSPACE((steps,), np_dtype(dtype, P.default_float), to_jax(device), (float(start), float(end), float(base)), "fff")
+    t = made(LOGSPACE, (steps,), np_dtype(dtype, P.default_float), to_jax(device), (float(start), float(end), float(base)), "fff")
     if out is not None:
         from .bind import into
         return into(out, t, "logspace")
@@ -300,7 +234,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     for k, name in ((n, "n"), (m, "m")):
         if k < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")
-    t = EYE((n, m), np_dtype(dtype, P.default_float), to_jax(device))
+    t = made(EYE, (n, m), np_dtype(dtype, P.default_float), to_jax(device))
     if out is not None:
         from .bind import into
         return into(out, t, "eye")
@@ -477,9 +411,7 @@ def from_numpy(ndarray):
     strides = None
     if not m.flags.c_contiguous and m.ndim > 1 and m.size and all(s % m.itemsize == 0 for s in m.strides):
         strides = tuple(s // m.itemsize for s in m.strides)
-        from ...ops.layout import dense
-        meta = meta_of(a.shape, a.dtype, to_jax("cpu"), strides)
-        if not dense(meta):
+        if not meta_of(a.shape, a.dtype, to_jax("cpu"), strides).dense:
             strides = None
     return wrap(value_of(a, meta_of(a.shape, a.dtype, to_jax("cpu"), strides)))
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import context
-from ...engine.record.value import TRACED
 from ...ops import activation, arithmetic, clamping as bounds, logic, special, unary        # noqa: F401  (they declare operators)
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T
@@ -156,52 +154,6 @@ def _float_power_(self, exponent):
 
 function("float_power", torch=False)(_float_power)
 function("float_power_", torch=False)(_float_power_)
-
-
-# -- errors that depend on values ----------------------------------------------------------------------------------------
-def refuse_zero(input, other, *rest):
-    """On the CPU an integer division by zero raises: at once for a number, at the next look for a tensor."""
-    kinds = [P.kind_of(read(x).meta.dtype) if isinstance(x, TensorBase) else {bool: 0, int: 1}.get(x.__class__, 2) for x in (input, other)]
-    if max(kinds) != 1:
-        return
-    if not isinstance(other, TensorBase):
-        if other == 0:
-            raise RuntimeError("ZeroDivisionError")
-        return
-    v = read(other)
-    if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
-        bad = read((other == 0).any())
-        context.trace.checks = [*(context.trace.checks or ()), (bad, _zero_division)]
-
-
-def _zero_division():
-    return RuntimeError("ZeroDivisionError")
-
-
-def _refuse_rounded_zero(input, other, rounding_mode=None, *rest):
-    if rounding_mode is not None:
-        refuse_zero(input, other)
-
-
-def _check_celu(input, alpha=1.0, *rest):
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-
-
-def _check_softshrink(input, lambd=0.5, *rest):
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(input.dtype.np)}, but found {lambd:g}")
-
-
-def _check_hardtanh(input, min_val=-1.0, max_val=1.0, *rest):
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-
-
-activation.hardtanh.precheck = _check_hardtanh
-arithmetic.floor_divide.precheck = arithmetic.remainder.precheck = arithmetic.fmod.precheck = refuse_zero
-arithmetic.div.precheck = _refuse_rounded_zero
-activation.celu.precheck, activation.softshrink.precheck = _check_celu, _check_softshrink
 
 
 # -- aliases of the input -------------------------------------------------------------------------------------------------

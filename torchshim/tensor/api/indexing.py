@@ -13,7 +13,7 @@ from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
-from ...ops.views import NEW, SELECT, SLICE, is_dense, whole
+from ...ops.views import NEW, SELECT, SLICE, whole
 from .bind import number, pack
 from ..core.dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, slice_view, slice_write
 from .shape import fill_, filler
@@ -365,7 +365,7 @@ def _set_plain(self, spec, value):
     m = meta(self)
     if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self):
         return False
-    if not m.contiguous and not is_dense(m):
+    if not m.dense:
         return False
     if not isinstance(value, TensorBase):
         nums = []

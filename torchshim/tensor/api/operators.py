@@ -11,7 +11,7 @@ from ...ops import arithmetic, logic
 from ...ops import promotion as P
 from ...ops.registry import PACKED
 from . import elementwise
-from .bind import number, pack
+from .bind import number, pack, precheck
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
@@ -85,7 +85,7 @@ def dividing(method):
     """An integer divided by 0 raises, as torch's kernels do."""
     def checked(self, other):
         if P.kind_of(read(self).meta.dtype) < 2:
-            elementwise.refuse_zero(self, other)
+            precheck(arithmetic.floor_divide, (self, other))
         return method(self, other)
     return _named(checked, method.__name__)
 

@@ -13,9 +13,6 @@ from .bind import call, function, into, type_name
 from ..core.dispatch import TensorBase, apply1, edge
 from ..core.graph import Node, node_class, sequence
 
-for _name in ("aminmax", "cummax", "cummin", "kthvalue", "mode", "topk"):
-    OPS[_name].result = getattr(return_types, _name)
-
 
 def need_tensor(name, x, what="input", position=1):
     """The TypeError for anything but a tensor."""

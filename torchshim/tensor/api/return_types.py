@@ -28,6 +28,12 @@ class structseq(tuple):
 ALL: dict = {}
 
 
+def named(op):
+    """The class of an operator's results, by the names that its schema gives them."""
+    name = op.name if op.namespace is None else f"{op.namespace}_{op.name}"
+    return ALL.get(name) or declare(name, *op.fields)
+
+
 def declare(name, *fields):
     """The class torch.return_types.<name>."""
     space = {"__slots__": (), "__module__": "torch.return_types", "_names": fields, "n_fields": len(fields),

@@ -428,7 +428,7 @@ def _window_source(t, first, last):
         return vw.base, root, 0
     owner = t if vw.base is None else vw.base
     m, at = meta(owner), offset_of(owner)
-    if V.is_dense(m) and m.dtype == root.dtype and at <= first and last < at + m.numel:
+    if m.dense and m.dtype == root.dtype and at <= first and last < at + m.numel:
         return owner, m, at
     if needs_grad(t):
         raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")

@@ -64,7 +64,6 @@ def reduce(t):
     a = t.detach()._host()
     if a.dtype.kind == "V" or a.dtype.name in ("bfloat16",) or a.dtype.name.startswith("float8"):
         a = a.view("u%d" % a.dtype.itemsize)
-    from ...ops.layout import dense
     m = t._meta
     # None: Tensor calls itself torch.Tensor, a name that exists only while the drop-in is installed
-    return _rebuild, (None if type(t) is Tensor else type(t), a, t.dtype, None if m.contiguous or not dense(m) else m.strides, t.requires_grad, dict(t.__dict__))
+    return _rebuild, (None if type(t) is Tensor else type(t), a, t.dtype, None if m.contiguous or not m.dense else m.strides, t.requires_grad, dict(t.__dict__))

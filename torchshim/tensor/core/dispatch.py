@@ -7,7 +7,7 @@ from __future__ import annotations
 from weakref import ref as weakref
 
 from ...engine import TRACED, Immediate, Value, array_of, context, record, user_site, value_of
-from ...ops.views import NEW, SELECT, alias as ALIAS, is_dense, slice_op as SLICE_OP, slice_put as SLICE_PUT
+from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
@@ -661,7 +661,7 @@ def refuse_overlap(t, tensors=(), mode=None):
 
 
 def _overlaps_in_part(t, m, x, mx, strict):
-    if not m.numel or not mx.numel or not is_dense(m) or not is_dense(mx):
+    if not m.numel or not mx.numel or not m.dense or not mx.dense:
         return False
     a = t._view.offset * m.dtype.itemsize if t._view is not None else 0
     b = x._view.offset * mx.dtype.itemsize if x._view is not None else 0

@@ -15,7 +15,6 @@ _classes: dict = {}
 
 
 _OWN_KINDS = ("AccumulateGrad", "CopySlices", "NotImplemented")
-_SAVE_NUMBERS = ("mul", "multiply", "div", "divide", "true_divide")
 
 
 class Node:
@@ -43,7 +42,7 @@ class Node:
 
     def release(self):
         # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
-        if self.saved or self.nums and self.inst.op.name.rstrip("_") in _SAVE_NUMBERS:
+        if self.saved or self.nums and self.inst.op.saves_number:
             self.saved = None
             self.guard = ()
 
@@ -198,7 +197,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         plan = inst.plan(needs)
     cls = inst.node_class
     if cls is None:
-        cls = inst.node_class = node_class(inst.grad_fn_name or inst.op.grad_name(inst))
+        cls = inst.node_class = node_class(inst.grad_fn_name)
     node = new(cls)
     node.inst, node.plan, node.next, node.extra = inst, plan, edges, None
     args = plan.args

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ...ops.layout import channels_last_strides, lies_channels_last
-from ...ops.views import is_dense, memory_order
+from ...ops.views import memory_order
 from ..api.bind import FUNCTIONS
 
 
@@ -64,7 +64,7 @@ def suggested(m):
 
 def dense_order(m):
     """The permutation that makes the layout row-major (outermost dimension first); None if there are gaps."""
-    return memory_order(m) if is_dense(m) else None
+    return memory_order(m) if m.dense else None
 
 
 FUNCTIONS.update(FORMATS)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ...engine import Instance, context, record
-from ...ops.views import LazyInstance
+from ...engine.record.memo import Memo
+from ...ops.views import LazyInstance, LazyOp
 
 
 class Storage:
@@ -48,37 +49,23 @@ class View:
     __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "seen", "creation")
 
 
-class _Chain:
-    """Base of the two operators over a chain of steps; interned by the chain's Insts."""
-    vjp_rule = None
-    view = None
+class _Chain(LazyOp):
+    """Base of the two operators over a chain of steps; interned by the chain's Instances."""
 
     def __init__(self, insts):
-        self.insts, self._made = insts, {}
+        super().__init__()
+        self.insts = insts
 
     @classmethod
     def of(cls, insts):
-        op = cls.known.get(insts)
-        if op is None:
-            op = cls.known.setdefault(insts, cls(insts))
-        return op
-
-    def resolve(self, layout, metas, kinds):
-        inst = self._made.get(metas)
-        if inst is None:
-            inst = self._made[metas] = self.make(metas, kinds)
-            inst.grad_fn_name = self.grad
-        return inst
-
-    def grad_name(self, inst):
-        return self.grad
+        return cls.known.get(insts) or cls.known.keep(insts, cls(insts))
 
 
 class Get(_Chain):
     """Read a view from its storage's root: the steps one after the other."""
-    name, grad, known = "view_get", "AsStridedBackward0", {}
+    name, grad, known = "view_get", "AsStridedBackward0", Memo(1024)
 
-    def make(self, metas, kinds):
+    def build(self, layout, metas, kinds):
         insts = self.insts
 
         def fn(root, *nums):
@@ -97,15 +84,12 @@ class Get(_Chain):
             return [root]
         return get
 
-    def gradient(self, inst, needs):
-        return None
-
 
 class Put(_Chain):
     """Write a value through a view: the root with the view's elements replaced."""
-    name, grad, known = "view_put", "CopySlices", {}
+    name, grad, known = "view_put", "CopySlices", Memo(1024)
 
-    def make(self, metas, kinds):
+    def build(self, layout, metas, kinds):
         insts = self.insts
 
         def fn(root, value, *nums):
@@ -144,7 +128,7 @@ def _write_first(root, insts, nums, value):
 def _coincide(inst):
     """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
     out, base = inst.out, inst.in_metas[0]
-    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.name in ("unfold", "as_strided")
+    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.coincide
 
 
 def split_steps(steps):

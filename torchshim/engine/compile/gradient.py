@@ -1,0 +1,151 @@
+"""How an Instance is differentiated: what its backward needs, found in the jaxpr of its pullback.
+
+The pullback is traced with everything as input: operands, numbers and cotangents. Dead code aside, what it still reads
+is what has to be saved; where it recomputes a result of the forward pass, that result may be saved in the operands' place.
+"""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .instance import NUMBER, bind_eqns, core
+
+
+class Plan:
+    """How an Instance differentiates for one set of inputs that need it.
+
+    `args` are the inputs the backward reads, `outs` the outputs it reads (`exp` needs only its result), `nums` the
+    numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`.
+    """
+    __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds")
+
+    def __init__(self, inst, needs, args=(), outs=(), nums=(), vjp=None):
+        self.inst, self.args, self.outs, self.nums, self.vjp = inst, args, outs, nums, vjp
+        self.needs = tuple([i for i in inst.diff_ins if needs >> i & 1])
+        self.cts, self.vjp_kinds = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums])
+
+
+def derived(inst, needs, rule):
+    """(Plan, function of its vjp) from the Instance's own function, or from `rule` in its place."""
+    traced = _Pullback(inst, [i for i in inst.diff_ins if needs >> i & 1], rule)
+    args, outs, nums, eqns = traced.cheapest()
+    return Plan(inst, needs, args, outs, nums), traced.function(args, outs, nums, eqns)
+
+
+class _Pullback:
+    """The jaxpr of (operands, numbers, cotangents) -> (results, gradients of `wrt`), its variables by what they are.
+    The results are there only to be recognised."""
+
+    def __init__(self, inst, wrt, rule):
+        self.inst = inst
+        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
+        cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
+        self.closed = inlined(jax.make_jaxpr(_pullback(inst, wrt, rule))(*avals, *cts))
+        jaxpr, n, made = self.closed.jaxpr, len(inst.in_metas), len(inst.out_metas)
+        self.results, self.gradients = jaxpr.outvars[:made], jaxpr.outvars[made:]
+        self.operands, self.numbers, self.cotangents = jaxpr.invars[:n], jaxpr.invars[n:len(avals)], jaxpr.invars[len(avals):]
+
+    def cheapest(self):
+        """(operands, results and numbers to keep, equations to run): with results where that keeps fewer elements."""
+        named = {}
+        for k, v in enumerate(self.results):
+            if not isinstance(v, core().Literal) and v not in self.operands:
+                named.setdefault(v, k)
+        without = self._kept({})
+        with_results = self._kept(named)
+        kept = with_results if self._better(with_results, without) else without
+        args, outs, eqns, free = kept
+        return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
+
+    def _kept(self, known):
+        eqns, free = needed(self.closed.jaxpr, self.gradients, known)
+        args = tuple([i for i, v in enumerate(self.operands) if v in free])
+        return args, tuple(sorted([k for v, k in known.items() if v in free])), eqns, free
+
+    def _better(self, one, other):
+        """Whether to keep `one`: it holds less memory, or fewer operands, which may be written before backward comes."""
+        return self._cost(one) < self._cost(other) or bool(one[1]) and len(one[0]) < len(other[0])
+
+    def _cost(self, kept):
+        args, outs = kept[:2]
+        elements = sum([self.inst.in_metas[i].numel for i in args]) + sum([self.inst.out_metas[k].numel for k in outs])
+        return elements, len(args) + len(outs)
+
+    def function(self, args, outs, nums, eqns):
+        """The pullback as a function of what is kept, the cotangents and the numbers."""
+        jaxpr, gradients = self.closed.jaxpr, self.gradients
+        constants = dict(zip(jaxpr.constvars, self.closed.consts))
+        given = [self.operands[i] for i in args] + [self.results[k] for k in outs] + self.cotangents + [self.numbers[i] for i in nums]
+
+        def vjp(*flat):
+            env = dict(constants)
+            env.update(zip(given, flat, strict=True))
+            read = lambda v: v.val if isinstance(v, core().Literal) else env[v]
+            bind_eqns(eqns, env, read)
+            # jnp.asarray: a gradient can be a literal (zero)
+            return [jnp.asarray(read(v), v.aval.dtype) for v in gradients]
+        return vjp
+
+
+def _pullback(inst, wrt, rule):
+    n = len(inst.in_metas) + len(inst.kinds)
+
+    def backward(*args):
+        ins, cts = args[:n], args[n:]
+        if rule is not None:
+            return rule(inst, wrt, ins, cts)
+
+        def f(*diff):
+            full = list(ins)
+            for i, d in zip(wrt, diff):
+                full[i] = d
+            r = inst.fn(*full)
+            return [r[o] for o in inst.diff_outs], list(r)
+        primal, pull, everything = jax.vjp(f, *[ins[i] for i in wrt], has_aux=True)
+        # torch's complex gradient is the conjugate of JAX's
+        grads = pull([conj(c).astype(p.dtype) for c, p in zip(cts, primal)])
+        return everything + [conj(g) for g in grads]
+    return backward
+
+
+def conj(x):
+    return jnp.conj(x) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
+
+
+def grad_strides(meta):
+    """A gradient keeps its input's layout when that is dense, else it is contiguous."""
+    return None if meta.contiguous or not meta.dense else meta.strides
+
+
+_CALLS = ("jit", "pjit")
+
+
+def inlined(closed):
+    """The jaxpr without inner calls: a call's results all need all of its arguments, which would save too much."""
+    if not any(eqn.primitive.name in _CALLS for eqn in closed.jaxpr.eqns):
+        return closed
+
+    def evaluate(closed, args):
+        env = dict(zip(closed.jaxpr.constvars, closed.consts))
+        env.update(zip(closed.jaxpr.invars, args))
+        read = lambda v: v.val if isinstance(v, core().Literal) else env[v]
+        for eqn in closed.jaxpr.eqns:
+            if eqn.primitive.name in _CALLS:
+                env.update(zip(eqn.outvars, evaluate(eqn.params["jaxpr"], [read(v) for v in eqn.invars])))
+            else:
+                bind_eqns((eqn,), env, read)
+        return [read(v) for v in closed.jaxpr.outvars]
+    return jax.make_jaxpr(lambda *args: evaluate(closed, args))(*closed.in_avals)
+
+
+def needed(jaxpr, outvars, given):
+    """Equations that `outvars` depend on when the variables in `given` are known, and the free variables."""
+    want = {v for v in outvars if not isinstance(v, core().Literal)}
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        hit = [v for v in eqn.outvars if v in want and v not in given]
+        if hit:
+            eqns.append(eqn)
+            want.difference_update(hit)
+            want.update(v for v in eqn.invars if not isinstance(v, core().Literal))
+    return eqns[::-1], want

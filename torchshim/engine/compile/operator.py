@@ -1,0 +1,91 @@
+"""What can be recorded: an `Operator` makes an Instance for each combination of static arguments and metas it meets."""
+from __future__ import annotations
+
+import jax
+
+from ..record.memo import Memo
+from .gradient import Plan, derived, grad_strides
+from .instance import Instance
+
+_MOST = 512                # Instances an operator remembers: those in use live in the traces that use them
+
+
+class Operator:
+    """The base of everything that is recorded. A subclass says what makes calls alike (`key`) and makes the Instance of
+    new ones (`build`); the memo between them is bounded.
+
+    `grad` is the name of the graph's nodes, or a function of the Instance that gives it; None: results have no history.
+    How it is differentiated is the one slot `plan`: by default JAX differentiates the Instance's function, or `rule`
+    stands beside it: (inst, wrt, inputs and numbers, cotangents) -> results and gradients of the inputs `wrt`.
+    """
+    name = "operator"
+    grad = rule = None
+    view = None                # for aliases: how to write through them, see ops.views
+    elementwise = False
+    writes = False             # whether it computes what its first operand becomes
+    saves_number = False       # whether a Python number counts among what a node saved
+
+    def __init__(self, name=None):
+        if name is not None:
+            self.name = name
+        self.made = Memo(_MOST)
+
+    def __repr__(self):
+        return f"<op {self.name}>"
+
+    def key(self, layout, metas, kinds):
+        """What decides about the Instance, hashable. The kinds of numbers follow from a layout that names them."""
+        return layout, metas
+
+    def build(self, layout, metas, kinds):
+        """The Instance for static arguments, the metas of the tensors and the kinds of the run-time numbers."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it computes")
+
+    def resolve(self, layout, metas, kinds):
+        """The Instance of a call, as `build` made it when it was first met."""
+        key = self.key(layout, metas, kinds)
+        inst = self.made.get(key)
+        if inst is None:
+            inst = self.build(layout, metas, kinds)
+            if inst.grad_fn_name is None:
+                inst.grad_fn_name = self.grad(inst) if callable(self.grad) else self.grad
+            if inst.grad_fn_name is None:
+                inst.diff_outs = ()
+            inst = self.made.keep(key, inst)
+        return inst
+
+    def plan(self, inst, needs):
+        """How `inst` is differentiated for the inputs in the bit mask `needs`."""
+        if inst.grad_fn_name == "NotImplemented":
+            return Plan(inst, needs, vjp=NoVjp(self.name))
+        with jax.enable_x64(True):
+            plan, function = derived(inst, needs, self.rule)
+        plan.vjp = VjpOp(inst, function, plan)
+        return plan
+
+
+class VjpOp(Operator):
+    """The backward of an Instance as an operator: recorded, compiled and differentiated like any other."""
+    grad = "MulBackward0"
+    layout = ()
+
+    def __init__(self, inst, fn, plan):
+        super().__init__(inst.op.name + "_backward")
+        self.inst, self.fn, self.plan_of = inst, fn, plan
+
+    def key(self, layout, metas, kinds):
+        return None                            # cotangents come with their output's dtype and shape: one Instance serves every call
+
+    def build(self, layout, metas, kinds):
+        p = self.plan_of
+        ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
+        strides = tuple(grad_strides(self.inst.in_metas[i]) for i in p.needs)
+        return Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides)
+
+
+class NoVjp(Operator):
+    """Stands for the backward of an operator that torch does not differentiate: the forward works, this raises."""
+    layout = ()
+
+    def build(self, layout, metas, kinds):
+        raise RuntimeError(f"derivative for aten::{self.name} is not implemented")

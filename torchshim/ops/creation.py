@@ -1,0 +1,67 @@
+"""Operators without operands: constants and ranges of a given shape, dtype and layout."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import Instance, Operator
+from . import promotion as P
+
+
+class Make(Operator):
+    """`body(shape, dtype, *static arguments, *numbers)`. `layout` is (the Meta of the result, static arguments)."""
+
+    def __init__(self, name, body):
+        super().__init__(name)
+        self.body = body
+
+    def key(self, layout, metas, kinds):
+        return layout, kinds
+
+    def build(self, layout, metas, kinds):
+        m, extra = layout
+        return Instance(self, layout, lambda *nums: [self.body(m.shape, m.dtype, *extra, *nums)], (), kinds, m.device, (m.strides,))
+
+
+def _full(shape, dtype, *value):
+    v = value[0] if len(value) == 1 else jax.lax.complex(*value)
+    if dtype == np.bool_:
+        v = v != 0
+    return jnp.broadcast_to(v.astype(dtype), shape)
+
+
+def _arange(shape, dtype, start, step):
+    wide = dtype if P.kind_of(dtype) == 1 else jnp.float64
+    n = shape[0]
+    return (start.astype(wide) + jnp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
+
+
+def _linspace(shape, dtype, start, end):
+    n = shape[0]
+    wide = P.compute_dtype(dtype) if P.kind_of(dtype) == 2 else jnp.float64
+    if n == 1:
+        return start.astype(dtype).reshape(1)
+    a, b = start.astype(wide), end.astype(wide)
+    step = (b - a) / (n - 1)
+    i = jnp.arange(n)
+    # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
+    a, b, step, far = (x.astype(jnp.float64) for x in (a, b, step, i))
+    return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
+
+
+def _logspace(shape, dtype, start, end, base):
+    n = shape[0]
+    i = jnp.arange(n).astype(jnp.float64)
+    step = (end - start) / max(n - 1, 1)
+    at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
+    return (base ** at).astype(dtype)
+
+
+ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype))
+ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype))
+FULL = Make("full", _full)
+ARANGE = Make("arange", _arange)
+LINSPACE = Make("linspace", _linspace)
+LOGSPACE = Make("logspace", _logspace)
+EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype))
