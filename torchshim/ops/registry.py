@@ -14,16 +14,28 @@ promote:
   "float"   the same, and integers become the default floating dtype
   "compare" operands go to their common dtype, the result is what the body returns
   None      the body gets the arrays as they are
-partials: for elementwise bodies, d result / d parameter as functions (result, *params): torch's convention where it
-  differs from JAX's. A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is
-  such a mask with a factor. `vjp`: a rule (ct, result, *params) -> gradients, for anything else.
-view: see `views`; such an operator returns an alias of its first argument.
 nondiff: Tensor parameters without a gradient; they keep their own dtype.
-numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator).
+numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
+  scalar_left: that one too). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
+  result's strides (elsewhere they iterate as 0-d tensors). saves_number: they count among what backward saves.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
+check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
+precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
+strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name.
-grad="NotImplemented": the result has a history, but its backward raises, as torch's.
+namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself. aliases: other names.
+
+The names of several results, `-> (Tensor values, Tensor indices)`, make the named tuple torch.return_types.<name>.
+
+Gradients. `grad` is the name of the grad_fn; without one there is no history, and "NotImplemented" gives a history whose
+backward raises, as torch's does. There are two ways to say how it is computed:
+
+1. JAX differentiates the body. Where torch's convention differs in a part of it (a root at zero, a tie of two extremes),
+   that part is a function with `jax.custom_jvp` beside the body.
+2. `rule` stands beside the body. A tuple for elementwise bodies: d result / d parameter as functions of (result, *params).
+   A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
+   factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument.
 """
 from __future__ import annotations
 
