@@ -1,7 +1,6 @@
 """New tensors: from data, filled, ranges, like others."""
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from ...engine import TRACED, context, meta_of, record, value_of
