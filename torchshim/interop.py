@@ -16,6 +16,8 @@ def to_jax(t):
     if isinstance(a, np.ndarray):
         with jax.enable_x64(True), jax.ensure_compile_time_eval():
             a = v.array = jax.device_put(a, v.meta.device)
+    if v.extra is not TRACED:
+        v.extra = None                         # the caller has it too: from now on the engine does not overwrite it
     return a
 
 

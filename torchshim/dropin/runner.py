@@ -16,6 +16,7 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFil
 from torchshim.dropin.commandline import Program, parse
 from torchshim.dropin.ending import end_by_exception
 from torchshim.dropin.install import install
+from torchshim.engine.compile.cache import use_persistent_cache
 
 
 def main(args: list[str] | None = None) -> None:
@@ -23,6 +24,7 @@ def main(args: list[str] | None = None) -> None:
     program = parse(sys.argv[1:] if args is None else args)
     install()
     _forbid_contraction()
+    use_persistent_cache("1")
     error = None
     try:
         _run(program)

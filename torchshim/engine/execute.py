@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from .compile import policy
-from .compile.program import mask_of, needed_steps, state_device, steps_of
+from .compile.program import OWN, mask_of, needed_steps, state_device, steps_of
 from .device import device_name
 from .record.meta import Meta, meta_of
 from .record.trace import record
@@ -42,15 +42,9 @@ def run_trace(tr):
                 if policy.tier == "operators" or tr.context.eager or (policy.tier == "auto" and state.seen == 1 and not early):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live)
-                p = policy.compiled(state, live, dead, values)
-                p.early = early
-                if early:
-                    policy.credit[0] -= 1
+                p = policy.compiled(state, live, dead, values, mask, early)
             else:
-                counters["hits"] += 1
-                if p.early:
-                    p.early = False
-                    policy.credit[0] += 1
+                policy.hit(p)
             with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
                 arrays = p(inputs, tr.nums)
         except Exception as error:
@@ -62,7 +56,8 @@ def run_trace(tr):
     policy.used(p)
     where = p.where
     for k in live:
-        values[k].array = arrays[where[k]]
+        v = values[k]
+        v.extra, v.array = OWN, arrays[where[k]]
 
 
 def run_operators(state, values, inputs, nums, live, cause=None):

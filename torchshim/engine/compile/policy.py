@@ -4,10 +4,14 @@ from __future__ import annotations
 import collections
 import os
 import sys
+import threading
+import weakref
+
+import numpy as np
 
 from ..record.trie import counters
 from . import report
-from .program import Program, input_metas, needed_steps, steps_of
+from .program import OWN, Program, input_metas, needed_steps, steps_of
 
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
@@ -16,6 +20,7 @@ TIERS = ("auto", "compiled", "operators")      # as pays; every trace is compile
 tier = chosen = os.environ.get("TORCHSHIM_TIER") or "auto"
 if tier not in TIERS:
     raise ValueError(f"TORCHSHIM_TIER must be one of {', '.join(TIERS)}, not {tier!r}")
+lock = threading.RLock()       # held while a program is chosen and compiled: a thread that reaches the same state waits for it
 _lru: collections.OrderedDict = collections.OrderedDict()
 
 
@@ -52,17 +57,39 @@ DONATE_BYTES = 1 << 16
 
 
 def donatable(inputs):
-    """Inputs that die with this trace: their buffers may be overwritten. Nobody else may hold the array."""
+    """Inputs that die with this trace: their buffers may be overwritten. Nobody else may hold the array, and the engine must have
+    made it: JAX arrays of the user's may share a buffer with others of theirs."""
     out = set()
     for k in range(len(inputs)):
         if getrefcount(inputs[k]) <= UNHELD:
             v = inputs[k]
-            if v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and v.extra is None and getrefcount(v.array) <= UNHELD:
+            if (v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and getrefcount(v.array) <= UNHELD
+                    and (v.extra is OWN or v.array.__class__ is np.ndarray) and not weakref.getweakrefcount(v)):
                 out.add(k)
     return frozenset(out)
 
 
-def compiled(state, live, dead, values):
+def compiled(state, live, dead, values, mask, early):
+    """A program for `state` that computes `live`, compiled unless another thread did so meanwhile; `early`: this is a guess."""
+    with lock:
+        p = find(state, mask, dead)
+        if p is None:
+            p = _compile(state, live, dead, values)
+            p.early = early
+            credit[0] -= early
+        return p
+
+
+def hit(p):
+    """`p` was found, not compiled: a guess that paid gives its credit back."""
+    counters["hits"] += 1
+    if p.early:
+        with lock:
+            credit[0] += p.early
+            p.early = False
+
+
+def _compile(state, live, dead, values):
     known = state.programs or []
     slots = set(live)
     for p in known:
@@ -106,10 +133,13 @@ def _matching(state, live, dead):
 
 def used(p):
     """`p` has just run: it is the last to be dropped."""
-    _lru.move_to_end(p)
+    with lock:
+        if p in _lru:                          # another thread may have dropped it
+            _lru.move_to_end(p)
 
 
 def drop(p):
-    _lru.pop(p, None)
-    if p.state.programs:
-        p.state.programs = [q for q in p.state.programs if q is not p]
+    with lock:
+        _lru.pop(p, None)
+        if p.state.programs:
+            p.state.programs = [q for q in p.state.programs if q is not p]

@@ -8,7 +8,8 @@ from ..device import default_device
 from ..record.meta import Meta
 from .options import compiler_options
 
-PASSED = "passed"              # mark of a Value whose NumPy array was an argument of a program once
+# Marks of a Value: its NumPy array was an argument of a program once; its array was made by a program and is the engine's alone.
+PASSED, OWN = "passed", "own"
 
 
 def steps_of(state):
@@ -61,8 +62,11 @@ def mask_of(slots):
 
 
 class Program:
-    """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers."""
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "floats", "ints", "fidx", "iidx", "donate", "early", "device")
+    """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers.
+
+    Threads share it. It stays what it is, but for `early` (the policy's) and two memos that are replaced whole.
+    """
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "early", "device")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
@@ -77,7 +81,7 @@ class Program:
                 idx = self.fidx if kind == "f" else self.iidx
                 place[n0 + k] = (kind, len(idx))
                 idx.append(n0 + k)
-        self.floats, self.ints = _Packed(), _Packed()
+        self.sent_floats = self.sent_ints = None, None
 
         def program(floats, ints, *inputs):
             made = {}
@@ -100,8 +104,11 @@ class Program:
             self.fn = jitted.lower(*packed, *avals).compile(compiler_options=compiler_options())
 
     def __call__(self, inputs, nums):
-        f = self.floats.packed([nums[k] for k in self.fidx], np.float64, self.device) if self.fidx else None
-        i = self.ints.packed([nums[k] for k in self.iidx], np.int64, self.device) if self.iidx else None
+        f = i = None
+        if self.fidx:
+            f, self.sent_floats = _packed([nums[k] for k in self.fidx], np.float64, self.device, self.sent_floats)
+        if self.iidx:
+            i, self.sent_ints = _packed([nums[k] for k in self.iidx], np.int64, self.device, self.sent_ints)
         for k in self.donate:
             if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
                 inputs[k].array = jax.device_put(inputs[k].array.copy(), self.device)
@@ -119,18 +126,14 @@ class Program:
         return self.fn(f, i, *args)
 
 
-class _Packed:
-    """The packed numbers of one kind: kept on the device while they stay the same."""
-    __slots__ = ("array", "bytes")
-
-    def __init__(self):
-        self.array = self.bytes = None
-
-    def packed(self, numbers, dtype, device):
-        a = np.array(numbers, dtype)
-        b = a.tobytes()                        # compared as bytes: -0.0 is not 0.0
-        if b != self.bytes:
-            self.array, self.bytes = a, b      # a NumPy argument is cheaper than a transfer of its own
-        elif self.array.__class__ is np.ndarray:
-            self.array = jax.device_put(a, device)
-        return self.array
+def _packed(numbers, dtype, device, sent):
+    """`numbers` as one array, and what to remember of it: (its bytes, the array). What stays the same is kept on the device."""
+    a = np.array(numbers, dtype)
+    b = a.tobytes()                            # compared as bytes: -0.0 is not 0.0
+    known, array = sent
+    if b != known:
+        return a, (b, a)                       # a NumPy argument is cheaper than a transfer of its own
+    if array.__class__ is np.ndarray:
+        array = jax.device_put(array, device)
+        sent = b, array
+    return array, sent
