@@ -90,4 +90,7 @@ def is_nonzero(input, /):
     return input.__bool__()
 
 
+from . import tracebacks as _tracebacks
+_tracebacks.install()
+
 __getattr__ = _missing_attribute(__name__, lazy=("linalg", "nn", "optim", "return_types", "utils", "func", "storage", "special"))

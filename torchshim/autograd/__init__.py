@@ -1,9 +1,8 @@
 """torch.autograd: backward, grad, modes."""
 from __future__ import annotations
 
-import warnings
 
-from ..engine import context
+from ..engine import context, warn
 from ..tensor.core.dispatch import edge
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
@@ -39,7 +38,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _as_tuple(tensors)
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         grad_tensors = grad_variables
     cts = make_cts(tensors, _grads_of(tensors, grad_tensors))
     roots = _roots(tensors)
@@ -97,8 +96,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-                      "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+        warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+             "parts of the graph, please use torch.autograd.backward.", FutureWarning)
     if retain_graph is None:
         retain_graph = create_graph
     if is_grads_batched:

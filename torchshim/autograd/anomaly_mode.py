@@ -6,9 +6,9 @@ none of this costs anything.
 from __future__ import annotations
 
 import traceback
-import warnings
 
-from ..engine import context
+from ..engine import context, warn
+from ..engine.site import is_ours
 from ..tensor.core import dispatch, graph
 
 on = False                 # for all threads, as in torch
@@ -34,11 +34,9 @@ class _Noting:
 
 
 def _stack():
-    package = __name__.partition(".")[0]
     frames = []
     for frame, line in traceback.walk_stack(None):
-        name = frame.f_globals.get("__name__", "")
-        if name.partition(".")[0] != package and not frame.f_code.co_filename.startswith("<frozen"):
+        if not is_ours(frame) and not frame.f_code.co_filename.startswith("<frozen"):
             frames.append((frame.f_code.co_filename, line, frame.f_code.co_name))
     return frames[::-1]
 
@@ -83,11 +81,11 @@ def _has_nan(t):
 def _report(node):
     place = _places.get(node.seq)
     if place is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
-                      "for more information.", stacklevel=4)
+        warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+             "for more information.")
         return
     lines = "".join(traceback.format_list([traceback.FrameSummary(*p) for p in place]))
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}", stacklevel=4)
+    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}")
 
 
 class set_detect_anomaly:
@@ -109,8 +107,7 @@ class detect_anomaly:
 
     def __init__(self, check_nan=True):
         self.nan, self.before = check_nan, (on, globals()["check_nan"])
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-                      stacklevel=2)
+        warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
 
     def __enter__(self):
         self.before = on, check_nan

@@ -4,10 +4,10 @@ A Jacobian here has a row for each element of an input and a column for each ele
 """
 from __future__ import annotations
 
-import warnings
 
 import numpy as np
 
+from ..engine import warn
 from ..tensor.api.creation import empty_like, from_numpy, ones_like, zeros_like
 from ..tensor.core.tensor import Tensor
 from .modes import grad_mode
@@ -43,8 +43,8 @@ def _check_inputs(inputs):
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
         if x.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely "
-                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)
+            warn(f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely "
+                 "fail if all the inputs are not of double precision floating point or complex. ")
         if any([s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)]):
             raise RuntimeError(f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
                                "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "

@@ -13,8 +13,9 @@ from .execute import wrap
 from .record.context import Context, steppers
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .record.trace import Trace, place_input, record
-from .record.trie import State, counters, user_site
+from .record.trie import State, counters
 from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
+from .site import user_site, warn
 
 use_persistent_cache()
 context = Context(executor=execute)

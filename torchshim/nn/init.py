@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
+from ..engine import warn
 from ..autograd.modes import no_grad as _no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.core.tensor import tensor_from
@@ -95,8 +95,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
-                      stacklevel=2)
+        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.")
     if below((b - mean) / std) - below((a - mean) / std) > 0.3:
         return _filled(tensor, lambda t: _redraw_normal(t, mean, std, a, b, generator))
     return _filled(tensor, lambda t: _redraw_uniform(t, mean, std, a, b, generator))
@@ -177,7 +176,7 @@ def _calculate_correct_fan(tensor, mode):
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -237,7 +236,7 @@ def _old(name):
     new = globals()[name + "_"]
 
     def f(*args, **kwargs):
-        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return new(*args, **kwargs)
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"The old name of `{name}_`."

@@ -46,6 +46,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import Instance, Operator, meta_of
+from ..engine.site import declared_at
 from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
@@ -88,6 +89,7 @@ class Op(Operator):
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
         self.doc = inspect.getdoc(body) or ""
+        self.file, self.line = declared_at()
         self.core = body
         if rule.__class__ is tuple:
             self.core = with_partials(body, rule, self.params)

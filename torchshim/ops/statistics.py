@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import warn
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
@@ -48,7 +48,7 @@ def covariance(x, correction, fweights, aweights):
         total, mean = float(n), jnp.sum(x, 1, keepdims=True) / n
         norm = total - correction
         if norm <= 0:
-            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+            warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         norm = jnp.asarray(max(norm, 0.0), x.dtype)
         scaled = lambda d: d
     else:

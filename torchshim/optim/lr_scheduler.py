@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 import weakref
 
+from ..engine import warn
 from ..tensor.core.tensor import Tensor
 from .optimizer import Optimizer
 
@@ -66,10 +66,10 @@ class LRScheduler:
     def step(self, epoch=None):
         """Advance by one step (or to `epoch`, where a closed form exists)."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                          "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                          "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
-                          "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2)
+            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                 "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                 "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning)
         self._step_count += 1
         self._get_lr_called_within_step = True
         try:
@@ -90,8 +90,7 @@ class LRScheduler:
 
     def _warn_outside_step(self):
         if not self._get_lr_called_within_step:
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
-                          stacklevel=3)
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning)
 
 
 _LRScheduler = LRScheduler

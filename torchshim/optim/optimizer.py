@@ -5,12 +5,11 @@ import collections
 import copy
 import functools
 import itertools
-import warnings
 
 import numpy as np
 
 from ..autograd.modes import grad_mode
-from ..engine import Instance, Operator, context, literal, record
+from ..engine import Instance, Operator, context, literal, record, warn
 from ..engine.record.context import steppers
 from ..tensor.core.dispatch import read, wrap, write
 from ..tensor.core.graph import RemovableHandle
@@ -212,8 +211,8 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, default)
         if len(params) != len({id(p) for p in params}):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+            warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                 "github.com/pytorch/pytorch/issues/40967 for more information")
         have = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in have for p in params):
             raise ValueError("some parameters appear in more than one parameter group")

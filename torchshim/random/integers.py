@@ -1,9 +1,9 @@
 """Ranges of random integers and how floating dtypes narrow them."""
 
-import warnings
 
 import numpy as np
 
+from ..engine import warn
 from .dtypes import C_NAMES, DIGITS, LARGEST, PART, cast_integers
 
 
@@ -31,11 +31,11 @@ def check(low, last, dtype):
             raise RuntimeError(f"{bound} is out of bounds for {C_NAMES[dtype][0]}")
         if dtype in DIGITS and abs(value) > 2**DIGITS[dtype]:
             digits = DIGITS[dtype]
-            warnings.warn(
+            warn(
                 f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
                 f"limitations {C_NAMES[dtype][0]} can support discrete uniform distribution "
                 "only within this range. This warning will become an error in version 1.7 "
-                "release, please fix the code in advance", stacklevel=5)
+                "release, please fix the code in advance")
 
 
 def _through(value, dtype):

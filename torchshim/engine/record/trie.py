@@ -5,9 +5,9 @@ All threads walk the same trie. What is there is looked up without a lock; what 
 """
 from __future__ import annotations
 
-import sys
 import threading
 
+from ..site import leaving, user_site
 from .meta import Meta
 
 TRIE_CAP = 200_000         # states kept before the trie is dropped and grown anew
@@ -15,7 +15,6 @@ growing = threading.RLock()
 counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, "states": 0, "immediate": 0}
 _roots: dict = {}
 epoch = 0                  # context that changes what operators mean (default dtype): part of the root's key
-_package = __name__.partition(".")[0]
 
 
 class State:
@@ -49,7 +48,10 @@ class State:
     def miss(self, key, vals):
         """First time that the operator of `key` follows this state: infer what it makes (its errors are raised here)."""
         op, layout, kinds, slots = key
-        inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
+        try:
+            inst = op.resolve(layout, tuple([v.meta for v in vals]), kinds)
+        except Exception as error:
+            raise leaving(error)
         return self.grow(key, inst, slots, values=len(inst.out_metas), nums=len(kinds), site=user_site())
 
     def kept(self):
@@ -97,14 +99,3 @@ def period(state):
     if 2 * p > n:
         return None
     return sum(width for _, width in seq[:p])
-
-
-def user_site():
-    """(file, line, function) of the innermost frame outside this package."""
-    f = sys._getframe(1)
-    while f is not None:
-        name = f.f_globals.get("__name__", "")
-        if name.partition(".")[0] != _package or name.startswith(_package + ".dropin"):
-            return f.f_code.co_filename, f.f_lineno, f.f_code.co_name
-        f = f.f_back
-    return None

@@ -1,22 +1,21 @@
 """What the loss functions share."""
 from __future__ import annotations
 
-import warnings
 
 import numpy as np
 
+from ...engine import warn
 from ...tensor.api.indexing import host_known
 
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def reduction_of(reduction, size_average=None, reduce=None, stacklevel=3):
+def reduction_of(reduction, size_average=None, reduce=None):
     """The reduction, from torch's present argument or its two deprecated ones; ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         average = True if size_average is None else size_average
         reduction = "none" if reduce is not None and not reduce else "mean" if average else "sum"
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-                      stacklevel=stacklevel)
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     elif reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -36,8 +35,8 @@ def unguarded(out, count=1):
     return out
 
 
-def size_warning(name, input, target, stacklevel=3):
+def size_warning(name, input, target):
     """torch's warning about sizes that will broadcast."""
     if input._meta.shape != target._meta.shape:
-        warnings.warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=stacklevel)
+        warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+             "lead to incorrect results due to broadcasting. Please ensure they have the same size.")

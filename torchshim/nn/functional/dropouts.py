@@ -1,9 +1,8 @@
 """Dropout: the mask is drawn on the host from the generator's stream and enters the trace as an input."""
 from __future__ import annotations
 
-import warnings
 
-from ...engine import meta_of
+from ...engine import meta_of, warn
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
@@ -79,17 +78,17 @@ def _feature(name, spatial, input, p, training, inplace):
             raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {n}D input. Note that dropout1d exists to provide "
                                "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
                                "dimension (i.e. 2D or 3D inputs).")
-        warnings.warn(f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a future release. "
-                      "To retain the behavior and silence this warning, please use dropout instead. Note that "
-                      f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
-                      f"and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).", stacklevel=3)
+        warn(f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a future release. "
+             "To retain the behavior and silence this warning, please use dropout instead. Note that "
+             f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
+             f"and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).")
     # dropout2d never adds a batch dimension
     batched = n == spatial + 2 or spatial == 2
     if spatial == 2 and n == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
-                      "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release "
-                      "to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
+        warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
+             "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release "
+             "to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+             "channel-wise dropout behavior, please switch to using dropout1d instead.")
     if not training or p == 0:
         return input
     if batched:

@@ -1,10 +1,10 @@
 """embedding and one_hot."""
 from __future__ import annotations
 
-import warnings
 
 import numpy as np
 
+from ...engine import warn
 from ...ops.nn import embedding as ops
 from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
@@ -74,8 +74,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if weight._meta.dtype == np.int64 and input.is_floating_point():
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
-                      "and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+        warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+             "and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
     if per_sample_weights is not None:
         if input.size() != per_sample_weights.size():

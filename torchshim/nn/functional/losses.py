@@ -1,11 +1,10 @@
 """Loss functions with torch's signatures."""
 from __future__ import annotations
 
-import warnings
 
 import numpy as np
 
-from ...engine import TRACED, context, record
+from ...engine import TRACED, context, record, warn
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
@@ -92,8 +91,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def _pair(op, input, target, weight, size_average, reduce, reduction, *more):
-    size_warning("target", input, target, 4)
-    return call(op, (input, target, weight, reduction_of(reduction, size_average, reduce, 4), *more))
+    size_warning("target", input, target)
+    return call(op, (input, target, weight, reduction_of(reduction, size_average, reduce), *more))
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -156,9 +155,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     """target * (log(target) - input); reduction may be "batchmean", the mathematical definition."""
     if size_average is None and reduce is None:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
-                          "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-                          "same as 'batchmean' in the next major release.", stacklevel=2)
+            warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+                 "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+                 "same as 'batchmean' in the next major release.")
         elif reduction != "batchmean":
             reduction_of(reduction)
     else:

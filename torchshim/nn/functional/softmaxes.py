@@ -1,8 +1,8 @@
 """softmax, softmin, log_softmax, gumbel_softmax."""
 from __future__ import annotations
 
-import warnings
 
+from ...engine import warn
 from ...ops.nn import softmax as ops
 from ...tensor.api.bind import call
 from ...tensor.core.memory_format import FORMATS
@@ -10,8 +10,7 @@ from ...tensor.core.memory_format import FORMATS
 
 def _dim(name, ndim):
     """The dimension that very old code leaves out."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  stacklevel=4)
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -39,7 +38,7 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """A sample of the Gumbel-softmax distribution; hard: one-hot, with the gradient of the soft sample."""
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     from ...tensor.api.creation import empty_like, zeros_like
     contiguous = {"memory_format": FORMATS["contiguous_format"]}
     noise = -empty_like(logits.detach(), **contiguous).exponential_().log()

@@ -6,6 +6,7 @@ import itertools
 import weakref
 from collections import OrderedDict, namedtuple
 
+from ...engine import warn
 from ...autograd.modes import no_grad
 from ...tensor.core.tensor import Tensor
 from . import _hooks
@@ -113,9 +114,8 @@ class State:
         The tensors share memory with the module's and have no history unless `keep_vars`.
         """
         if args:
-            import warnings
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
-                          "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=2)
+            warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
+                 "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning)
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
@@ -182,10 +182,9 @@ class State:
                               f"current model is {param.shape}.")
             return
         if param.is_meta and not value.is_meta and not assign:
-            import warnings
-            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                          "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
-                          "to their corresponding key in the module instead of copying them in place?)", stacklevel=3)
+            warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                 "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+                 "to their corresponding key in the module instead of copying them in place?)")
         try:
             with no_grad():
                 if assign:

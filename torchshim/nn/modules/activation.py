@@ -1,8 +1,8 @@
 """Activations as modules."""
 from __future__ import annotations
 
-import warnings
 
+from ...engine import warn
 from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
@@ -110,7 +110,7 @@ class Hardtanh(Module):
         super().__init__()
         for name, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{name}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2)
+                warn(f"keyword argument `{name}` is deprecated and rename to `{new}`", FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
@@ -324,14 +324,14 @@ class Softmin(_AlongDim):
     """softmax(-x)."""
 
     def forward(self, input):
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
 
 class Softmax(_AlongDim):
     """exp(x) / sum(exp(x)) along a dimension."""
 
     def forward(self, input):
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return F.softmax(input, self.dim)
 
 
 class Softmax2d(Module):
@@ -340,11 +340,11 @@ class Softmax2d(Module):
     def forward(self, input):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)
 
 
 class LogSoftmax(_AlongDim):
     """log(softmax(x)) along a dimension."""
 
     def forward(self, input):
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return F.log_softmax(input, self.dim)

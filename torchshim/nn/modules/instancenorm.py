@@ -1,8 +1,8 @@
 """InstanceNorm."""
 from __future__ import annotations
 
-import warnings
 
+from ...engine import warn
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 
@@ -20,8 +20,8 @@ class _InstanceNorm(_NormBase):
             if self.affine:
                 raise ValueError(f"expected input's size at dim={1 if batched else 0} to match num_features ({self.num_features}), but "
                                  f"got: {c}.")
-            warnings.warn(f"input's size at dim={1 if batched else 0} does not match num_features. You can silence this warning by not "
-                          "passing in num_features, which is not used because affine=False", stacklevel=3)
+            warn(f"input's size at dim={1 if batched else 0} does not match num_features. You can silence this warning by not "
+                 "passing in num_features, which is not used because affine=False")
         x = input if batched else input.unsqueeze(0)
         y = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
                             self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps)

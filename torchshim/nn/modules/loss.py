@@ -1,8 +1,8 @@
 """Losses as modules."""
 from __future__ import annotations
 
-import warnings
 
+from ...engine import warn
 from .. import functional as F
 from ..functional.common import reduction_of
 from .distance import PairwiseDistance
@@ -14,7 +14,7 @@ class _Loss(Module):
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = reduction if size_average is None and reduce is None else reduction_of(reduction, size_average, reduce, 4)
+        self.reduction = reduction if size_average is None and reduce is None else reduction_of(reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):
@@ -58,8 +58,8 @@ class NLLLoss2d(NLLLoss):
     """The old name of NLLLoss."""
 
     def __init__(self, *args, **kwargs):
-        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
-                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning)
         super().__init__(*args, **kwargs)
 
 

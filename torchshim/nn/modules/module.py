@@ -1,9 +1,9 @@
 """Module: parameters, buffers and submodules by name, and a call."""
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 
+from ...engine import warn
 from ...tensor.core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -230,8 +230,8 @@ class Module(State):
                     try:
                         hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
                     except Exception as error:
-                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                      f"another error was raised in forward: {error}", stacklevel=2)
+                        warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                             f"another error was raised in forward: {error}")
             raise
 
     def _with_hooks(self, args, kwargs, called):
@@ -262,8 +262,8 @@ class Module(State):
                 result = r
         if watch is not None:
             if not isinstance(result, (Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                              f"{type(result)}", stacklevel=3)
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                     f"{type(result)}")
             else:
                 result = watch.outputs(result)
         return result
@@ -449,10 +449,10 @@ class Module(State):
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
-            warnings.warn("Complex modules are a new feature under active development whose design may change, and some modules might "
-                          "not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
-                          "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
-                          "as expected.", stacklevel=2)
+            warn("Complex modules are a new feature under active development whose design may change, and some modules might "
+                 "not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+                 "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
+                 "as expected.")
 
         def convert(t):
             if t.is_meta and device is not None and torch_device(device).type != "meta":

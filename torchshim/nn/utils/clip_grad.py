@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import jax.numpy as jnp
 
-from ...engine import context, record
+from ...engine import context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
 from ...tensor.api.bind import FUNCTIONS
@@ -57,7 +56,7 @@ def _listed(parameters):
     generator = not isinstance(parameters, (list, tuple, set))
     parameters = list(parameters)
     if generator and not parameters:
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     return parameters
 
 
@@ -117,8 +116,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The old name of clip_grad_norm_."""
-    warnings.warn("torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.", FutureWarning,
-                  stacklevel=2)
+    warn("torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.", FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

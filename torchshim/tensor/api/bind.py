@@ -5,13 +5,14 @@ operators (torch's composites) are registered with `@function`.
 """
 from __future__ import annotations
 
+import ast
 import functools
 import numbers
-import warnings
 
 import numpy as np
 
-from ...engine import TRACED, context, record
+from ...engine import TRACED, context, record, warn
+from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
 from .return_types import named, written
@@ -173,10 +174,10 @@ def into(out, result, name):
         raise RuntimeError(f"result type {c_name(result.dtype.np)} can't be cast to the desired output type {c_name(out.dtype.np)}")
     if out.shape != result.shape:
         if out.numel() > 0:
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                          f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-                          "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
-                          "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=3)
+            warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                 f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                 "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         out.resize_(result.shape)
     out.copy_(result)
     return out
@@ -189,8 +190,16 @@ def can_store(result, out):
 
 @functools.cache
 def _compiled(source):
-    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
-    return compile(source, "<operator>", "exec")
+    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling.
+
+    All of it counts as one line, which becomes that of the operator's declaration.
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    return compile(tree, "<operator>", "exec")
 
 
 def _source(op, first, inplace, with_out, flag):
@@ -249,7 +258,8 @@ def _source(op, first, inplace, with_out, flag):
         sig = [s if s != "dim" else "dim=_unset" for s in sig]
         sig = _legal(sig)
         body = "    if dim is _unset and axis is _unset:\n        raise TypeError(_name + '() missing 1 required positional arguments: \"dim\"')\n" + body
-    return f"def _f({', '.join(sig)}):\n{body}"
+    body = body.replace("    ", "        ", 1).replace("\n    ", "\n        ")
+    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n        raise leaving(_error)\n"
 
 
 def _legal(sig):
@@ -275,8 +285,8 @@ _unset = _Unset()
 
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
-    space = {"_op": op, "_layout": op.layout, "call": call, "call_inplace": call_inplace, "into": into, "apply1": apply1,
-             "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
+    space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
+             "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
              "precheck": precheck, "_numbers": op.number_layouts(1),
              "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
@@ -284,7 +294,7 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
     space["_name"] = name
     exec(_compiled(_source(op, first, inplace, with_out, flag)), space)
     f = space.pop("_f")
-    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name, co_filename=op.file, co_firstlineno=op.line)
     f.__name__ = name
     f.__doc__ = f"{op.schema}\n\n{op.doc}"
     f.__module__ = module

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, meta_of, record, value_of
+from ...engine import TRACED, context, meta_of, record, value_of, warn
 from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
 from .bind import FUNCTIONS, function, number, sizes, type_name
@@ -364,10 +364,9 @@ def _from_sequence(data, d):
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf tensor with a copy of `data` (numbers, nested sequences, arrays, tensors)."""
     if isinstance(data, TensorBase):
-        import warnings
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                      UserWarning, stacklevel=2)
+        warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+             UserWarning)
         if data._meta.device == "meta" or read(data).extra is TRACED or device is None:
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...engine.site import leaving
 from ...ops import arithmetic, logic
 from ...ops import promotion as P
 from ...ops.registry import PACKED
@@ -33,12 +34,15 @@ def binary(op, name):
     layout, numbers = op.layout, op.number_layouts(1).get
 
     def method(self, other):
-        p = numbers(other.__class__)
-        if p is not None:
-            return apply_number(op, self, other, *p)
-        if isinstance(other, TensorBase):
-            return apply2(op, self, other, layout)
-        return _general(op, self, other)
+        try:
+            p = numbers(other.__class__)
+            if p is not None:
+                return apply_number(op, self, other, *p)
+            if isinstance(other, TensorBase):
+                return apply2(op, self, other, layout)
+            return _general(op, self, other)
+        except Exception as error:
+            raise leaving(error)
     return _named(method, name)
 
 
@@ -47,12 +51,15 @@ def reflected(op, name, position=0):
     numbers = op.number_layouts(position).get
 
     def method(self, other):
-        p = numbers(other.__class__)
-        if p is not None:
-            return apply_number(op, self, other, *p)
-        if isinstance(other, TensorBase):
-            return apply2(op, *((other, self) if position == 0 else (self, other)), op.layout)
-        return _general(op, self, other, position)
+        try:
+            p = numbers(other.__class__)
+            if p is not None:
+                return apply_number(op, self, other, *p)
+            if isinstance(other, TensorBase):
+                return apply2(op, *((other, self) if position == 0 else (self, other)), op.layout)
+            return _general(op, self, other, position)
+        except Exception as error:
+            raise leaving(error)
     return _named(method, name)
 
 
@@ -61,17 +68,20 @@ def augmented(op, name):
     layout, numbers, inplace = op.layout, op.number_layouts(1).get, op.inplace_op
 
     def method(self, other):
-        p = numbers(other.__class__)
-        if p is not None:
-            return inplace_number(inplace, self, other, *p)
-        if isinstance(other, TensorBase):
-            return apply_inplace(inplace, (self, other), layout)
-        x = number(other)
-        if x is None:
-            return NotImplemented
-        nums = []
-        token = pack(x, nums)
-        return apply_inplace(inplace, (self,), layout[:1] + (token,) + layout[2:], nums, PACKED[token])
+        try:
+            p = numbers(other.__class__)
+            if p is not None:
+                return inplace_number(inplace, self, other, *p)
+            if isinstance(other, TensorBase):
+                return apply_inplace(inplace, (self, other), layout)
+            x = number(other)
+            if x is None:
+                return NotImplemented
+            nums = []
+            token = pack(x, nums)
+            return apply_inplace(inplace, (self,), layout[:1] + (token,) + layout[2:], nums, PACKED[token])
+        except Exception as error:
+            raise leaving(error)
     return _named(method, name)
 
 

@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 
-from ...engine import context
+from ...engine import context, warn
 from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
@@ -109,8 +108,8 @@ def _spread(name, op):
         n = m.numel if dim is None or dim == () or dim == [] else math.prod(
             [m.shape[wrap_dim(d, m.ndim)] for d in (dim if isinstance(dim, (tuple, list)) else (dim,))] if m.ndim else [1])
         if n - correction <= 0:
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-                          "divided by output numel).", stacklevel=2)
+            warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+                 "divided by output numel).")
         r = call(op, (input, dim, correction, keepdim))
         return r if out is None else into(out, r, name)
     f.__name__ = f.__qualname__ = name
@@ -202,7 +201,7 @@ def warn_once(text):
     """What torch says once in a process."""
     if text not in _warned:
         _warned.add(text)
-        warnings.warn(text, stacklevel=3)
+        warn(text)
 
 
 @function()

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import numpy as np
 
-from ...engine import context, contiguous_strides
+from ...engine import context, contiguous_strides, warn
 from ...ops import promotion as P
 from ...ops import shape as S
 from ...ops import views as V
@@ -67,7 +66,7 @@ def copy_(self, src, non_blocking=False):
         write(self, read(src))
         return self
     if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
     return apply_inplace(COPY.inplace_op, (self, src), (T, T))
 
 
@@ -363,7 +362,7 @@ def meshgrid(*tensors, indexing=None):
     """Coordinates of a grid from those of its axes."""
     tensors = _list(tensors)
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")

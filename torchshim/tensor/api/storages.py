@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 import weakref
 
 import numpy as np
 
+from ...engine import warn
 from ..core import storage as memory
 from .bind import function
 from ..core.dispatch import meta
@@ -313,7 +313,7 @@ def typed_storage(self):
 
 def deprecated_storage(self):
     """The storage as elements of this tensor's dtype; torch has deprecated it."""
-    warnings.warn(_DEPRECATED, UserWarning, stacklevel=2)
+    warn(_DEPRECATED, UserWarning)
     return typed_storage(self)
 
 

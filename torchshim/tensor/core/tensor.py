@@ -4,7 +4,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from ...engine import context, literal, meta_of, value_of
+from ...engine import context, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, storage
 from .device import from_jax
@@ -234,11 +234,10 @@ class Tensor(TensorBase):
         x = self._extra
         if x is None or x.grad is None:
             if self._edge is not None and self._edge is not True and (x is None or not x.retains):
-                import warnings
-                warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                              "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                              "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
-                              "by mistake, make sure you access the leaf Tensor instead.", stacklevel=2)
+                warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                     "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                     "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                     "by mistake, make sure you access the leaf Tensor instead.")
             return None
         return x.grad
 
