@@ -27,7 +27,7 @@ GRAPH_CHECK = 2048         # the first such place while a graph is being built: 
 
 
 class Trace:
-    """One walk from the root: where it is (`state`; `end` once it ended), and the values, inputs and numbers met on it."""
+    """One walk from the root: where it is (`state`; `end` once it ended, until its values are computed), and the values, inputs and numbers met on it."""
     __slots__ = ("state", "end", "values", "inputs", "nums", "limit", "device", "context", "owner", "running", "checks", "graph",
                  "backwards", "version")
 
@@ -124,7 +124,8 @@ class Trace:
                 counters["ops"] += state.n_ops
                 failure = context.executor.run_trace(self)
             checks, self.checks = self.checks, None
-            self.values = self.inputs = self.nums = ()
+            self.end = None
+            self.values, self.inputs, self.nums = [], [], []       # whoever still records here finds lists, and then no state
         if failure is not None and raise_failure:
             raise failure
         if checks:
@@ -141,8 +142,8 @@ class Trace:
                 self._run_prefix(state, *held)
                 return
         with self.running:
-            if self.values:
-                state = self.end
+            state = self.end
+            if state is not None:
                 self._run_prefix(state, self.values[:state.n_values], self.inputs[:state.n_inputs], self.nums[:state.n_nums])
 
     def _run_prefix(self, state, values, inputs, nums):
