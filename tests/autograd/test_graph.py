@@ -27,6 +27,61 @@ def test_names_of_nodes():
     assert torch.autograd.grad((x * 3).sum(), edge)[0].tolist() == [3, 3]
 
 
+def test_hooks_on_the_node_of_a_leaf():
+    """Data-parallel code puts them there: before and after the gradient is added, in each backward, replayed or not."""
+    x, log = leaf(), []
+    for k in range(4):
+        (x * k).sum().backward()
+    x.grad = None
+    x.register_hook(lambda g: log.append("tensor"))
+    x.register_post_accumulate_grad_hook(lambda t: log.append("accumulated"))
+    end = x.expand_as(x).grad_fn.next_functions[0][0]
+    end.register_prehook(lambda grads: (log.append("pre"), (grads[0] * 10,))[1])
+    after = end.register_hook(lambda ins, outs: log.append(("post", ins, outs[0].tolist(), x.grad.tolist())))
+    (x * 2 + x * 3).sum().backward()
+    assert log == ["tensor", "pre", "accumulated", ("post", (), [50, 50], [50, 50])]
+    log.clear()
+    assert torch.autograd.grad((x * 2).sum(), x)[0].tolist() == [2, 2] and log == ["tensor"]
+    after.remove()
+    log.clear()
+    (x * 2).sum().backward(inputs=[x])
+    assert log == ["tensor", "pre", "accumulated"] and x.grad.tolist() == [70, 70]
+
+
+def test_a_graph_keeps_the_node_of_a_leaf_that_was_seen():
+    x, log = leaf(), []
+    y = (x * 2).sum()
+    y.grad_fn.next_functions[0][0].next_functions[0][0].register_hook(lambda *a: log.append("fired"))
+    y.backward()
+    assert log == ["fired"]
+
+
+def test_what_hooks_on_nodes_may_return():
+    for register, count in (("register_prehook", 1), ("register_hook", 2)):
+        for answer, error, text in ((lambda g: g[0], TypeError, "expected tuple, but hook returned 'Tensor'"),
+                                    (lambda g: (g[0],) * 3, RuntimeError, f"got 3, but expected {count}"),
+                                    (lambda g: (g[0][:1], *g[1:]), RuntimeError, "has changed the size of value"),
+                                    (lambda g: (g[0].double(), *g[1:]), RuntimeError, "was torch.FloatTensor got torch.DoubleTensor"),
+                                    (lambda g: ("a", *g[1:]), TypeError, "expected Variable, but hook returned 'str'")):
+            y = leaf() * 2
+            getattr(y.grad_fn, register)(lambda g, *_: answer(g))
+            with pytest.raises(error, match=text):
+                y.sum().backward()
+    x = leaf()
+    y = x * 2
+    y.grad_fn.register_prehook(lambda g: (None,))
+    y.sum().backward()
+    assert x.grad is None
+
+
+def test_a_leaf_that_wants_no_gradient_any_more_gets_none():
+    x = leaf()
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None
+
+
 def test_hooks_on_saved_tensors():
     x, packed = leaf(), []
 

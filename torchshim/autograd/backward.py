@@ -11,7 +11,7 @@ from ..engine import context, record
 from ..ops import promotion as P
 from ..tensor.core import dispatch
 from ..tensor.core.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, node_class
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, node_class
 from ..tensor.core.storage import read_steps, write_steps
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
@@ -104,20 +104,11 @@ class GradTensors:
 
 
 def _tensor_at(value, e):
-    """A tensor with this value and history; a leaf is itself, so that gradients reach it."""
-    if isinstance(e, TensorBase):
-        return _LeafAlias.of(value, e)
-    return wrap(value, e)
-
-
-class _LeafAlias:
-    """A saved leaf: the leaf's edge with the value it had."""
-
-    @staticmethod
-    def of(value, leaf):
-        if read(leaf) is value:
-            return leaf
-        return wrap(value, accumulator(leaf))
+    """A tensor with this value and history; a leaf is itself while it holds the value."""
+    leaf = e.variable if e.__class__ is AccumulateGrad else e
+    if not isinstance(leaf, TensorBase):
+        return wrap(value, e)
+    return leaf if read(leaf) is value else wrap(value, accumulator(leaf))
 
 
 _TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor",
@@ -161,8 +152,9 @@ def _residuals(node):
 
 
 def _targets(e):
-    """(node or leaf, output number) of an edge."""
-    return e if e.__class__ is tuple else (e, 0)
+    """(node or leaf, output number) of an edge. One to an AccumulateGrad leads to its leaf, as all others to that leaf do."""
+    target, nr = e if e.__class__ is tuple else (e, 0)
+    return (target.variable, 0) if target.__class__ is AccumulateGrad else (target, nr)
 
 
 def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
@@ -170,92 +162,158 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
 
     With `inputs` only what leads to them runs.
     """
-    mode = GradTensors if create_graph else GradList
     log = None
-    apply_node = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
-    if inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and not context.eager and apply_node is _apply:
+    if (inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and roots[0].__class__ is not AccumulateGrad
+            and not context.eager and not anomaly_mode.on):
         if replayed(roots[0], cts[0], retain_graph):
             return {}
         log = Log(roots[0], cts[0])
-    ready, buffers, missing = [], {}, {}
-    wanted = None
-    captured = {}
-    if inputs is not None:
-        wanted = {}
-        for k, e in enumerate(inputs):
-            target, nr = _targets(e)
-            wanted.setdefault(id(target), []).append((nr, k))
-    order, needed = _reach(roots, inputs)
-    for target in order:                       # how many edges lead to each node
-        if isinstance(target, TensorBase) or target.__class__ is AccumulateGrad:
-            continue
-        for e in target.next:
-            if e is not None:
-                t = e[0] if e.__class__ is tuple else e
-                missing[id(t)] = missing.get(id(t), 0) + 1
-    queued = set()
-
-    def push(target):
-        if id(target) not in queued:
-            queued.add(id(target))
-            leaf = isinstance(target, TensorBase) or target.__class__ is AccumulateGrad
-            heapq.heappush(ready, (-(1 << 62) if leaf else -target.seq, len(queued), target))
-
-    def give(e, g):
-        target, nr = _targets(e)
-        box = buffers.setdefault(id(target), {})
-        if g is not None:
-            box[nr] = g if nr not in box else mode.add(box[nr], g)
-    for e, g in zip(roots, cts):
-        give(e, g)
-    for e in roots:
-        t = _targets(e)[0]
-        if not missing.get(id(t)):
-            push(t)
+    walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log)
+    walk.send(roots, cts)
+    walk.begin(roots)
     with grad_mode(create_graph):
-        while ready:
-            target = heapq.heappop(ready)[2]
-            box = buffers.pop(id(target), {})
-            leaf = target if isinstance(target, TensorBase) else target.variable if target.__class__ is AccumulateGrad else None
-            if leaf is not None:
-                _leaf(leaf, box.get(0), mode, wanted, captured, accumulate, log)
-                continue
-            node = target
-            if needed is not None and id(node) not in needed:
-                if box and node.extra is not None:
-                    _tensor_hooks(box, mode, node.extra)
-                grads = [None] * len(node.next)
-            else:
-                extra = node.extra
-                if extra is not None:
-                    _before(node, box, mode, extra)
-                if wanted is not None and id(node) in wanted:
-                    for nr, k in wanted[id(node)]:
-                        if nr in box:
-                            captured[k] = box[nr]
-                if needed is not None and needed[id(node)] is False and not accumulate:
-                    continue                   # only captured here: nothing below is asked for
-                if not box:
-                    grads = [None] * len(node.next)
-                else:
-                    if log is not None:
-                        log.node(node)
-                    grads = apply_node(node, box, mode)
-                    if extra is not None and extra.post:
-                        grads = _after(node, grads, box, mode, extra)
-                    if not retain_graph:
-                        node.release()
-            for e, g in zip(node.next, grads):
-                if e is None:
-                    continue
-                t = e[0] if e.__class__ is tuple else e
-                give(e, g)
-                missing[id(t)] -= 1
-                if not missing[id(t)]:
-                    push(t)
+        walk.all()
     if log is not None:
         log.keep()
-    return captured
+    return walk.captured
+
+
+class _Walk:
+    """A walk from the roots down: a node's turn comes when all edges that lead to it were served, the latest node first
+    and leaves before nodes, as in torch."""
+
+    def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log):
+        self.mode = GradTensors if create_graph else GradList
+        self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
+        self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
+        self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
+        self.ready, self.queued = [], set()
+        self.captured, self.wanted = {}, None
+        if inputs is not None:
+            self.wanted = {}
+            for k, e in enumerate(inputs):
+                target, nr = _targets(e)
+                self.wanted.setdefault(id(target), []).append((nr, k))
+        order, self.needed = _reach(roots, inputs)
+        self.missing = {}                      # by id of the target: how many edges to it were not served yet
+        for target in order:
+            if isinstance(target, Node):
+                for e in target.next:
+                    if e is not None:
+                        t = _targets(e)[0]
+                        self.missing[id(t)] = self.missing.get(id(t), 0) + 1
+
+    def send(self, edges, grads):
+        """Add gradients to what the edges' ends have got so far."""
+        for e, g in zip(edges, grads):
+            if e is None:
+                continue
+            target, nr = _targets(e)
+            box = self.boxes.setdefault(id(target), {})
+            if g is not None:
+                box[nr] = g if nr not in box else self.mode.add(box[nr], g)
+
+    def begin(self, roots):
+        """The roots that nothing leads to."""
+        for e in roots:
+            t = _targets(e)[0]
+            if not self.missing.get(id(t)):
+                self.push(t)
+
+    def served(self, edges):
+        """These edges were served: what waited for nothing else is ready."""
+        for e in edges:
+            if e is None:
+                continue
+            t = _targets(e)[0]
+            self.missing[id(t)] -= 1
+            if not self.missing[id(t)]:
+                self.push(t)
+
+    def push(self, target):
+        if id(target) not in self.queued:
+            self.queued.add(id(target))
+            heapq.heappush(self.ready, (-target.seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
+
+    def all(self):
+        while self.ready:
+            target = heapq.heappop(self.ready)[2]
+            box = self.boxes.pop(id(target), {})
+            if not isinstance(target, Node):
+                if 0 in box:
+                    self.leaf(target, box[0])
+                continue
+            if self.needed is not None and id(target) not in self.needed:
+                grads = self.passed_by(target, box)
+            else:
+                grads = self.node(target, box)
+                if grads is None:
+                    continue
+            edges = target.next
+            self.send(edges, grads)
+            self.served(edges)
+
+    def passed_by(self, node, box):
+        """A node that leads to no input: only what belongs to its tensors happens."""
+        if box and node.extra is not None:
+            _tensor_hooks(box, self.mode, node.extra)
+        return [None] * len(node.next)
+
+    def node(self, node, box):
+        """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
+        extra = node.extra
+        if extra is not None:
+            _tensor_hooks(box, self.mode, extra)
+        if self.wanted is not None:
+            for nr, k in self.wanted.get(id(node), ()):
+                if nr in box:
+                    self.captured[k] = box[nr]
+            if self.needed[id(node)] is False and not self.accumulate:
+                return None
+        if box and extra is not None and extra.pre:
+            _before(node, box, self.mode, extra)
+        if not box:
+            return [None] * len(node.next)
+        if self.log is not None:
+            self.log.node(node)
+        grads = self.apply(node, box, self.mode)
+        if extra is not None and extra.post:
+            grads = _after(node, grads, box, self.mode, extra)
+        if not self.retain_graph:
+            node.release()
+        return grads
+
+    def leaf(self, leaf, g):
+        """A leaf's gradient is complete: hooks, and into `grad` where that is asked for."""
+        x = leaf._extra
+        if x is not None and x.hooks:
+            g = _run_hooks(x.hooks, g, self.mode)
+        if self.wanted is not None:
+            if id(leaf) not in self.wanted:
+                return
+            for _, k in self.wanted[id(leaf)]:
+                self.captured[k] = g
+            if not self.accumulate:
+                return
+        extra = None if x is None else accumulator_hooks(x)
+        box = {0: g}
+        if extra is not None and extra.pre:
+            _before(accumulator(leaf), box, self.mode, extra)
+        if 0 in box and leaf._edge is not None:        # torch asks again: `requires_grad` may be off since
+            self.accumulated(leaf, box[0])
+        if extra is not None and extra.post:
+            _after(accumulator(leaf), (), box, self.mode, extra)
+
+    def accumulated(self, leaf, g):
+        x = leaf._extra
+        old = x.grad if x is not None else None
+        before = None if old is None else read(old)
+        accumulate_grad(leaf, g, self.mode)
+        if self.log is not None:
+            self.log.leaf(leaf, before, read(leaf._extra.grad))
+        if x is not None and x.post_hooks:
+            for hook in list(x.post_hooks.values()):
+                hook(leaf)
 
 
 def _reach(roots, inputs):
@@ -267,24 +325,16 @@ def _reach(roots, inputs):
             continue
         seen.add(id(t))
         order.append(t)
-        if not isinstance(t, TensorBase) and t.__class__ is not AccumulateGrad:
-            for e in t.next:
-                if e is not None:
-                    stack.append(e[0] if e.__class__ is tuple else e)
+        if isinstance(t, Node):
+            stack.extend([_targets(e)[0] for e in t.next if e is not None])
     if inputs is None:
         return order, None
     wanted = {id(_targets(e)[0]) for e in inputs}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
     for t in sorted((t for t in order if isinstance(t, Node)), key=lambda t: t.seq):
-        below = False
-        if t.__class__ is not AccumulateGrad:
-            for e in t.next:
-                if e is not None:
-                    c = e[0] if e.__class__ is tuple else e
-                    if id(c) in wanted or needed.get(id(c)):
-                        below = True
-        if below:
+        below = [id(_targets(e)[0]) for e in t.next if e is not None]
+        if any([i in wanted or needed.get(i) for i in below]):
             needed[id(t)] = True
         elif id(t) in wanted:
             needed[id(t)] = False
@@ -326,18 +376,14 @@ def _copy_slices(node, g, mode):
 
 
 def _before(node, box, mode, extra):
-    """Hooks on this node's outputs: tensor hooks, retained gradients, prehooks."""
-    _tensor_hooks(box, mode, extra)
-    if extra.pre:
-        n = node.n_outputs
-        gs = tuple(mode.tensor(box[k]) if k in box else None for k in range(n))
-        for hook in list(extra.pre.values()):
-            r = hook(gs)
-            if r is not None:
-                gs = r if isinstance(r, tuple) else (r,)
-        for k, g in enumerate(gs):
-            if g is not None:
-                box[k] = mode.back(g)
+    """Prehooks: they may give other gradients of the node's outputs."""
+    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node.n_outputs)])
+    for hook in list(extra.pre.values()):
+        gs = _checked(hook, hook(gs), gs)
+    box.clear()
+    for k, g in enumerate(gs):
+        if g is not None:
+            box[k] = mode.back(g)
 
 
 def _tensor_hooks(box, mode, extra):
@@ -356,52 +402,56 @@ def _tensor_hooks(box, mode, extra):
 
 
 def _after(node, grads, box, mode, extra):
-    ins = tuple(None if g is None else mode.tensor(g) for g in grads)
-    outs = tuple(mode.tensor(box[k]) if k in box else None for k in range(node.n_outputs))
+    """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
+    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node.n_outputs)])
+    places = list(node.places(range(len(grads))))
+    ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
     for hook in list(extra.post.values()):
-        r = hook(ins, outs)
-        if r is not None:
-            ins = tuple(r) if isinstance(r, (tuple, list)) else (r,)
-    return [None if g is None else mode.back(g) for g in ins]
+        ins = _checked(hook, hook(ins, outs), ins)
+    return [None if ins[at] is None else mode.back(ins[at]) for at, k in enumerate(places) if k is not None]
+
+
+def _checked(hook, given, before):
+    """The gradients that a node's hook made of those `before`, with torch's refusals."""
+    if given is None:
+        return before
+    if not isinstance(given, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
+    if len(given) != len(before):
+        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})")
+    for new, old in zip(given, before):
+        _check_one(hook, new, old)
+    return given
+
+
+def _check_one(hook, new, old):
+    if new is None:
+        return
+    if old is None:
+        raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
+    if not isinstance(new, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    m, was = dispatch.meta(new), dispatch.meta(old)
+    if m.dtype != was.dtype:
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {_TYPE_NAMES.get(was.dtype.name, was.dtype.name)} "
+                           f"got {_TYPE_NAMES.get(m.dtype.name, m.dtype.name)})")
+    if m.shape != was.shape:
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
+
+
+def _named(hook):
+    return getattr(hook, "__name__", hook)
 
 
 def _run_hooks(hooks, g, mode):
+    """The hooks on a tensor, one after the other."""
     t = mode.tensor(g)
     for hook in list(hooks.values()):
         r = hook(t)
         if r is not None:
-            if not isinstance(r, TensorBase):
-                raise TypeError(f"hook for tensor must return None or a Tensor, not {type(r).__name__}")
-            if r.shape != t.shape:
-                raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
+            _check_one(hook, r, t)
             t = r
     return mode.back(t)
-
-
-def _leaf(leaf, g, mode, wanted, captured, accumulate, log):
-    if g is None:
-        return
-    x = leaf._extra
-    if x is not None and x.hooks:
-        g = _run_hooks(x.hooks, g, mode)
-    if wanted is not None:
-        asked = wanted.get(id(leaf))
-        if asked is None and x is not None and x.accumulator is not None:
-            asked = wanted.get(id(x.accumulator()))
-        if asked is None:
-            return
-        for _, k in asked:
-            captured[k] = g
-        if not accumulate:
-            return
-    old = x.grad if x is not None else None
-    before = None if old is None else read(old)
-    accumulate_grad(leaf, g, mode)
-    if log is not None:
-        log.leaf(leaf, before, read(leaf._extra.grad))
-    if x is not None and x.post_hooks:
-        for hook in list(x.post_hooks.values()):
-            hook(leaf)
 
 
 def accumulate_grad(leaf, g, mode):

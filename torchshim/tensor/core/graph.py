@@ -48,30 +48,22 @@ class Node:
 
     @property
     def next_functions(self):
-        out = []
-        for e in self._places():
-            if e is None:
-                out.append((None, 0))
-            elif e.__class__ is tuple:
-                out.append(e)
-            elif isinstance(e, Node):
-                out.append((e, 0))
-            else:
-                out.append((accumulator(e), 0))
-        return tuple(out)
+        # a leaf's AccumulateGrad that somebody saw lives as long as this node, as in torch: hooks may be put on it
+        self.next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) else accumulator(e) for e in self.next])
+        return tuple([(None, 0) if e is None else e if e.__class__ is tuple else (e, 0) for e in self.places(self.next)])
 
-    def _places(self):
-        """The edges as torch counts them: a number in a tensor's place has one too, which leads nowhere."""
+    def places(self, per_edge):
+        """What there is for each of `next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
         params = getattr(self.inst and self.inst.op, "params", None)
         if params is None or len(params) != len(self.inst.layout):
-            return self.next
-        edges, out = iter(self.next), []
+            return per_edge
+        left, out = iter(per_edge), []
         for p, x in zip(params, self.inst.layout):
             if p.kind == "tensor":
                 if x.__class__ is tuple:
-                    out += [next(edges, None) for y in x if y is not None]
+                    out += [next(left, None) for y in x if y is not None]
                 elif x is not None:
-                    out.append(next(edges, None) if repr(x) == "T" else None)
+                    out.append(next(left, None) if repr(x) == "T" else None)
         return out
 
     @property
