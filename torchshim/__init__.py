@@ -47,7 +47,8 @@ from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference
 from .determinism import (are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
                           is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode, use_deterministic_algorithms)
 from .torch_version import TorchVersion as _TorchVersion
-from . import random, version
+from . import random, serialization, version
+from .serialization import load, save
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 from math import e, inf, nan, pi

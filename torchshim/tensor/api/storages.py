@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import copy
+import math
 import weakref
 
 import numpy as np
 
-from ...engine import warn
+from ...engine import array_of, is_contiguous, meta_of, value_of, warn
 from ..core import storage as memory
 from .bind import function
-from ..core.dispatch import meta
+from ..core.dispatch import detached, meta
 from ..core.dtype import ALL
 from ..core.tensor import Tensor, tensor_from
 
@@ -21,9 +22,44 @@ def untyped(st):
     s = _known.get(id(st))
     if s is None:
         s = object.__new__(UntypedStorage)
-        s._st = st
+        s._st, s.fresh = st, False
         _known[id(st)] = s
     return s
+
+
+def fresh_storage(array, dtype, device=None):
+    """An UntypedStorage around a 1-d array that no tensor sees yet: the first one that sees all of it gives it its shape."""
+    t = tensor_from(array)
+    if t.dtype is not dtype:                   # dtypes that NumPy has no name for come as bytes
+        t = t.view(dtype)
+    s = untyped((t if device is None else t.to(device))._st)
+    s.fresh = True
+    return s
+
+
+def tensor_on(storage, dtype, offset, size, stride):
+    """A tensor on a storage's memory: `size` and `stride` in elements of `dtype`, from element `offset` on.
+
+    RuntimeError when it would reach beyond the storage."""
+    s, size, stride = storage.untyped(), tuple(size), tuple(stride)
+    st, m = s._st, s._st.value.meta
+    reach = offset + sum([(n - 1) * d for n, d in zip(size, stride)]) + 1 if 0 not in size else 0
+    if offset < 0 or min(stride, default=0) < 0 or min(size, default=0) < 0 or reach * dtype.itemsize > s.nbytes():
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {dtype.itemsize} "
+                           f"requiring a storage size of {reach * dtype.itemsize} are out of bounds for storage of size {s.nbytes()}")
+    fresh, s.fresh = s.fresh, False
+    base = object.__new__(Tensor)
+    base._st, base._view, base._edge, base._extra = st, None, None, None
+    if dtype.np != m.dtype:
+        base = detached(s._tensor(dtype))
+        m = meta(base)
+    elif fresh and not offset and math.prod(size) == m.numel and m.numel and is_contiguous(size, stride):
+        full = meta_of(size, m.dtype, m.device, stride)
+        st.value = value_of(None if m.device == "meta" else array_of(st.value).reshape(size), full)
+        return base
+    if m.shape == size and m.strides == stride and not offset:
+        return base
+    return detached(base.as_strided(size, stride, offset))
 
 
 def _index(i, n, what="torch.UntypedStorage"):
@@ -38,7 +74,7 @@ def _index(i, n, what="torch.UntypedStorage"):
 
 class UntypedStorage:
     """The bytes that one or several tensors share."""
-    __slots__ = ("_st", "__weakref__")
+    __slots__ = ("_st", "fresh", "__weakref__")
     __module__ = "torch.storage"
     is_sparse = is_sparse_csr = is_hpu = False
 
@@ -136,9 +172,6 @@ class UntypedStorage:
             memo[key] = memory.new_storage(self._st.value)
             memo[("torchshim keep", id(self._st))] = self._st
         return untyped(memo[key])
-
-    def __reduce_ex__(self, protocol):
-        raise NotImplementedError("torchshim: pickling a storage; pickle the tensor")
 
     def untyped(self):
         return self

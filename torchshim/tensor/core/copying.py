@@ -1,11 +1,9 @@
 """copy, deepcopy and pickle of tensors."""
 from __future__ import annotations
 
-
-from ...engine import meta_of, value_of
 from . import storage
-from .dispatch import alias, wrap
-from .tensor import Tensor, tensor_from
+from .dispatch import alias
+from .tensor import Tensor
 
 
 def deepcopy(t, memo):
@@ -44,26 +42,3 @@ def shallow(t):
     y.__class__ = type(t)
     y.__dict__.update(t.__dict__)
     return y
-
-
-def _rebuild(cls, array, dtype, strides, requires_grad, state):
-    m = meta_of(array.shape, dtype.np, tensor_from(array)._meta.device, strides)
-    t = wrap(value_of(array if array.dtype == dtype.np else array.view(dtype.np), m))
-    if cls is not None:
-        t.__class__ = cls
-    if requires_grad:
-        t._edge = True
-    t.__dict__.update(state)
-    return t
-
-
-def reduce(t):
-    """Pickle: the values, layout and flags. Tensors with history refuse, as torch's do."""
-    if not t.is_leaf:
-        raise RuntimeError("Tensors that require grad and are not leaves can't be pickled; detach() them first")
-    a = t.detach()._host()
-    if a.dtype.kind == "V" or a.dtype.name in ("bfloat16",) or a.dtype.name.startswith("float8"):
-        a = a.view("u%d" % a.dtype.itemsize)
-    m = t._meta
-    # None: Tensor calls itself torch.Tensor, a name that exists only while the drop-in is installed
-    return _rebuild, (None if type(t) is Tensor else type(t), a, t.dtype, None if m.contiguous or not m.dense else m.strides, t.requires_grad, dict(t.__dict__))

@@ -13,6 +13,7 @@ _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "h
 
 class device:
     """A device: `torch.device("cuda:0")`, `torch.device("cuda", 0)`, or a context in which new tensors are made there."""
+    __module__ = "torchshim"
     __slots__ = ("type", "index", "_outer")
 
     def __init__(self, type="cpu", index=None):

@@ -11,6 +11,7 @@ from ...ops import promotion as P
 
 class dtype:
     """A torch dtype. `np` is the NumPy dtype that holds it."""
+    __module__ = "torchshim"                   # where pickles find it and its instances
     __slots__ = ("name", "np", "is_floating_point", "is_complex", "is_signed", "itemsize")
 
     def __init__(self, name, np_dtype):
@@ -24,7 +25,7 @@ class dtype:
         return "torch." + self.name
 
     def __reduce__(self):
-        return _named, (self.name,)
+        return self.name
 
     def __deepcopy__(self, memo):
         return self
@@ -37,10 +38,6 @@ class dtype:
 
     def to_complex(self):
         return {"float64": complex128, "complex128": complex128}.get(self.name, complex64)
-
-
-def _named(name):
-    return ALL[name]
 
 
 ALL: dict = {}

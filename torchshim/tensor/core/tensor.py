@@ -1,6 +1,9 @@
 """The Tensor class: its fields' public faces and the Python protocol. Operators are bound to it by `bind`."""
 from __future__ import annotations
 
+import copyreg
+import sys
+
 import jax
 import numpy as np
 
@@ -18,6 +21,7 @@ _size = tuple.__new__      # of what is known to be integers
 
 class Size(tuple):
     """A shape."""
+    __module__ = "torchshim"
     __slots__ = ()
 
     def __new__(cls, sizes=(), /):
@@ -77,11 +81,22 @@ class Extra:
 
 
 class _TensorMeta(type):
-    def __instancecheck__(cls, x):
-        return type.__instancecheck__(cls, x)
+    """The class of tensor classes."""
 
 
-class Tensor(TensorBase):
+def _plain_tensor():
+    return Tensor
+
+
+def _reduce_class(cls):
+    """How pickles name a tensor class. Tensor calls itself torch.Tensor, a name that exists only while the drop-in is installed."""
+    return (_plain_tensor, ()) if cls is Tensor and "torch" not in sys.modules else cls.__qualname__
+
+
+copyreg.pickle(_TensorMeta, _reduce_class)
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
     """A torch tensor. The value is computed when somebody looks at it."""
     __slots__ = ()
     __array_priority__ = 1000
@@ -517,7 +532,7 @@ class Tensor(TensorBase):
         return shallow(self)
 
     def __reduce_ex__(self, protocol):
-        from .copying import reduce
+        from ..._tensor import reduce
         return reduce(self)
 
     def __setstate__(self, state):

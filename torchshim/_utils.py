@@ -1,0 +1,97 @@
+"""torch._utils: the functions by which pickles of PyTorch rebuild tensors. Their names are part of the file format."""
+from __future__ import annotations
+
+from .tensor.api.storages import tensor_on
+from .tensor.core.dispatch import wrap
+from .engine import meta_of, value_of
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    """A tensor of `size` and `stride` (in elements) from element `storage_offset` of a TypedStorage on."""
+    return tensor_on(storage, storage.dtype, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    """The same with its flags; `metadata` says whether it is the conjugate or the negative of what lies in memory."""
+    return _flagged(_rebuild_tensor(storage, storage_offset, size, stride), requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    """The same for an UntypedStorage and a dtype (the unsigned integers and float8)."""
+    return _flagged(tensor_on(storage, dtype, storage_offset, size, stride), requires_grad, backward_hooks, metadata)
+
+
+def _flagged(t, requires_grad, backward_hooks, metadata):
+    if metadata and metadata.get("conj"):
+        t = t.conj()
+    if metadata and metadata.get("neg"):
+        t = t.neg()
+    if requires_grad:
+        t.requires_grad_(True)
+    for hook in (backward_hooks or {}).values():
+        t.register_hook(hook)
+    return t
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """A Parameter on `data`'s memory."""
+    from .nn.parameter import Parameter
+    return _flagged(Parameter(data, requires_grad), False, backward_hooks, None)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    """The same with attributes that the program gave it."""
+    return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    """A tensor on the meta device."""
+    t = wrap(value_of(None, meta_of(tuple(size), dtype.np, "meta", tuple(stride))))
+    return t.requires_grad_(requires_grad) if requires_grad else t
+
+
+def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
+    """A tensor of `dtype` on `device` from a NumPy array."""
+    from .tensor.api.creation import from_numpy
+    t = from_numpy(data).to(dtype=dtype, device=device)
+    return t.requires_grad_(requires_grad) if requires_grad else t
+
+
+def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
+    """`data` as `dtype` on `device`."""
+    t = data.to(dtype=dtype, device=device)
+    return t.requires_grad_(requires_grad) if requires_grad else t
+
+
+def _missing(what):
+    def rebuild(*args):
+        raise NotImplementedError(f"torchshim: loading {what} tensors")
+    rebuild.__doc__ = f"Not there: torchshim has no {what} tensors."
+    return rebuild
+
+
+_rebuild_sparse_tensor = _missing("sparse")
+_rebuild_qtensor = _missing("quantized")
+_rebuild_nested_tensor = _missing("nested")
+_rebuild_wrapper_subclass = _missing("wrapper subclass")
+
+
+def _get_obj_state(obj):
+    """What pickling an object's attributes needs: its __dict__, with its slots where the class has some of its own."""
+    import copyreg
+    if hasattr(type(obj), "__getstate__") and type(obj).__getstate__ is not object.__getstate__:
+        return obj.__getstate__()
+    slots = [s for s in copyreg._slotnames(type(obj)) if not s.startswith("_") and hasattr(obj, s)]
+    return (obj.__dict__, {s: getattr(obj, s) for s in slots}) if slots else obj.__dict__
+
+
+def _set_obj_state(obj, state):
+    """The reverse of `_get_obj_state`; returns the object."""
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    for k, v in (attributes or {}).items():
+        setattr(obj, k, v)
+    for k, v in (slots or {}).items():
+        setattr(obj, k, v)
+    return obj
