@@ -18,9 +18,9 @@ from .tensor.api import creation as _creation, convert as _convert
 from .tensor.core import printing as _printing
 
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
-from .ops import (activation as _, arithmetic as _, complex as _, index as _, products as _, logic as _, nn as _, reduction as _,
+from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _, reduction as _,
                   shape as _, sorting as _, unary as _)
-from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, operators as _operators, slicing as _, reduction as _,
+from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, linalg as _, operators as _operators, slicing as _, reduction as _,
                          shape as _, storages as _, views as _)
 from .tensor.core import memory_format as _
 from .random import fills as _

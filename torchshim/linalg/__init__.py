@@ -1,7 +1,8 @@
-"""torch.linalg: what of it exists so far; products and norms are declared with the other operators."""
+"""torch.linalg: linear algebra on batches of matrices; see `torchshim.tensor.api.linalg`."""
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.api.bind import NAMESPACES as _NAMESPACES
+from ..tensor.api.linalg import _LinAlgError as LinAlgError
 
 globals().update(_NAMESPACES["linalg"])
-__all__ = sorted(_NAMESPACES["linalg"])
+__all__ = sorted([*_NAMESPACES["linalg"], "LinAlgError"])
 __getattr__ = _missing_attribute(__name__)

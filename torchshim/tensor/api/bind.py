@@ -251,8 +251,7 @@ def _source(op, first, inplace, with_out, flag):
     if flag:
         body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
     if with_out:
-        done = f"into(out, {made}, _name)"
-        body += f"    if out is not None:\n        return {f'finish({done})' if op.fields else done}\n"
+        body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name)\n"
     body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
     if required_dim:
         sig = [s if s != "dim" else "dim=_unset" for s in sig]

@@ -49,13 +49,14 @@ for _name, _fields in (("aminmax", "min max"), ("frexp", "mantissa exponent"), (
                        ("histogramdd", "hist bin_edges"), ("linalg_cholesky_ex", "L info"), ("linalg_eig", "eigenvalues eigenvectors"),
                        ("linalg_eigh", "eigenvalues eigenvectors"), ("linalg_inv_ex", "inverse info"), ("linalg_ldl_factor", "LD pivots"),
                        ("linalg_ldl_factor_ex", "LD pivots info"), ("linalg_lstsq", "solution residuals rank singular_values"),
-                       ("linalg_lu", "P L U"), ("linalg_lu_factor", "LU pivots"), ("linalg_lu_factor_ex", "LU pivots info"),
+                       ("_lu_with_info", "LU pivots info"), ("linalg_lu", "P L U"), ("linalg_lu_factor", "LU pivots"),
+                       ("linalg_lu_factor_ex", "LU pivots info"),
                        ("linalg_qr", "Q R"), ("linalg_slogdet", "sign logabsdet"), ("linalg_solve_ex", "result info"),
                        ("linalg_svd", "U S Vh"), ("lu_unpack", "P L U"), ("qr", "Q R"), ("slogdet", "sign logabsdet"),
                        ("svd", "U S V"), ("triangular_solve", "solution cloned_coefficient")):
     globals()[_name] = declare(_name, *_fields.split())
 
-for _name in ("aminmax", "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"):
+for _name in [n for n in ALL if n not in ("histogramdd", "_lu_with_info")]:
     declare(_name + "_out", *ALL[_name]._names)
 
 

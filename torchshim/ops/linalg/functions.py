@@ -1,0 +1,90 @@
+"""Functions of square matrices: determinants, the exponential."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..common import wide
+from ..registry import op
+from .common import DECLARED, diag, inexact, kernel, mm, square
+from .factor import lu
+from .solve import solve
+
+
+def sign_of_permutation(pivots):
+    """1 or -1: how many rows changed places."""
+    k = pivots.shape[-1]
+    moved = jnp.sum(pivots != jnp.arange(k, dtype=pivots.dtype), -1)
+    return 1 - 2 * (moved % 2)
+
+
+@jax.custom_jvp
+def det(A):
+    """The determinant, by LU."""
+    LU, pivots, _ = lu(A)
+    return jnp.prod(diag(LU), -1) * sign_of_permutation(pivots).astype(A.dtype)
+
+
+@det.defjvp
+def _det_jvp(primals, tangents):
+    # jnp's rule goes by cofactors: it holds for singular matrices too
+    return det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
+
+
+@op("linalg_det(Tensor A) -> Tensor", **DECLARED, grad="LinalgDetBackward0")
+def linalg_det(A):
+    """The determinant."""
+    inexact("linalg.det", A)
+    square("linalg.det", A)
+    kernel("lu_cpu", A)
+    return det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
+
+
+@jax.custom_jvp
+def slogdet(A):
+    """(sign, log |det|), by LU."""
+    LU, pivots, _ = lu(A)
+    d = diag(LU)
+    size = jnp.abs(d)
+    if jnp.iscomplexobj(d):
+        phase = jnp.where(size == 0, 0, d / jnp.where(size == 0, 1, size))
+    else:
+        phase = jnp.where(jnp.isnan(d), 0, jnp.sign(d))
+    return jnp.prod(phase, -1) * sign_of_permutation(pivots).astype(A.dtype), jnp.sum(jnp.log(size), -1)
+
+
+@slogdet.defjvp
+def _slogdet_jvp(primals, tangents):
+    sign, log = slogdet(*primals)
+    trace = jnp.sum(diag(solve(primals[0], tangents[0])[0]), -1)
+    dsign = sign * (1j * jnp.imag(trace)).astype(sign.dtype) if jnp.iscomplexobj(sign) else jnp.zeros_like(sign)
+    return (sign, log), (dsign, jnp.real(trace).astype(log.dtype))
+
+
+@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **DECLARED, grad="LinalgSlogdetBackward0")
+def linalg_slogdet(A):
+    """The sign (or phase) of the determinant and the logarithm of its absolute value."""
+    inexact("linalg.slogdet", A, half=False)
+    square("linalg.slogdet", A)
+    return slogdet(A)
+
+
+@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0")
+def logdet(self):
+    """The logarithm of the determinant: nan where it is negative."""
+    inexact("logdet", self)
+    square("logdet", self)
+    sign, log = slogdet(self)
+    if jnp.iscomplexobj(self):
+        return jnp.log(sign) + log
+    return jnp.where(sign == -1, jnp.nan, log)
+
+
+@op("linalg_matrix_exp(Tensor self) -> Tensor", **DECLARED, grad="LinalgMatrixExpBackward0")
+def linalg_matrix_exp(self):
+    """The exponential of a matrix."""
+    inexact("linalg.matrix_exp", self)
+    square("linalg.matrix_exp", self)
+    if not self.size:
+        return self
+    return jax.scipy.linalg.expm(wide(self), max_squarings=32).astype(self.dtype)

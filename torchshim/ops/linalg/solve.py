@@ -1,0 +1,200 @@
+"""Systems of linear equations, inverses, least squares."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import promotion as P
+from ..registry import op
+from .common import (DECLARED, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, same_dtype, square)
+from .factor import lu, qr, solve_packed, triangular_solve
+from .spectrum import pinv, svd, tolerance
+
+
+# -- solve and inverse ----------------------------------------------------------------------------------------------------------
+@jax.custom_jvp
+def solve(A, B):
+    """(A^-1 B, LAPACK's info), for equal batches."""
+    LU, _, perm = lu(A)
+    return solve_packed(LU, perm, B), first_true(diag(LU) == 0)
+
+
+@solve.defjvp
+def _solve_jvp(primals, tangents):
+    A, (dA, dB) = primals[0], tangents
+    X, info = solve(*primals)
+    return (X, info), (solve(A, dB - mm(dA, X))[0], np.zeros(info.shape, jax.dtypes.float0))
+
+
+def is_vector(A, B):
+    """Whether solve takes B for one vector for each matrix."""
+    return B.ndim == 1 or A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
+
+
+@op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", **DECLARED,
+    grad="LinalgSolveExBackward0", strides=columns(0))
+def linalg_solve_ex(A, B, left, check_errors):
+    """X with A X = B (or X A = B), and per matrix the place of the first zero pivot."""
+    name = "linalg.solve"
+    inexact(name, A)
+    square(name, A)
+    vector = is_vector(A, B)
+    if vector and not left:
+        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
+                           "equivalent to B / A.squeeze(-1)")
+    same_dtype(name, A, B)
+    B = B[..., None] if vector else B
+    matrix(name, B, "B")
+    fits(name, A, B, left)
+    kernel("lu_cpu", A)
+    A, B = broadcast_batch(A, B)
+    if not left:
+        A, B = mT(A), mT(B)
+    if B.size:
+        X, info = solve(A, B)
+    else:
+        X, info = B, jnp.zeros(A.shape[:-2], np.int32) if not A.size else first_true(diag(lu(jax.lax.stop_gradient(A))[0]) == 0)
+    X = X if left else mT(X)
+    return (X[..., 0] if vector else X), info
+
+
+@jax.custom_jvp
+def inverse(A):
+    """(A^-1, LAPACK's info)."""
+    return solve(A, jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape))
+
+
+@inverse.defjvp
+def _inverse_jvp(primals, tangents):
+    X, info = inverse(*primals)
+    return (X, info), (-mm(X, tangents[0], X), np.zeros(info.shape, jax.dtypes.float0))
+
+
+@op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", **DECLARED, grad="LinalgInvExBackward0",
+    strides=columns(0))
+def linalg_inv_ex(A, check_errors):
+    """The inverse, and per matrix the place of the first zero pivot."""
+    inexact("linalg.inv", A, half=False)
+    square("linalg.inv", A)
+    return inverse(A) if A.size else (A, jnp.zeros(A.shape[:-2], np.int32))
+
+
+# -- triangular systems -----------------------------------------------------------------------------------------------------------
+def _triangular(A, B, upper, left, transpose, unitriangular):
+    A, B = broadcast_batch(A, B)
+    if not B.size:
+        return B
+    return triangular_solve(A, B, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular)
+
+
+@op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **DECLARED,
+    grad="LinalgSolveTriangularBackward0", strides=columns())
+def linalg_solve_triangular(self, B, upper, left, unitriangular):
+    """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""
+    name = "linalg.solve_triangular"
+    same_dtype(name, self, B)
+    square(name, self)
+    matrix(name, B, "B")
+    fits(name, self, B, left)
+    kernel("triangular_solve_cpu", self)
+    return _triangular(self, B, upper, left, False, unitriangular)
+
+
+@op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
+    "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0", strides=columns())
+def triangular_solve_old(self, A, upper, transpose, unitriangular):
+    """torch.triangular_solve: the solution of A X = self (of A^T X = self with `transpose`) and a copy of A."""
+    name = "torch.triangular_solve"
+    if self.ndim < 2:
+        raise RuntimeError(f"{name}: Expected b to have at least 2 dimensions, but it has {self.ndim} dimensions instead")
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: Expected A to have at least 2 dimensions, but it has {A.ndim} dimensions instead")
+    square("triangular_solve", A)
+    if A.shape[-2] != self.shape[-2]:
+        raise RuntimeError(f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
+                           f"matrix is {self.shape[-2]} by {self.shape[-1]}")
+    kernel("triangular_solve_cpu", self)
+    A, B = broadcast_batch(A, self)
+    return _triangular(A, B, upper, True, transpose, unitriangular), A
+
+
+# -- least squares ------------------------------------------------------------------------------------------------------------------
+@jax.custom_jvp
+def _least_squares(A, B, X):
+    """X, the least-norm solution, with the derivative of pinv(A) B."""
+    return X
+
+
+@_least_squares.defjvp
+def _least_squares_jvp(primals, tangents):
+    A, B, _ = primals
+    return _least_squares(*primals), jax.jvp(lambda A, B: mm(pinv(A), B), (A, B), tangents[:2])[1]
+
+
+def full_rank_solution(A, B):
+    """By QR, LAPACK's gels."""
+    if A.shape[-2] >= A.shape[-1]:
+        Q, R = qr(A)
+        return triangular_solve(R, mm(mH(Q), B), left_side=True, lower=False)
+    Q, R = qr(mH(A))
+    return mm(Q, triangular_solve(R, B, left_side=True, lower=False, transpose_a=True, conjugate_a=True))
+
+
+@op("linalg_lstsq(Tensor self, Tensor b, Tensor? rcond=None, *, str? driver=None) -> "
+    "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0", numbers=("rcond",),
+    nondiff=("rcond",), strides=columns(0))
+def linalg_lstsq(self, b, rcond, driver):
+    """The least-norm solution of min |A X - B|, the ranks and the singular values of A."""
+    name, A, B = "torch.linalg.lstsq", self, b
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if not B.ndim:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if A.dtype != B.dtype:
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {P.c_name(A.dtype)} and "
+                           f"other's dtype {P.c_name(B.dtype)}")
+    if A.ndim - B.ndim > 1 or A.ndim < B.ndim:
+        raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+    vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
+    rows = -1 if vector or B.ndim < 2 or A.ndim - 1 == B.ndim else -2
+    if A.shape[-2] != B.shape[rows]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({rows})")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if P.kind_of(A.dtype) < 2 or P.compute_dtype(A.dtype) != A.dtype:
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    B = B[..., None] if vector or B.ndim == A.ndim - 1 else B
+    A, B = broadcast_batch(A, B)
+    fixed, right = jax.lax.stop_gradient(A), jax.lax.stop_gradient(B)
+    if not A.size or not B.size:
+        shape = A.shape[:-2] + (A.shape[-1], B.shape[-1])
+        return jnp.zeros(shape[:-1] if vector else shape, A.dtype), jnp.zeros(A.shape[:-2], np.int64), jnp.zeros(0, _real(A))
+    if driver == "gels":
+        X, rank, S = full_rank_solution(fixed, right), jnp.zeros(0, np.int64), jnp.zeros(0, _real(A))
+    else:
+        U, S, Vh = svd(fixed)
+        rtol = np.finfo(_real(A)).eps * max(A.shape[-2:]) if rcond is None else jnp.where(rcond < 0, np.finfo(_real(A)).eps, rcond)
+        keep = S > tolerance(A, S.max(-1), None, rtol)[..., None]
+        inverse = jnp.where(keep, 1 / jnp.where(keep, S, 1), 0)
+        X = mm(mH(Vh), inverse[..., :, None].astype(A.dtype) * mm(mH(U), right))
+        rank = jnp.sum(keep, -1).astype(np.int64)
+        S = S if driver in ("gelsd", "gelss") else jnp.zeros(0, S.dtype)
+    X = _least_squares(A, B, X)
+    return (X[..., 0] if vector else X), rank, S
+
+
+def _real(A):
+    return P.float64 if A.dtype in (P.float64, P.complex128) else P.float32
+
+
+@op("linalg_lstsq_residuals(Tensor self, Tensor B, Tensor solution, bool wanted) -> Tensor", **DECLARED,
+    grad="LinalgLstsqBackward0")
+def linalg_lstsq_residuals(self, B, solution, wanted):
+    """The squared distances |A X - B| ** 2 of each column; nothing if they are not wanted."""
+    if not wanted:
+        return jnp.zeros(0, _real(self))
+    vector = self.ndim - 1 == B.ndim
+    B, X = (B[..., None], solution[..., None]) if vector else (B, solution)
+    gap = mm(self, X) - B
+    return jnp.sum(jnp.real(gap) ** 2 + (jnp.imag(gap) ** 2 if jnp.iscomplexobj(gap) else 0), -2)

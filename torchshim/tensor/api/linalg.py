@@ -1,0 +1,542 @@
+"""torch.linalg: what Python does around the operators: errors that depend on the values, norms by name, composites.
+
+cholesky, inv, solve and lu_factor look at what LAPACK reports and raise at once, as programs rely on it; the `_ex` forms look only
+when asked to. svd and eig of matrices that are not finite raise at the next look.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...engine import TRACED
+from ...ops import products, scan
+from ...ops.common import wrap_dim
+from ...ops.linalg import common as C, factor, functions, householder, solve as S, spectrum
+from ...ops.promotion import c_name, kind_of
+from ...ops.reduction import linalg_vector_norm, nuclear_norm
+from . import return_types
+from .bind import NAMESPACES, call, function, make
+from .indexing import flag
+from .reduction import need_tensor, undefined
+from ..core.dispatch import edge, look, read
+
+LINALG = NAMESPACES.setdefault("linalg", {})
+linalg = dict(method=False, namespace="linalg", out=True)
+
+
+class _LinAlgError(RuntimeError):
+    """What linear algebra raises when a matrix is not what an algorithm needs: singular, indefinite, not finite."""
+
+
+_LinAlgError.__module__ = "torch._C"
+
+
+def declared(name, op):
+    """torch.linalg.<name> from a declaration alone."""
+    made = LINALG[name] = make("linalg_" + name, op, "input", with_out=True, module="torch.linalg")
+    return made
+
+
+# -- errors that depend on the values -------------------------------------------------------------------------------------------
+def failed(info, text, error=_LinAlgError):
+    """Raise if LAPACK's info is not zero: `text(batch, info)` with what names the matrix in a batch."""
+    if read(info).extra is TRACED:
+        return
+    codes = np.asarray(look(info))
+    if codes.any():
+        k = int(np.flatnonzero(codes.ravel())[0])
+        raise error(text(f"(Batch element {k}): " if codes.ndim else "", int(codes.ravel()[k])))
+
+
+def _singular(name):
+    return lambda batch, k: (f"{name}: {batch}The diagonal element {k} is zero, the inversion could not be completed because the input matrix "
+                             "is singular.")
+
+
+def _indefinite(name):
+    return lambda batch, k: (f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the "
+                             f"leading minor of order {k} is not positive-definite).")
+
+
+def _unsolvable(name):
+    return lambda batch, k: f"{name}: {batch}The solver failed because the input matrix is singular."
+
+
+def _zero_pivot(name):
+    return lambda batch, k: (f"{name}: {batch}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+                             "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+
+
+def finite(A, text, error=_LinAlgError):
+    """Have torch's error raised at the next look if the matrix holds inf or nan."""
+    v = read(A)
+    if v.extra is not TRACED and v.meta.device != "meta" and A.numel():
+        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), lambda _: error(text))
+
+
+def _finite_svd(A):
+    finite(A, "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+
+
+# -- factorizations --------------------------------------------------------------------------------------------------------------
+declared("lu_solve", factor.linalg_lu_solve)
+householder_product = declared("householder_product", householder.linalg_householder_product)
+function("orgqr")(lambda input, input2, *, out=None: householder_product(input, input2, out=out))
+
+
+@function(**linalg)
+def cholesky_ex(input, *, upper=False, check_errors=False):
+    """(L, info): the Cholesky factor and where the factorization failed (0: it did not)."""
+    need_tensor("linalg_cholesky_ex", input)
+    made = return_types.linalg_cholesky_ex(call(factor.linalg_cholesky_ex, (input, upper, check_errors)))
+    if check_errors:
+        failed(made.info, _indefinite("linalg.cholesky_ex"))
+    return made
+
+
+@function(**linalg)
+def cholesky(input, *, upper=False):
+    """The Cholesky factor of positive-definite matrices; LinAlgError where one is not. Looks at the values."""
+    need_tensor("linalg_cholesky", input)
+    L, info = call(factor.linalg_cholesky_ex, (input, upper, True))
+    failed(info, _indefinite("linalg.cholesky"))
+    return L
+
+
+@function("cholesky", out=True)
+def _cholesky(input, upper=False):
+    """torch.linalg.cholesky is its successor. Looks at the values."""
+    need_tensor("cholesky", input)
+    L, info = call(factor.cholesky_old, (input, upper))
+    failed(info, _indefinite("cholesky"))
+    return L
+
+
+@function(**linalg)
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
+    """(LU, pivots, info)."""
+    need_tensor("linalg_lu_factor_ex", A, "A")
+    made = return_types.linalg_lu_factor_ex(call(factor.linalg_lu_factor_ex, (A, pivot, check_errors)))
+    if check_errors:
+        failed(made.info, _zero_pivot("torch.linalg.lu_factor_ex"), RuntimeError)
+    return made
+
+
+@function(**linalg)
+def lu_factor(A, *, pivot=True):
+    """(LU, pivots); an error where a pivot is zero. Looks at the values."""
+    need_tensor("linalg_lu_factor", A, "A")
+    LU, pivots, info = call(factor.linalg_lu_factor_ex, (A, pivot, True))
+    failed(info, _zero_pivot("torch.linalg.lu_factor"), RuntimeError)
+    return return_types.linalg_lu_factor((LU, pivots))
+
+
+@function("lu", **linalg)
+def _linalg_lu(A, *, pivot=True):
+    """(P, L, U) with A = P L U."""
+    need_tensor("linalg_lu", A, "A")
+    P, L, U = call(factor.linalg_lu, (A, pivot))
+    return return_types.linalg_lu((P.detach(), L, U))
+
+
+@function(method=False, out=True)
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    """(P, L, U) of what lu_factor returns; an empty tensor for what is not wanted."""
+    need_tensor("lu_unpack", LU_data, "LU_data")
+    P, L, U = call(factor.lu_unpack, (LU_data, LU_pivots, unpack_data, unpack_pivots))
+    return return_types.lu_unpack((P.detach(), L, U))
+
+
+@function(out=True)
+def lu(A, pivot=True, get_infos=False):
+    """torch.linalg.lu_factor and lu_factor_ex are its successors. Looks at the values unless `get_infos`."""
+    need_tensor("lu", A, "A")
+    LU, pivots, info = call(factor.linalg_lu_factor_ex, (A, pivot, True))
+    if get_infos:
+        return return_types._lu_with_info((LU, pivots, info))
+    failed(info, _zero_pivot("torch.linalg.lu_factor"), RuntimeError)
+    return LU, pivots
+
+
+@function("lu_solve", out=True)
+def _lu_solve(input, LU_data, LU_pivots):
+    """torch.linalg.lu_solve is its successor."""
+    need_tensor("lu_solve", input)
+    return call(factor.linalg_lu_solve, (LU_data, LU_pivots, input, True, False))
+
+
+_NO_GRADIENT = {
+    "r": "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are "
+         "going to call backward.",
+    "complete": "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"}
+
+
+@function("qr", **linalg)
+def _linalg_qr(A, mode="reduced"):
+    """(Q, R) of a QR factorization; `mode` is 'reduced', 'complete' or 'r' (R alone)."""
+    need_tensor("linalg_qr", A, "A")
+    text = _NO_GRADIENT.get(mode) if mode == "r" or A.ndim > 1 and A.shape[-2] > A.shape[-1] else None
+    if text is None or edge(A) is None:
+        return return_types.linalg_qr(call(factor.linalg_qr, (A, mode)))
+    return return_types.linalg_qr([undefined(x, A, "LinalgQrBackward0", RuntimeError(text))
+                                   for x in call(factor.linalg_qr, (A.detach(), mode))])
+
+
+@function("qr", out=True)
+def _qr(input, some=True):
+    """torch.linalg.qr is its successor."""
+    return return_types.qr(tuple(_linalg_qr(input, "reduced" if some else "complete")))
+
+
+# -- spectra -------------------------------------------------------------------------------------------------------------------------
+declared("eigh", spectrum.linalg_eigh)
+declared("eigvalsh", spectrum.linalg_eigvalsh)
+_EIG_TEXT = "torch.linalg.eig: input tensor should not contain infs or NaNs."
+
+
+@function(**linalg)
+def eig(input):
+    """(eigenvalues, eigenvectors) of square matrices, complex."""
+    need_tensor("linalg_eig", input)
+    made = return_types.linalg_eig(call(spectrum.linalg_eig, (input,)))
+    finite(input, _EIG_TEXT, RuntimeError)
+    return made
+
+
+@function(**linalg)
+def eigvals(input):
+    """The complex eigenvalues of square matrices."""
+    need_tensor("linalg_eigvals", input)
+    made = call(spectrum.linalg_eigvals, (input,))
+    finite(input, _EIG_TEXT, RuntimeError)
+    return made
+
+
+@function("svd", **linalg)
+def _linalg_svd(A, full_matrices=True, *, driver=None):
+    """(U, S, Vh) with A = U diag(S) Vh."""
+    need_tensor("linalg_svd", A, "A")
+    made = return_types.linalg_svd(call(spectrum.linalg_svd, (A, full_matrices, driver)))
+    _finite_svd(A)
+    return made
+
+
+@function(**linalg)
+def svdvals(A, *, driver=None):
+    """The singular values in descending order."""
+    need_tensor("linalg_svdvals", A, "A")
+    made = call(spectrum.linalg_svdvals, (A, driver))
+    _finite_svd(A)
+    return made
+
+
+@function(out=True)
+def svd(input, some=True, compute_uv=True):
+    """(U, S, V) with input = U diag(S) V^H; zeros for U and V without `compute_uv`. torch.linalg.svd is its successor."""
+    need_tensor("svd", input)
+    if input.ndim < 2:
+        raise RuntimeError("linalg.svd: input should have at least 2 dimensions, but has "
+                           f"{input.ndim} dimensions instead")
+    if compute_uv:
+        U, S, Vh = _linalg_svd(input, not some)
+        return return_types.svd((U, S, Vh.mH))
+    m, n = input.shape[-2:]
+    zeros = lambda k: input.new_zeros((*input.shape[:-2], k, k))
+    return return_types.svd((zeros(m), svdvals(input), zeros(n)))
+
+
+@function(**linalg)
+def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
+    """How many singular values exceed max(atol, rtol * the largest); `tol` is atol's old name."""
+    need_tensor("linalg_matrix_rank", input)
+    if tol is not None and atol is None:
+        atol, rtol = tol, 0.0 if rtol is None else rtol
+    made = call(spectrum.linalg_matrix_rank, (input, atol, rtol, hermitian))
+    if not hermitian:
+        _finite_svd(input)
+    return made
+
+
+@function(**linalg)
+def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero. `rcond` is rtol's old name."""
+    need_tensor("linalg_pinv", input)
+    made = call(spectrum.linalg_pinv, (input, atol, rcond if rtol is None else rtol, hermitian))
+    if not hermitian:
+        _finite_svd(input)
+    return made
+
+
+@function(out=True)
+def pinverse(input, rcond=1e-15):
+    """torch.linalg.pinv with another default."""
+    return pinv(input, rcond)
+
+
+# -- systems -------------------------------------------------------------------------------------------------------------------------
+declared("solve_triangular", S.linalg_solve_triangular)
+
+
+@function(**linalg)
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """(result, info) of A X = B."""
+    made = return_types.linalg_solve_ex(call(S.linalg_solve_ex, (A, B, left, check_errors), "linalg_solve_ex"))
+    if check_errors:
+        failed(made.info, _unsolvable("torch.linalg.solve_ex"))
+    return made
+
+
+@function("solve", **linalg)
+def _solve(A, B, *, left=True):
+    """X with A X = B (X A = B without `left`); LinAlgError where A is singular. Looks at the values."""
+    X, info = call(S.linalg_solve_ex, (A, B, left, True), "linalg_solve")
+    failed(info, _unsolvable("torch.linalg.solve"))
+    return X
+
+
+@function(**linalg)
+def inv_ex(A, *, check_errors=False):
+    """(inverse, info)."""
+    need_tensor("linalg_inv_ex", A, "A")
+    made = return_types.linalg_inv_ex(call(S.linalg_inv_ex, (A, check_errors)))
+    if check_errors:
+        failed(made.info, _singular("linalg.inv_ex"))
+    return made
+
+
+@function(**linalg)
+def inv(A):
+    """The inverse; LinAlgError where a matrix is singular. Looks at the values."""
+    need_tensor("linalg_inv", A, "A")
+    made, info = call(S.linalg_inv_ex, (A, True))
+    failed(info, _singular("linalg.inv"))
+    return made
+
+
+@function(out=True)
+def inverse(input):
+    """torch.linalg.inv. Looks at the values."""
+    return inv(input)
+
+
+@function(**linalg)
+def lstsq(input, b, rcond=None, *, driver=None):
+    """(solution, residuals, rank, singular_values) of min |input X - b|. The drivers gelsd and gelss look at the rank, as it decides
+    whether there are residuals."""
+    need_tensor("linalg_lstsq", input)
+    X, rank, values = call(S.linalg_lstsq, (input, b, rcond, driver), "linalg_lstsq")
+    m, n = input.shape[-2:]
+    wanted = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
+    return return_types.linalg_lstsq((X, call(S.linalg_lstsq_residuals, (input, b, X, wanted)), rank, values.detach()))
+
+
+@function(**linalg)
+def tensorinv(input, ind=2):
+    """The inverse of a tensor as the linear map of tensordot; the first `ind` dimensions are its rows."""
+    need_tensor("linalg_tensorinv", input)
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    shape = input.shape
+    if ind > len(shape):
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {len(shape)}")
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+                           f"{columns} != {rows}")
+    return inv(input.reshape(rows, rows)).reshape(shape[ind:] + shape[:ind])
+
+
+@function(**linalg)
+def tensorsolve(input, other, dims=None):
+    """X with tensordot(input, X, X.ndim) = other; `dims` of input are moved to its end first."""
+    need_tensor("linalg_tensorsolve", input)
+    if dims is not None:
+        ndim = input.ndim
+        moved = [wrap_dim(d, ndim) for d in dims]
+        input = input.permute([d for d in range(ndim) if d not in moved] + moved)
+    k = other.ndim
+    shape = input.shape[k:]
+    rows, columns = math.prod(input.shape[:k]), math.prod(shape)
+    if rows != columns:
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
+                           f"got {columns} != {rows}")
+    return _solve(input.reshape(rows, rows), other.reshape(-1)).reshape(shape)
+
+
+# -- functions of matrices --------------------------------------------------------------------------------------------------------------
+det = declared("det", functions.linalg_det)
+matrix_exp = declared("matrix_exp", functions.linalg_matrix_exp)
+declared("slogdet", functions.linalg_slogdet)
+
+
+@function("det")
+def _det(input):
+    """The determinant."""
+    return det(input)
+
+
+@function("matrix_exp")
+def _matrix_exp(input):
+    """The exponential of a matrix."""
+    return matrix_exp(input)
+
+
+@function("slogdet", out=True)
+def _slogdet(input):
+    """(sign, logabsdet) of the determinant."""
+    need_tensor("slogdet", input)
+    return return_types.slogdet(call(functions.linalg_slogdet, (input,)))
+
+
+@function(**linalg)
+def matrix_power(input, n):
+    """The n-th power of square matrices; of the inverse for negative n."""
+    need_tensor("linalg_matrix_power", input)
+    C.square("linalg.matrix_power", input)
+    if n == 0:
+        from .creation import eye
+        return input.clone().copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape))
+    if n < 0:
+        input, n = inv(input), -n
+    if n == 1:
+        return input.clone()
+    power, square = None, input
+    while n:
+        if n & 1:
+            power = square if power is None else power @ square
+        n >>= 1
+        if n:
+            square = square @ square
+    return power
+
+
+function("matrix_power", out=True)(lambda input, n: matrix_power(input, n))
+
+
+@function(method=False, namespace="linalg")
+def vander(x, *, N=None):
+    """The powers of x from 0 to N - 1 as columns, one row for each element."""
+    need_tensor("linalg_vander", x, "x")
+    d = x.dtype.np
+    if kind_of(d) == 0 or kind_of(d) > 1 and C.P.compute_dtype(d) != d:
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {c_name(d)}")
+    x = x if x.ndim else x.unsqueeze(0)
+    N = x.shape[-1] if N is None else N
+    if N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    N = x.shape[-1] if N is None else N
+    from .shape import cat
+    powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
+    return cat([powers.new_ones((*x.shape, 1)), powers], -1)
+
+
+@function(**linalg)
+def vecdot(x, y, *, dim=-1):
+    """Dot products along `dim` of the conjugate of x with y."""
+    need_tensor("linalg_vecdot", x, "x")
+    need_tensor("linalg_vecdot", y, "y")
+    if x.dtype.np != y.dtype.np:
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {c_name(x.dtype.np)} and y of type "
+                           f"{c_name(y.dtype.np)} instead")
+    return (x.conj() * y).sum(dim)
+
+
+@function(method=False, namespace="linalg")
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """A view of the diagonals."""
+    need_tensor("linalg_diagonal", A, "A")
+    return A.diagonal(offset, dim1, dim2)
+
+
+# -- norms -----------------------------------------------------------------------------------------------------------------------------
+def _pair(dim):
+    dim = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    return dim
+
+
+@function(**linalg)
+def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """A norm of matrices: 'fro', 'nuc', or of order 1, -1, 2, -2, inf, -inf."""
+    need_tensor("linalg_matrix_norm", input)
+    C.inexact("linalg.matrix_norm", input._meta)
+    C.matrix("linalg.matrix_norm", input)
+    dim = _pair(dim)
+    order = number_of(ord)
+    if order not in ("fro", "nuc") and order not in (1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    a, b = (wrap_dim(d, input.ndim) for d in dim)
+    if a == b:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if dtype is not None:
+        if kind_of(dtype.np) < 2:
+            raise RuntimeError(f"linalg.matrix_norm: dtype should be floating point or complex, but got {c_name(dtype.np)}")
+        if order != "fro":
+            input = input.to(dtype)
+    if order == "fro":
+        return call(linalg_vector_norm, (input, 2, dim, keepdim, dtype))
+    if order in ("nuc", 2, -2):
+        values = svdvals(input.movedim((a, b), (-2, -1)))
+        made = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
+        if keepdim:
+            first, last = (a, b) if a < b else (b, a)
+            made = made.unsqueeze(first).unsqueeze(last)
+        return made
+    summed, kept = (a, b) if abs(order) == 1 else (b, a)
+    sums = call(linalg_vector_norm, (input, 1, (summed,), keepdim, None))
+    if not keepdim and kept > summed:
+        kept -= 1
+    return sums.amax(kept, keepdim) if order > 0 else sums.amin(kept, keepdim)
+
+
+def number_of(ord):
+    """An order of a norm as a string or a Python number."""
+    return ord if isinstance(ord, str) else ord.item() if hasattr(ord, "item") else ord
+
+
+@function("norm", **linalg)
+def _linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """A vector norm (one dimension, or flattened without `ord`) or a matrix norm (two)."""
+    need_tensor("linalg_norm", input)
+    order = number_of(ord)
+    dim = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
+    if dim is None and order is not None and input.ndim not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D.")
+    if isinstance(order, str):
+        return matrix_norm(input, order, dim if dim is not None else (-2, -1) if input.ndim > 1 else (0,), keepdim, dtype=dtype)
+    if order is not None and (len(dim) == 2 if dim is not None else input.ndim == 2):
+        return matrix_norm(input, order, dim or (-2, -1), keepdim, dtype=dtype)
+    return call(linalg_vector_norm, (input, 2 if order is None else order, dim, keepdim, dtype))
+
+
+@function(**linalg)
+def cond(input, p=None):
+    """The condition number in the norm `p`; by singular values for None, 2 and -2."""
+    need_tensor("linalg_cond", input)
+    C.matrix("linalg.cond", input)
+    order = number_of(p)
+    if order not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if order in (None, 2, -2):
+        values = svdvals(input)
+        first, last = values[..., 0], values[..., -1]
+        return first / last if order != -2 else last / first
+    C.square(f"linalg.cond(ord={order})", input)
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
+    inverse, info = inv_ex(input)
+    made = matrix_norm(input, order) * matrix_norm(inverse, order)
+    return made.masked_fill(info != 0, math.inf)
+
+
+def linalg_real(x):
+    """The real dtype of a tensor's numbers."""
+    return x.real.dtype if x.is_complex() else x.dtype
+
+
+for _name, _op in (("matmul", products.matmul), ("cross", scan.linalg_cross), ("vector_norm", linalg_vector_norm)):
+    declared(_name, _op)
