@@ -14,7 +14,7 @@ from .tensor.core.dtype import (ALL as _dtypes, ALIASES as _dtype_aliases, can_c
                                 promote_types, set_default_dtype)
 from .tensor.core.device import device, get_default_device, set_default_device
 from .tensor.core.layout import ALL as _layouts, layout
-from .tensor.api import creation as _creation, convert as _convert
+from .tensor.api import creation as _creation, convert as _convert, sharing as _sharing
 from .tensor.core import printing as _printing
 
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.

@@ -4,14 +4,14 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from .engine import TRACED, array_of, default_device, meta_of, value_of
+from .engine import TRACED, array_of, default_device, meta_of, present, value_of
 from .tensor.core.dispatch import read, wrap
 from .tensor.core.tensor import Tensor
 
 
 def to_jax(t):
     """The tensor's values as a jax.Array (or the tracer it holds); no copy. History is not carried over."""
-    v = read(t)
+    v = present(read(t))
     a = array_of(v)
     if isinstance(a, np.ndarray):
         with jax.enable_x64(True), jax.ensure_compile_time_eval():

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import warn
-from ..tensor.api.creation import empty_like, from_numpy, ones_like, zeros_like
+from ..tensor.api.creation import empty_like, ones_like, zeros_like
+from ..tensor.api.sharing import from_numpy
 from ..tensor.core.tensor import Tensor
 from .modes import grad_mode
 

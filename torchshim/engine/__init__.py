@@ -11,6 +11,7 @@ from .compile.report import explain, stats
 from .device import default_device, device_name
 from .execute import wrap
 from .record.context import Context, steppers
+from .record.memory import Memory, allocated, borrowed, present, same_bits
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .record.trace import Trace, place_input, record
 from .record.trie import State, counters

@@ -1,6 +1,7 @@
 """Parameters and buffers: tensors that a Module recognises when they are assigned to it."""
 from __future__ import annotations
 
+from ..engine import present
 from ..tensor.core.dispatch import detached, read, wrap
 from ..tensor.core.tensor import Tensor, _TensorMeta
 
@@ -79,7 +80,7 @@ def _deepcopy(t, memo):
     """A copy with its own memory and no gradient. Values are immutable, so that sharing one is a copy."""
     if id(t) in memo:
         return memo[id(t)]
-    y = wrap(read(t), True if t.requires_grad else None)
+    y = wrap(present(read(t)), True if t.requires_grad else None)
     y.__class__ = type(t)
     y.__dict__.update(t.__dict__)
     memo[id(t)] = y

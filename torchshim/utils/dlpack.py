@@ -1,7 +1,7 @@
 """torch.utils.dlpack: tensors as DLPack capsules."""
 import enum
 
-from ..tensor.api.creation import from_dlpack, to_dlpack
+from ..tensor.api.sharing import from_dlpack, to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

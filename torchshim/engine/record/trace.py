@@ -19,7 +19,7 @@ import threading
 import numpy as np
 
 from .trie import counters, period, root
-from .value import LOST, TRACED, Immediate, Value
+from .value import LOST, TRACED, Immediate, Value, present_or_lost
 
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
 LONGEST = 4096             # and where a trace is cut in any case
@@ -49,8 +49,11 @@ class Trace:
             if v.trace is None:
                 if v.meta.device == "meta":
                     raise Immediate
-                raise RuntimeError(v.extra or LOST)
-            v.trace.finish(v)
+                v = present_or_lost(v)
+                if v.trace is self:
+                    return v.slot
+            else:
+                v.trace.finish(v)
         if v.extra is not None and v.extra is TRACED:
             raise Immediate
         meta = v.meta

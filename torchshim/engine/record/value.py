@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..device import default_device
+from .memory import present
 from .meta import meta_of
 
 
@@ -44,9 +45,17 @@ def array_of(v):
         if v.trace is None:
             if v.meta.device == "meta":
                 raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-            raise RuntimeError(v.extra or LOST)
+            return present_or_lost(v).array
         v.trace.finish(v)
     return v.array
+
+
+def present_or_lost(v):
+    """What a Value without array or trace stands for: memory that others may write, or an operator that failed."""
+    now = present(v)
+    if now.array is None:
+        raise RuntimeError(v.extra or LOST)
+    return now
 
 
 def literal(data, device=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import warn
+from ...engine import present, warn
 from ...tensor.api.indexing import host_known
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -23,6 +23,7 @@ def reduction_of(reduction, size_average=None, reduce=None):
 
 def known(value):
     """The host array behind a Value that is computed already, else None."""
+    value = present(value)
     return np.asarray(value.array) if host_known(value) and value.meta.device != "meta" else None
 
 

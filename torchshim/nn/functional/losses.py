@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, record, warn
+from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
@@ -16,7 +16,7 @@ from .common import known, reduction_of, size_warning, unguarded
 
 def _check_targets(target, classes, ignore_index):
     """IndexError for class numbers that do not exist: now where the host knows them, else at the next look."""
-    m, root = target._meta, target._st.value
+    m, root = target._meta, present(target._st.value)
     if m.dtype.kind not in "iu" or not m.numel or m.device == "meta":
         return
     if host_known(root):

@@ -9,7 +9,7 @@ from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
 from .bind import FUNCTIONS, function, number, sizes, type_name
 from ..core.device import to_jax
 from ..core.dispatch import TensorBase, read, wrap
-from ..core.dtype import FROM_NP, dtype as torch_dtype, get_default_dtype
+from ..core.dtype import dtype as torch_dtype, get_default_dtype
 from ..core.tensor import _CPP, Size, Tensor, tensor_from
 
 
@@ -380,94 +380,6 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 def scalar_tensor(s, *, dtype=None, device=None, **kw):
     """A 0-d tensor of the default floating dtype."""
     return tensor(s, dtype=dtype or get_default_dtype(), device=device)
-
-
-@function("as_tensor", "asarray", method=False)
-def as_tensor(data, dtype=None, device=None, *, copy=None, requires_grad=False):
-    """`data` itself when it is a tensor that fits, else a new tensor."""
-    if isinstance(data, TensorBase) and not copy:
-        t = data
-        if dtype is not None and t.dtype != dtype:
-            t = t.to(dtype)
-        return t if device is None else t.to(device)
-    return tensor(data, dtype=dtype, device=device)
-
-
-@function(method=False)
-def from_numpy(ndarray):
-    """A tensor with a copy of a NumPy array (torch's would share memory)."""
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if ndarray.dtype not in FROM_NP:
-        raise TypeError(f"can't convert np.ndarray of type numpy.{ndarray.dtype.name}. The only supported types are: float64, float32, "
-                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
-    if any(s < 0 for s in ndarray.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                         "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
-    m = ndarray
-    a = np.array(m, order="C")
-    strides = None
-    if not m.flags.c_contiguous and m.ndim > 1 and m.size and all(s % m.itemsize == 0 for s in m.strides):
-        strides = tuple(s // m.itemsize for s in m.strides)
-        if not meta_of(a.shape, a.dtype, to_jax("cpu"), strides).dense:
-            strides = None
-    return wrap(value_of(a, meta_of(a.shape, a.dtype, to_jax("cpu"), strides)))
-
-
-@function(method=False)
-def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A 1-d tensor with a copy of a buffer's bytes."""
-    return done(tensor_from(np.frombuffer(buffer, dtype.np, count, offset).copy()), requires_grad)
-
-
-@function("from_dlpack", method=False)
-def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor from any object with `__dlpack__`."""
-    import jax
-
-    from ...interop import from_jax
-    if isinstance(ext_tensor, Tensor):
-        t = exportable(ext_tensor).detach()
-    else:
-        if type(ext_tensor).__name__ == "PyCapsule":
-            ext_tensor = _Capsule(ext_tensor)
-        if not hasattr(ext_tensor, "__dlpack__"):
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-                               "might have already constructed a tensor from it once.")
-        with jax.enable_x64(True):
-            t = from_jax(jax.dlpack.from_dlpack(ext_tensor))
-    t = t if device is None else t.to(device)
-    return t.clone() if copy else t
-
-
-def exportable(t):
-    """`t`, if DLPack can carry it."""
-    if t.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if t.is_meta:
-        raise BufferError("Cannot pack tensors on meta")
-    return t
-
-
-@function(method=False)
-def to_dlpack(tensor):
-    """A DLPack capsule of the tensor's memory. It can be consumed once, and must not be written through."""
-    if not isinstance(tensor, TensorBase):
-        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    return tensor.__dlpack__()
-
-
-class _Capsule:
-    """A bare DLPack capsule, which says nothing of its device: it is taken to lie in host memory."""
-
-    def __init__(self, capsule):
-        self.capsule = capsule
-
-    def __dlpack__(self, **_):
-        return self.capsule
-
-    def __dlpack_device__(self):
-        return 1, 0
 
 
 def legacy(args, dtype=None, device=None):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, record
+from ...engine import TRACED, context, present, record
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
@@ -333,7 +333,7 @@ def _masked_scatter(inplace, self, mask, source):
         repeats *= a
     repeats = repeats // mm.numel if mm.numel else 0
     if n < mm.numel * repeats:
-        if host_known(mask._st.value):
+        if host_known(present(mask._st.value)):
             if int(np.count_nonzero(look(mask))) * repeats > n:
                 raise error()
         elif not (read(mask).extra is TRACED):

@@ -8,7 +8,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, meta_of, record, user_site
+from ...engine import TRACED, context, meta_of, present, record, user_site
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
@@ -32,14 +32,15 @@ def host_known(v):
 
 def bounds_of(st):
     """(Value, smallest, largest) of a storage whose Value is on the host."""
+    v = present(st.value)
     try:
         b = st.bounds
-        if b[0] is st.value:
+        if b[0] is v:
             return b
     except AttributeError:
         pass
-    a = np.asarray(st.value.array)
-    b = st.bounds = (st.value, int(a.min()), int(a.max())) if a.size else (st.value, 0, -1)
+    a = np.asarray(v.array)
+    b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
     return b
 
 
@@ -49,7 +50,7 @@ def in_range(t, low, high, error):
     m = meta(t)
     if not m.numel or m.device == "meta":
         return
-    root = t._st.value
+    root = present(t._st.value)
     if root.array is not None:
         if root.extra is TRACED:
             return

@@ -153,7 +153,7 @@ def __rmatmul__(self, other):
 
 def __array_wrap__(self, array, context=None, return_scalar=False):
     """What a NumPy function makes of a tensor is a tensor."""
-    from .creation import from_numpy
+    from .sharing import from_numpy
     array = np.asarray(array)
     return from_numpy(array.astype(np.uint8) if array.dtype == np.bool_ else array)
 
@@ -171,7 +171,7 @@ def comparing_arrays(method):
     """== and != compare with a NumPy array element by element."""
     def compared(self, other):
         if isinstance(other, np.ndarray):
-            from .creation import from_numpy
+            from .sharing import from_numpy
             other = from_numpy(other)
         return method(self, other)
     return _named(compared, method.__name__)

@@ -1,6 +1,7 @@
 """Views of parts of a tensor: slices, splits, diagonals, windows."""
 from __future__ import annotations
 
+from ...engine import present
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
@@ -165,7 +166,7 @@ def _apart(pieces, name):
     e = pieces[0]._edge
     if e is not None:
         e[0].__class__ = node_class(name)
-    return tuple([wrap(read(p), p._edge) for p in pieces])
+    return tuple([wrap(present(read(p)), p._edge) for p in pieces])
 
 
 @function("unbind")

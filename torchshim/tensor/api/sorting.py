@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...engine import present
 from ...ops import promotion as P
 from ...ops import sorting as S
 from ...ops.common import wrap_dim
@@ -67,7 +68,7 @@ def _quantile(name, ignore_nan):
                 raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {n:g}")
             q = scalar_tensor(n, dtype=input.dtype if input.is_floating_point() else None, device=input.device)
         else:
-            known = read(need_tensor(name, q, "q", 2)).array
+            known = present(read(need_tensor(name, q, "q", 2))).array
             if known is not None and hasattr(known, "__array__") and q.ndim < 2:
                 a = np.asarray(known)
                 if a.size and not ((a >= 0) & (a <= 1)).all():

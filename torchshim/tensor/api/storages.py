@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 
-from ...engine import array_of, is_contiguous, meta_of, value_of, warn
+from ...engine import array_of, is_contiguous, meta_of, present, value_of, warn
 from ..core import storage as memory
 from .bind import function
 from ..core.dispatch import detached, meta
@@ -169,7 +169,7 @@ class UntypedStorage:
     def __deepcopy__(self, memo):
         key = ("torchshim storage", id(self._st))      # the same that tensors use, so that aliases stay aliases
         if key not in memo:
-            memo[key] = memory.new_storage(self._st.value)
+            memo[key] = memory.new_storage(present(self._st.value))
             memo[("torchshim keep", id(self._st))] = self._st
         return untyped(memo[key])
 

@@ -1,6 +1,7 @@
 """copy, deepcopy and pickle of tensors."""
 from __future__ import annotations
 
+from ...engine import present
 from . import storage
 from .dispatch import alias
 from .tensor import Tensor
@@ -18,7 +19,7 @@ def deepcopy(t, memo):
     key = ("torchshim storage", id(t._st))
     st = memo.get(key)
     if st is None:
-        st = memo[key] = storage.new_storage(t._st.value)
+        st = memo[key] = storage.new_storage(present(t._st.value))
         memo[("torchshim keep", id(t._st))] = t._st
     y = object.__new__(type(t))
     y._st, y._edge, y._extra, y._view = st, t._edge, None, None

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import TRACED, Immediate, Value, array_of, context, record, user_site, value_of
+from ...engine import Memory, TRACED, Immediate, Value, array_of, context, record, user_site, value_of
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
+from .host import HostStorage, part
 from .storage import Get, Storage, View, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
@@ -58,6 +59,10 @@ def read(t):
 
 def _read_again(t, vw, root):
     """What a view sees of its storage's present Value."""
+    if t._st.__class__ is HostStorage:
+        now = part(t._st, vw)
+        if now is not None:
+            return now
     steps, m = vw.steps, vw.meta
     if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
             and m.device != "meta" and m.device.platform == "cpu"):
@@ -88,7 +93,7 @@ def meta(t):
 def look(t):
     """A tensor's array, computed. A view of host memory is looked at where it lies."""
     vw, v = t._view, t._st.value
-    if vw is None or v.meta.device == "meta" or v.meta.device.platform != "cpu" or v.extra is TRACED:
+    if v.extra.__class__ is Memory or vw is None or v.meta.device == "meta" or v.meta.device.platform != "cpu" or v.extra is TRACED:
         return array_of(read(t))
     a = array_of(v)
     for inst, nums in vw.steps:
@@ -341,8 +346,12 @@ def apply_number(op, a, x, layout, kind):
 # -- views ------------------------------------------------------------------------------------------------------------
 def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
     """`t` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
-    va = read(t)
-    result, inst = record(context, op, layout, (va,), nums, kinds)
+    if t._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+        va = result = None
+        inst = op.resolve(layout, (meta(t),), kinds)
+    else:
+        va = read(t)
+        result, inst = record(context, op, layout, (va,), nums, kinds)
     ea = edge(t)
     node = make_node(inst, 1, (ea,), (va,), (t,), (result,), nums) if ea is not None and context.grad else None
     return _seen_as(t, ((inst, nums),), inst.out, result, offset, node, creation)
@@ -410,8 +419,7 @@ _starts_seen: dict = {}
 
 def slice_view(t, spec, offset, name):
     """The view of a basic index; see `ops.views.slice_op` for the spec."""
-    va = read(t)
-    free = _moving(SLICE_OP, spec, name, (va,))
+    free = None if t._st.__class__ is HostStorage else _moving(SLICE_OP, spec, name, (read(t),))
     if free is None:
         return make_view(t, SLICE_OP, (spec, name), offset)
     nums = [e[1] for e, f in zip(spec, free) if e is not f]

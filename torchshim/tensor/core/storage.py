@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from ...engine import Instance, context, record
+from ...engine import Instance, Memory, context, record
 from ...engine.record.memo import Memo
 from ...ops.views import LazyInstance, LazyOp
 
@@ -31,8 +31,11 @@ def address(st):
     """A stable fake address: storages never overlap."""
     global _next_address
     if st.address is None:
-        st.address = _next_address
         m = st.value.meta
+        if st.value.extra.__class__ is Memory:
+            st.address = st.value.extra.part(m, 0).ctypes.data      # NumPy knows the real one
+            return st.address
+        st.address = _next_address
         _next_address += (m.numel * m.dtype.itemsize + 127) // 64 * 64
     return st.address
 

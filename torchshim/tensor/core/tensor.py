@@ -9,7 +9,7 @@ import numpy as np
 
 from ...engine import context, literal, meta_of, value_of, warn
 from ...ops import promotion as P
-from . import dispatch, storage
+from . import dispatch, host, storage
 from .device import from_jax
 from .dispatch import TensorBase, detached, edge, wrap
 from .dtype import FROM_NP
@@ -438,28 +438,26 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return a.tolist()
 
     def numpy(self, *, force=False):
-        """The values as a NumPy array that must not be written (torch's would share memory)."""
-        if force:
-            return self.detach().cpu().numpy()
-        if edge(self) is not None and context.grad is not None and self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._meta.device == "meta" or self.device.type != "cpu":
-            kind = self.device
-            raise TypeError(f"can't convert {kind} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
-        if P.kind_of(self._meta.dtype) == 2 and self._meta.dtype.kind != "f":
-            raise TypeError(f"Got unsupported ScalarType {P.c_name(self._meta.dtype)}")
-        a = self._host()
-        if a.flags.writeable:
-            a = a.view()
-            a.flags.writeable = False
+        """The values as a NumPy array that shares the tensor's memory; with `force` a copy where it cannot."""
         m = self._meta
-        if not m.contiguous and a.ndim > 1 and m.numel:
-            a = _laid_out(a, m)
-        return a
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if m.device == "meta" or self.device.type != "cpu":
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                            "first.")
+        if context.grad and self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        for bit, wrong in (("conj", self.is_conj()), ("neg", self.is_neg())):
+            if wrong:
+                raise RuntimeError(f"Can't call numpy() on Tensor that has {'conjugate' if bit == 'conj' else 'negative'} bit set. Use "
+                                   f"tensor.resolve_{bit}().numpy() instead.")
+        if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
+            raise TypeError(f"Got unsupported ScalarType {P.c_name(m.dtype)}")
+        return host.array(self)
 
     def __array__(self, dtype=None, copy=None):
         a = self.numpy()
-        return a if dtype is None else a.astype(dtype, copy=False)
+        return np.array(a, dtype, copy=copy)
 
     def __jax_array__(self):
         from ...interop import to_jax as out
@@ -539,27 +537,15 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self.__dict__.update(state)
 
     def __dlpack__(self, **kwargs):
-        from ...interop import to_jax as out
-        from ..api.creation import exportable
-        return out(exportable(self)).__dlpack__(**kwargs)
+        from ..api.sharing import exported
+        return exported(self).__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
-        from ...interop import to_jax as out
-        return out(self).__dlpack_device__()
+        from ..api.sharing import exported
+        return exported(self).__dlpack_device__()
 
     def __dir__(self):
         return sorted(set(object.__dir__(self)))
-
-
-def _laid_out(a, m):
-    """A copy with the tensor's own strides, for code that looks at them."""
-    from .memory_format import dense_order
-    order = dense_order(m)
-    if order is None:
-        return a
-    out = np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
-    out.flags.writeable = False
-    return out
 
 
 def _strided():

@@ -1,0 +1,176 @@
+"""Memory shared with NumPy, both ways: what torch 2.13 prints for the same programs; NumPy's own views are the model."""
+import copy
+import random
+
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.engine import counters
+from torchshim.tensor.core.host import HostStorage
+from torchshim.tensor.core.storage import Storage
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_writes_by_both_sides_through_all_kinds_of_views(seed):
+    rng = random.Random(seed)
+    base = np.arange(24, dtype=rng.choice([np.float32, np.int64, np.float64])).reshape(4, 6)
+    base = rng.choice([base, base.T, base[::2, 1::2]])
+    own = rng.random() < 0.3
+    pairs = [(torch.tensor(base), np.array(base)) if own else (torch.from_numpy(base), base)]
+    if own:
+        pairs[0] = (pairs[0][0], pairs[0][0].numpy())
+    pending = []
+    for _ in range(25):
+        (t, n), k = rng.choice(pairs), rng.randrange(50)
+        what = rng.choice(["numpy", "element", "export", "mul", "row", "select", "slice", "turn", "use"])
+        if what == "numpy":
+            n += k
+        elif what == "element":
+            n.flat[k % n.size] = k
+        elif what == "export":
+            assert np.shares_memory(t.numpy(), n)
+        elif what == "mul":
+            t.mul_(2)
+        elif what == "row":
+            t[k % len(t)] = k
+        elif what == "select" and n.ndim > 1:
+            pairs.append((t[k % len(t)], n[k % len(n)]))
+        elif what == "slice" and len(n) > 2:
+            pairs.append((t[1:], n[1:]))
+        elif what == "turn":
+            pairs.append((t.t(), n.T))
+        elif what == "use":
+            pending.append((t * 3 + 1, n * 3 + 1))
+    for t, n in pairs + pending:
+        assert t.tolist() == n.tolist()
+
+
+def test_what_was_recorded_before_a_write_keeps_what_it_saw():
+    a = np.ones(3, np.float32)
+    t = torch.from_numpy(a)
+    y = t * 2
+    a[:] = 5
+    z = t * 2
+    assert y.tolist() == [2, 2, 2] and z.tolist() == [10, 10, 10]
+
+
+def test_a_gradient_sees_the_memory_as_torch_does():
+    w, a = torch.ones(3, requires_grad=True), np.ones(3, np.float32)
+    y = (w * torch.from_numpy(a)).sum()
+    a[:] = 5
+    y.backward()
+    assert w.grad.tolist() == [5, 5, 5]
+
+
+def test_optimizer_steps_write_through_and_see_writes():
+    p = torch.nn.Parameter(torch.ones(2))
+    opt, seen, last = torch.optim.SGD([p], lr=0.5, momentum=0.9), p.detach().numpy(), []
+    for k in range(4):
+        opt.zero_grad()
+        (p * 3).sum().backward()
+        opt.step()
+        last.append(float(seen[0]))
+        seen[1] = k
+        assert p.tolist() == seen.tolist()
+    assert last == pytest.approx([-0.5, -3.35, -7.415, -12.5735])
+
+
+def test_a_storage_is_ordinary_again_when_the_last_array_is_gone():
+    t = torch.zeros(4)
+    n = t[1:].numpy()[::2]
+    t.add_(1)
+    assert type(t._st) is HostStorage and n.tolist() == [1, 1]
+    del n
+    v = t[2:]
+    t.add_(1)
+    assert type(t._st) is Storage
+    assert v.tolist() == [2, 2]
+    t.add_(1)
+    assert v.tolist() == [3, 3]
+
+
+def test_a_training_loop_that_prints_its_weights_compiles_as_one_that_does_not():
+    def compiles(look):
+        w = torch.zeros(5, requires_grad=True)
+        opt = torch.optim.SGD([w], lr=0.1)
+        before = counters["compiles"]
+        for _ in range(6):
+            opt.zero_grad()
+            ((w - 3) ** 2).sum().backward()
+            opt.step()
+            look(w)
+        return counters["compiles"] - before, w.tolist()
+    compiles(lambda w: w.tolist())             # its first round is compiled when it comes again
+    plain = compiles(lambda w: w.tolist())
+    assert compiles(lambda w: str(w.detach().numpy())) == (0, plain[1])
+
+
+def test_copies_own_their_memory():
+    a = np.zeros(3, np.float32)
+    t = torch.from_numpy(a)
+    others = [copy.deepcopy(t), t.clone(), torch.tensor(a), torch.asarray(a, copy=True), torch.from_numpy(np.array(t))]
+    a[0] = 1
+    assert [x.tolist()[0] for x in others] == [0] * 5 and t.tolist() == [1, 0, 0]
+
+
+def test_every_way_in_shares():
+    a, b = np.zeros(4, np.float32), bytearray(8)
+    ways = [torch.from_numpy(a), torch.as_tensor(a), torch.asarray(a), torch.from_dlpack(a), torch.from_dlpack(torch.from_numpy(a))]
+    buffer = torch.frombuffer(b, dtype=torch.int32)
+    a[0], b[0] = 3, 7
+    assert [t[0].item() for t in ways] == [3] * 5 and buffer.tolist() == [7, 0]
+    ways[0].add_(1)
+    assert a[0] == 4 and np.from_dlpack(ways[1])[0] == 4 and np.asarray(ways[2])[0] == 4
+    assert ways[0].data_ptr() == a.ctypes.data and ways[0][1:].data_ptr() == a.ctypes.data + 4
+
+
+def test_special_layouts_and_dtypes():
+    z = torch.zeros(2, dtype=torch.complex64)
+    z.imag.numpy()[1] = 4
+    half = torch.zeros(2, dtype=torch.bfloat16)
+    half.view(torch.int16).numpy()[0] = 0x3F80
+    wide = torch.zeros(3).expand(2, 3).numpy()
+    last = torch.zeros(1, 2, 3, 4).contiguous(memory_format=torch.channels_last).numpy()
+    assert z.tolist() == [0, 4j] and half.tolist() == [1, 0] and wide.strides == (0, 4) and last.strides == (96, 4, 32, 8)
+    assert torch.zeros(0, 3).numpy().shape == (0, 3) and torch.tensor(2.0).numpy().shape == ()
+    nan = np.array([np.nan, 0.0])
+    t = torch.from_numpy(nan)
+    t + 1
+    nan[1] = -0.0                              # equal to 0.0, and another number
+    assert (1 / t)[1].item() == -np.inf
+
+
+@pytest.mark.parametrize("make, kind, text", [
+    (lambda: torch.from_numpy([1]), TypeError, "expected np.ndarray (got list)"),
+    (lambda: torch.from_numpy(np.array(["a"])), TypeError, "can't convert np.ndarray of type numpy.str_. The only supported types are:"),
+    (lambda: torch.from_numpy(np.zeros(2, "M8[s]")), TypeError, "can't convert np.ndarray of type numpy.datetime64."),
+    (lambda: torch.from_numpy(np.zeros(3, ">f4")), ValueError, "given numpy array has byte order different from the native byte order."),
+    (lambda: torch.from_numpy(np.arange(3)[::-1]), ValueError, "At least one stride in the given numpy array is negative"),
+    (lambda: torch.from_numpy(np.zeros(3, [("a", "f4"), ("b", "i1")])["a"]), ValueError, "given numpy array strides not a multiple"),
+    (lambda: torch.ones(2, requires_grad=True).numpy(), RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach()"),
+    (lambda: torch.zeros(2, dtype=torch.bfloat16).numpy(), TypeError, "Got unsupported ScalarType BFloat16"),
+    (lambda: torch.zeros(2, device="meta").numpy(), TypeError, "can't convert meta device type tensor to numpy."),
+    (lambda: torch.zeros(2, dtype=torch.complex64).conj().numpy(), RuntimeError, "Can't call numpy() on Tensor that has conjugate bit set."),
+    (lambda: torch.zeros(2, dtype=torch.complex64).conj().imag.numpy(), RuntimeError, "Can't call numpy() on Tensor that has negative bit"),
+    (lambda: torch.frombuffer(b"", dtype=torch.int32), ValueError, "both buffer length (0) and count (-1) must not be 0"),
+    (lambda: torch.frombuffer(b"abc", dtype=torch.int32), ValueError, "buffer length (3 bytes) after offset (0 bytes) must be a multiple of"),
+    (lambda: torch.frombuffer(bytearray(8), dtype=torch.int32, offset=8), ValueError, "offset (8 bytes) must be non-negative and no greater"),
+    (lambda: torch.frombuffer(bytearray(8), dtype=torch.int32, count=5), ValueError, "requested buffer length (5 * 4 bytes) after offset"),
+    (lambda: torch.frombuffer([1], dtype=torch.int32), ValueError, "object does not implement Python buffer protocol."),
+])
+def test_refusals(make, kind, text):
+    with pytest.raises(kind) as e:
+        make()
+    assert str(e.value).startswith(text)
+
+
+def test_read_only_arrays_are_read_and_never_written():
+    a = np.arange(3.0)
+    b = a[:]
+    b.flags.writeable = False
+    t = torch.as_tensor(b)
+    a[0] = 9
+    assert t.tolist() == [9, 1, 2]
+    t.add_(1)
+    assert t.tolist() == [10, 2, 3] and a.tolist() == [9, 1, 2]

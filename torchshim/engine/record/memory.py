@@ -1,0 +1,111 @@
+"""Memory that NumPy sees too: a Value whose contents others may change between two looks.
+
+Such a Value has neither array nor trace; its `extra` is a Memory. Whoever needs an ordinary Value calls `present`: it takes
+what is there now. When nobody outside holds the memory any more, the Value becomes an ordinary one.
+"""
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+CHUNK = 1 << 16            # elements compared at once
+
+getrefcount = sys.getrefcount
+
+
+class Memory:
+    """`flat` is the memory from a value's first element to its last; `origin` the user's array if it is theirs;
+    `last` an ordinary Value of what was there when it was last looked at."""
+    __slots__ = ("flat", "origin", "meta", "last")
+
+    def __init__(self, flat, meta, last=None, origin=None):
+        self.flat, self.meta, self.last, self.origin = flat, meta, last, origin
+
+    def part(self, meta, offset):
+        """The array with `meta`'s layout, `offset` elements from the beginning: it shares the memory."""
+        if not meta.numel:
+            return np.empty(meta.shape, meta.dtype)
+        size = meta.dtype.itemsize
+        return np.ndarray(meta.shape, meta.dtype, self.flat, offset * size, [s * size for s in meta.strides])
+
+    def seen(self):
+        """Whether anybody but us holds the memory."""
+        if getrefcount(self.flat) > ALONE:
+            return True
+        if self.origin is None:
+            return False
+        return getrefcount(self.origin) > ALONE + 1 or _base_seen(self.origin)      # + 1: `flat` was made from it
+
+    def now(self, value):
+        """An ordinary Value of what `value`'s memory holds."""
+        seen, root = self.seen(), self.part(self.meta, 0)
+        if self.last is None or not same_bits(np.asarray(self.last.array), root):
+            self.last = _ordinary(value, root.copy())
+        if seen:
+            return self.last
+        value.array = self.last.array
+        value.extra = None
+        return value
+
+    def store(self, value, array):
+        """Write through: `array` becomes what `value`'s memory holds."""
+        np.copyto(self.part(self.meta, 0), np.asarray(array))
+        self.last = _ordinary(value, array)
+
+
+def present(value):
+    """An ordinary Value with what `value` holds now: itself unless others may write its memory."""
+    memory = value.extra
+    return memory.now(value) if memory.__class__ is Memory else value
+
+
+def _ordinary(value, array):
+    v = type(value)()
+    v.trace = v.slot = v.extra = None
+    v.meta, v.array = value.meta, array
+    return v
+
+
+def _base_seen(array):
+    """Whether anybody else holds what `array` is a view of."""
+    while array.base is not None:
+        if not isinstance(array.base, np.ndarray) or getrefcount(array.base) > ALONE:
+            return True
+        array = array.base
+    return not array.flags.owndata
+
+
+_alone = Memory(object(), None)
+ALONE = getrefcount(_alone.flat)               # what getrefcount says of an object that one attribute holds
+
+
+def allocated(value, array):
+    """Memory of our own with the contents of an ordinary Value, whose array is `array`."""
+    m = value.meta
+    memory = Memory(np.empty(extent(m) * m.dtype.itemsize, np.uint8), m, value)
+    np.copyto(memory.part(m, 0), array)
+    return memory
+
+
+def borrowed(array, meta):
+    """The memory of the user's array, which has no negative strides."""
+    flat = np.lib.stride_tricks.as_strided(array, (extent(meta),), (array.itemsize,))
+    return Memory(flat, meta, origin=array)
+
+
+def extent(meta):
+    """Elements from the first to the last."""
+    return 1 + sum((n - 1) * s for n, s in zip(meta.shape, meta.strides)) if meta.numel else 0
+
+
+def same_bits(a, b):
+    """Whether two arrays of one shape and dtype hold the same bits."""
+    if a.dtype.kind == "c":
+        return same_bits(a.real, b.real) and same_bits(a.imag, b.imag)
+    bits = f"u{a.dtype.itemsize}"
+    a, b = a.view(bits), b.view(bits)
+    if a.size <= CHUNK or not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return bool((a == b).all())
+    a, b = a.reshape(-1), b.reshape(-1)
+    return all((a[k:k + CHUNK] == b[k:k + CHUNK]).all() for k in range(0, a.size, CHUNK))

@@ -1,0 +1,74 @@
+"""Storages that NumPy can see: `Tensor.numpy()` and `from_numpy` share memory, as torch's do.
+
+A storage changes its class when NumPy first sees it, so that others pay nothing. Its Value then has a Memory (see
+`engine.record.memory`): readers take what is there now, and a write goes through. It changes back when the last array is gone.
+"""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from ...engine import Memory, Value, allocated, array_of, present, same_bits, value_of
+from ...ops.views import conjugate
+from .storage import Storage
+
+
+class HostStorage(Storage):
+    """A storage that NumPy can see. `gen` is NaN, which equals nothing: its views are read anew each time."""
+    __slots__ = ()
+
+    def __setattr__(self, name, v):
+        Storage.__setattr__(self, name, v if name != "value" else self._write_through(v))
+
+    def _write_through(self, new):
+        v = self.value
+        old = present(v)
+        if old is not v:                       # NumPy still sees it
+            memory, m = v.extra, v.meta
+            if memory.flat.flags.writeable and new.meta.shape == m.shape and new.meta.dtype == m.dtype:
+                memory.store(v, array_of(new))
+                return v
+            v.array, v.extra = old.array, None     # what was saved of it stays as it is
+        _leave(self)
+        return new
+
+
+_gens = itertools.count(1 << 40, 1 << 40)      # where `gen` goes on afterwards: no view has seen such a one
+
+
+def _leave(st):
+    """Nobody else sees the memory any more: an ordinary storage again."""
+    st.__class__ = Storage
+    st.gen = next(_gens)
+
+
+def hosted(st, memory):
+    """Let `st` lie in `memory`."""
+    v = Value()
+    v.trace = v.slot = v.array = None
+    v.meta, v.extra = memory.meta, memory
+    st.value, st.gen = v, float("nan")
+    st.__class__ = HostStorage
+
+
+def array(t):
+    """The array that shares memory with a tensor on the CPU which is neither conjugated nor negated."""
+    st, vw = t._st, t._view
+    v = present(st.value)
+    if v is st.value:
+        hosted(st, allocated(v, np.asarray(array_of(v))))
+    memory = st.value.extra
+    return memory.part(v.meta, 0) if vw is None else memory.part(vw.meta, vw.offset)
+
+
+def part(st, vw):
+    """A Value of what a view sees of its memory now, without reading the rest: the one read before if it has not changed.
+    None where the view does not show the memory as it is, or nobody else sees it any more."""
+    memory = st.value.extra
+    if memory.__class__ is not Memory or not memory.seen() or any([inst.op is conjugate for inst, _ in vw.steps]):
+        return None
+    a, known = memory.part(vw.meta, vw.offset), vw.ref()
+    if known is not None and known.array is not None and same_bits(np.asarray(known.array), a):
+        return known
+    return value_of(a.copy(), vw.meta)
