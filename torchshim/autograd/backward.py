@@ -398,6 +398,7 @@ def _tensor_hooks(box, mode, extra):
             if t is not None and nr in box:
                 g = mode.tensor(box[nr])
                 old = t._more().grad
+                dispatch.log_grad(t)
                 t._more().grad = g if old is None else old + g
 
 
@@ -458,6 +459,7 @@ def accumulate_grad(leaf, g, mode):
     """Into `leaf.grad`: the first gradient becomes it, later ones are added in place."""
     x = leaf._more()
     old = x.grad
+    dispatch.log_grad(leaf)
     if old is None:
         if mode.graph:
             x.grad = g.clone()

@@ -24,7 +24,7 @@ tests/autograd/test_replay.py compares both ways over graphs that change between
 from __future__ import annotations
 
 from ..engine import TRACED, Value, context, place_input, value_of
-from ..tensor.core.dispatch import TensorBase, set_value, wrap
+from ..tensor.core.dispatch import TensorBase, log_grad, set_value, wrap
 from ..tensor.core.graph import accumulator_hooks
 from ..tensor.core.storage import Storage
 
@@ -204,6 +204,7 @@ class Walk:
         for (at, old, _, _), v in zip(self.leaves, grads):
             leaf = objects[at]
             if old is None:
+                log_grad(leaf)
                 leaf._more().grad = wrap(v)
             else:
                 set_value(leaf._extra.grad, v)

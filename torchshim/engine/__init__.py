@@ -10,6 +10,7 @@ from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats
 from .device import default_device, device_name
 from .execute import wrap
+from .record.checks import expect
 from .record.context import Context, steppers
 from .record.memory import Memory, allocated, borrowed, present, same_bits
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of

@@ -15,6 +15,7 @@ import numpy as np
 from .compile import policy
 from .compile.program import OWN, mask_of, needed_steps, state_device, steps_of
 from .device import device_name
+from .record.checks import withhold
 from .record.meta import Meta, meta_of
 from .record.trace import record
 from .record.trie import counters
@@ -41,7 +42,7 @@ def run_trace(tr):
                 early = policy.tier == "auto" and state.seen == 1 and policy.promising(state)
                 if policy.tier == "operators" or tr.context.eager or (policy.tier == "auto" and state.seen == 1 and not early):
                     counters["interpreted"] += 1
-                    return run_operators(state, values, inputs, tr.nums, live)
+                    return run_operators(state, values, inputs, tr.nums, live, tr)
                 p = policy.compiled(state, live, dead, values, mask, early)
             else:
                 policy.hit(p)
@@ -52,21 +53,24 @@ def run_trace(tr):
                 policy.drop(p)
             if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
                 raise
-            return run_operators(state, values, inputs, tr.nums, live, cause=error)
+            return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
     policy.used(p)
     where = p.where
+    if tr.checks:
+        live = withhold(tr, live, lambda slot: arrays[where[slot]])
     for k in live:
         v = values[k]
         v.extra, v.array = OWN, arrays[where[k]]
 
 
-def run_operators(state, values, inputs, nums, live, cause=None):
-    """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept."""
+def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
+    """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept.
+    `tr` is the trace if it ended: then its checks decide what may be seen. `cause`: what its compiled program failed with."""
     with jax.ensure_compile_time_eval():
-        return _run_operators(state, values, inputs, nums, live, cause)
+        return _run_operators(state, values, inputs, nums, live, tr, cause)
 
 
-def _run_operators(state, values, inputs, nums, live, cause):
+def _run_operators(state, values, inputs, nums, live, tr, cause):
     steps = needed_steps(steps_of(state), live)
     numpy = state_device(state).platform == "cpu" and cause is None
     made, uses = {}, collections.Counter(i for s in steps for i in s[1] if i >= 0)
@@ -99,6 +103,8 @@ def _run_operators(state, values, inputs, nums, live, cause):
         error, inst, site = failed
         place = f'  File "{site[0]}", line {site[1]}, in {site[2]}' if site else "  (unknown line)"
         message = f"{inst.op.name} failed: {str(error).strip()}\nThe operator was called at\n{place}"
+    if tr is not None and tr.checks:
+        live = withhold(tr, live, made.get)
     for k in live:
         if k in made:
             values[k].array = made[k]

@@ -65,12 +65,21 @@ class Update(Operator):
 
 def _store(t, v):
     st = t._st
-    if t._view is None and t._extra is None:
+    if t._view is None and t._extra is None and context.trace.undo is None:
         st.value = v
         st.gen += 1
         st.version += 1
     else:
         write(t, v)
+
+
+def _restore_state(state, before):
+    """Undo a step that an operator before it should have prevented."""
+    for p in [p for p in state if p not in before]:
+        del state[p]
+    for p, entries in before.items():
+        state[p].clear()
+        state[p].update(entries)
 
 
 def number(x):
@@ -155,6 +164,9 @@ class Optimizer:
                     if not (isinstance(r, tuple) and len(r) == 2):
                         raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {r}.")
                     args, kwargs = r
+            undo = context.trace.undo
+            if undo is not None:
+                undo.append(functools.partial(_restore_state, self.state, {p: dict(s) for p, s in self.state.items()}))
             out = func(self, *args, **kwargs)
             for hook in itertools.chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
                 hook(self, args, kwargs)

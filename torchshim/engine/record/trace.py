@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
-
+from .checks import undo_failed, withhold
 from .trie import counters, period, root
-from .value import LOST, TRACED, Immediate, Value, present_or_lost
+from .value import TRACED, Immediate, Value, lost, present_or_lost
 
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
 LONGEST = 4096             # and where a trace is cut in any case
@@ -27,8 +26,9 @@ GRAPH_CHECK = 2048         # the first such place while a graph is being built: 
 
 
 class Trace:
-    """One walk from the root: where it is (`state`; `end` once it ended, until its values are computed), and the values, inputs and numbers met on it."""
-    __slots__ = ("state", "end", "values", "inputs", "nums", "limit", "device", "context", "owner", "running", "checks", "graph",
+    """One walk from the root: where it is (`state`; `end` once it ended, until its values are computed), and the values, inputs and
+    numbers met on it."""
+    __slots__ = ("state", "end", "values", "inputs", "nums", "limit", "device", "context", "owner", "running", "checks", "undo", "graph",
                  "backwards", "version")
 
     def __init__(self, context, device):
@@ -36,7 +36,7 @@ class Trace:
         self.state, self.end = root(device), None
         self.values, self.inputs, self.nums = [], [], []
         self.running = threading.RLock()   # held while the values of a trace that ended are computed
-        self.checks = None
+        self.checks = self.undo = None     # see checks.py
         self.backwards = 0
         self.graph = False         # whether an autograd graph is being built
         self.limit = 1 if context.eager else PERIOD_CHECK
@@ -101,9 +101,9 @@ class Trace:
         if self.context.trace is self:
             self.flush(raise_failure=False)    # what `v` does not depend on is not this look's concern
         else:
-            self.catch_up()
+            self.catch_up(v.slot)
         if v.array is None:
-            raise RuntimeError(v.extra or LOST)
+            raise lost(v)
 
     def flush(self, raise_failure=True):
         """Compute every value that somebody still holds, and begin a new trace.
@@ -126,39 +126,63 @@ class Trace:
                 counters["flushes"] += 1
                 counters["ops"] += state.n_ops
                 failure = context.executor.run_trace(self)
-            checks, self.checks = self.checks, None
-            self.end = None
+            error = undo_failed(self) if self.checks else None
+            self.checks = self.undo = self.end = None
             self.values, self.inputs, self.nums = [], [], []       # whoever still records here finds lists, and then no state
+        if error is not None:
+            raise error
         if failure is not None and raise_failure:
             raise failure
-        if checks:
-            for bad, error in checks:
-                if bool(np.asarray(bad.array)):
-                    raise error()
 
-    def catch_up(self):
-        """Compute what was recorded so far without moving: another thread looks, or the owner was interrupted in its flush."""
+    def catch_up(self, slot):
+        """Compute what was recorded so far without moving: another thread looks at `slot`, or the owner was interrupted in its flush."""
+        if self.checks and not self._owned():
+            with self.running:
+                self.flush()
         state = self.state
         if state is not None:
             held = self.values[:state.n_values], self.inputs[:state.n_inputs], self.nums[:state.n_nums]
             if self.state is not None:         # else the owner computes, and may have given inputs away before we held them
-                self._run_prefix(state, *held)
+                self._run_prefix(state, *held, self._sound(state, *held, slot))
                 return
         with self.running:
             state = self.end
             if state is not None:
-                self._run_prefix(state, self.values[:state.n_values], self.inputs[:state.n_inputs], self.nums[:state.n_nums])
+                self._finish_flush(state, self.values[:state.n_values], self.inputs[:state.n_inputs], self.nums[:state.n_nums])
 
-    def _run_prefix(self, state, values, inputs, nums):
-        """Pending checks first: what was recorded after a failing operator stays pending, and whoever looks next is told too."""
-        run = self.context.executor.run_prefix
-        checks = [(bad, error) for bad, error in self.checks or () if bad.array is not None or any([bad is v for v in values])]
+    def _owned(self):
+        """Whether the thread that records here lives."""
+        return any([t.ident == self.owner for t in threading.enumerate()])
+
+    def _run_prefix(self, state, values, inputs, nums, end):
+        live = [k for k, v in enumerate(values[:end]) if v.array is None and v.trace is self]
+        self.context.executor.run_prefix(state, values, inputs, nums, live)
+
+    def _sound(self, state, values, inputs, nums, slot):
+        """How many values were recorded before a check that fails. The owner will undo what it did since; who looks at such a
+        value until then is told."""
+        checks = [c for c in self.checks or () if c.first <= state.n_values]
         if checks:
-            run(state, values, inputs, nums, [bad.slot for bad, _ in checks if bad.array is None])
-            for bad, error in checks:
-                if bool(np.asarray(bad.array)):
-                    raise error()
-        run(state, values, inputs, nums, [k for k, v in enumerate(values) if v.array is None])
+            self.context.executor.run_prefix(state, values, inputs, nums, [c.bad.slot for c in checks if c.bad.array is None])
+            for c in checks:
+                if c.failed():
+                    if slot >= c.first:
+                        raise c.error()
+                    return c.first
+        return state.n_values
+
+    def _finish_flush(self, state, values, inputs, nums):
+        """Do what a flush that was interrupted did not do."""
+        error = None
+        if self.checks:
+            run = self.context.executor.run_prefix
+            run(state, values, inputs, nums, [c.bad.slot for c in self.checks if c.bad.array is None])
+            withhold(self, range(state.n_values), lambda slot: None)
+            error = undo_failed(self)
+            self.checks = self.undo = None
+        self._run_prefix(state, values, inputs, nums, state.n_values)
+        if error is not None:
+            raise error
 
     # -- ending ----------------------------------------------------------------------------------------------------------------
     def cut(self):

@@ -36,7 +36,12 @@ class _Traced:
 
 
 TRACED = _Traced()         # `extra` of a Value whose array is a tracer
-LOST = "the value was lost: the computation that should have made it failed"
+
+
+def lost(v):
+    """The error of a look at a Value that was not computed. Its `extra` is what its error says, or makes it."""
+    error = v.extra
+    return error() if callable(error) else RuntimeError(error or "the value was lost: the computation that should have made it failed")
 
 
 def array_of(v):
@@ -54,7 +59,7 @@ def present_or_lost(v):
     """What a Value without array or trace stands for: memory that others may write, or an operator that failed."""
     now = present(v)
     if now.array is None:
-        raise RuntimeError(v.extra or LOST)
+        raise lost(v)
     return now
 
 

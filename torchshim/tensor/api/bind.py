@@ -11,7 +11,7 @@ import numbers
 
 import numpy as np
 
-from ...engine import TRACED, context, record, warn
+from ...engine import TRACED, context, expect, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
@@ -140,7 +140,7 @@ def precheck(op, args):
         v = read(args[position])
         if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
             bad, _ = record(context, wrong, wrong.layout, (v,))
-            context.trace.checks = [*(context.trace.checks or ()), (bad, error)]
+            expect(context.trace, bad, v, error)
 
 
 def call(op, args, name=None, first=1):

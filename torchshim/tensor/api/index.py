@@ -336,8 +336,10 @@ def _masked_scatter(inplace, self, mask, source):
         if host_known(present(mask._st.value)):
             if int(np.count_nonzero(look(mask))) * repeats > n:
                 raise error()
-        elif not (read(mask).extra is TRACED):
-            flag(record(context, I.MORE_THAN, (T, n // max(repeats, 1)), (read(mask),))[0], error)
+        else:
+            v = read(mask)
+            if v.extra is not TRACED:
+                flag(record(context, I.MORE_THAN, (T, n // max(repeats, 1)), (v,))[0], v, error)
     return run(I.MASKED_SCATTER, (self, mask, source), (T, T, T), inplace, overlap=None)
 
 

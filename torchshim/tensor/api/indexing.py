@@ -8,7 +8,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, meta_of, present, record, user_site
+from ...engine import TRACED, context, expect, meta_of, present, record, user_site
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
@@ -69,16 +69,13 @@ def in_range(t, low, high, error):
     v = read(t)
     if v.extra is TRACED:
         return
-    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], error)
+    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
 
 
-def flag(bad, error):
-    """Have `error(value)` raised at the next look if the 0-d Value `bad` is not zero; it names the user's line."""
+def flag(bad, operand, error):
+    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line."""
     if bad.array is not None and bad.extra is TRACED:
         return
-    tr = context.trace
-    if tr.checks is None:
-        tr.checks = []
     site = user_site()
 
     def make():
@@ -86,7 +83,7 @@ def flag(bad, error):
         if site:
             e.add_note(f'The index was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
         return e
-    tr.checks.append((bad, make))
+    expect(context.trace, bad, operand, make)
 
 
 # -- reading an index -----------------------------------------------------------------------------------------------------------

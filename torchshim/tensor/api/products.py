@@ -5,7 +5,7 @@ from ...ops import products as L
 from ...ops.reduction import logsumexp
 from ...ops.registry import InplaceOp, T
 from .bind import NAMESPACES, call, function, into, make, prepare
-from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, read, write
+from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, log_edge, read, write
 from .reduction import need_tensor, warn_once
 
 _PLAIN, _BIASED = (T, T, None), (T, T, T)
@@ -134,6 +134,7 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     made = apply(L.addbmm, tensors, layout, nums, kinds)
     check_inplace(input, edge(made) is not None)
     write(input, read(made))
+    log_edge(input)
     input._edge = made._edge
     return input
 

@@ -7,7 +7,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
-from ..core.dispatch import Tensor, check_inplace, detached, edge, make_view, meta, needs_grad, version
+from ..core.dispatch import Tensor, check_inplace, detached, edge, log_edge, make_view, meta, needs_grad, version
 from ..core.dtype import dtype as torch_dtype
 from ..core.graph import node_class
 
@@ -456,6 +456,7 @@ def become(self, y):
     if old is None or old.base is None:
         new.base, new.skip = None, 0
     new.creation = old.creation if old is not None else None
+    log_edge(self)
     self._view = new
     if self._edge is not None:
         self._edge = y._edge

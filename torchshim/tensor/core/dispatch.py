@@ -10,7 +10,7 @@ from ...engine import Memory, TRACED, Immediate, Value, array_of, context, recor
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .host import HostStorage, part
-from .storage import Get, Storage, View, read_steps, split_steps, write_steps
+from .storage import Get, Storage, View, log_write, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
 _new_view = View.__new__
@@ -124,8 +124,35 @@ def _follow_base(t, vw):
             if not context.grad:
                 return                         # nobody asks for its history here
             raise RuntimeError(_creation_error(t, vw, True))
+        log_edge(t)
         t._edge = chain_node(base, vw.steps[vw.skip:])
     vw.seen = version(t)
+
+
+def log_edge(t):
+    """Before a tensor gets another history, or other memory, while a check is pending."""
+    undo = context.trace.undo
+    if undo is not None:
+        e, vw, st = t._edge, t._view, t._st
+        seen = None if vw is None else vw.seen
+
+        def restore():
+            t._edge, t._view, t._st = e, vw, st
+            if vw is not None:
+                vw.seen = seen
+        undo.append(restore)
+
+
+def log_grad(t):
+    """Before `t.grad` becomes another tensor while a check is pending."""
+    undo = context.trace.undo
+    if undo is not None:
+        extra = t._extra
+        grad = None if extra is None else extra.grad
+
+        def restore():
+            t._more().grad = grad
+        undo.append(restore)
 
 
 def chain_node(base, steps):
@@ -503,9 +530,12 @@ def refuse_inference(t):
 
 # -- writing in place ---------------------------------------------------------------------------------------------------
 def bump(t):
-    st = t._st
+    """Count a write to `t` that comes next."""
+    st, extra = t._st, t._extra
+    undo = context.trace.undo
+    if undo is not None:
+        log_write(undo, st, None if extra is None else extra.version)
     st.gen += 1
-    extra = t._extra
     if extra is not None and extra.version is not None:
         extra.version[0] += 1
     else:
@@ -612,6 +642,7 @@ def inplace_number(op, t, x, layout, kind):
 def rebase(t, node):
     """After an in-place write: `t`'s history is `node`; a view writes it into its base's (torch's CopySlices)."""
     vw = t._view
+    log_edge(t)
     if t._extra is not None and t._extra.retains:
         move_retained(t, t._edge, node)
     if vw is None or vw.base is None:
@@ -619,6 +650,7 @@ def rebase(t, node):
         t._st.writer = None if node is None else type(node).__name__
         return
     base, steps = vw.base, vw.steps[vw.skip:]
+    log_edge(base)
     cs = object.__new__(CopySlices)
     cs.inst = cs.plan = cs.extra = None
     cs.fn, cs.steps, cs.meta = node, steps, meta(base)

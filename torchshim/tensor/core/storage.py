@@ -24,6 +24,19 @@ def new_storage(value, new=Storage.__new__):
     return st
 
 
+def log_write(undo, st, count=None):
+    """Before a write to `st` while a check is pending (see engine/record/checks.py); `count` is the tensor's own version, if it has one."""
+    value, version, writer = st.value, st.version, getattr(st, "writer", None)
+    own = None if count is None else count[0]
+
+    def restore():
+        st.gen += 1                            # first: what was read in between is not what is there then
+        st.value, st.version, st.writer = value, version, writer
+        if count is not None:
+            count[0] = own
+    undo.append(restore)
+
+
 _next_address = 0x7F0000000000
 
 

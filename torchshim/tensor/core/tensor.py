@@ -259,8 +259,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @grad.setter
     def grad(self, g):
         if g is None:
-            if self._extra is not None:
-                self._extra.grad = None
+            del self.grad
             return
         if not isinstance(g, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
@@ -275,11 +274,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if g.shape != self.shape:
             raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
                                "Please ensure that the gradient and the tensor are the same size")
+        dispatch.log_grad(self)
         self._more().grad = g
 
     @grad.deleter
     def grad(self):
         if self._extra is not None:
+            dispatch.log_grad(self)
             self._extra.grad = None
 
     @property
@@ -370,6 +371,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         x, y = self._more(), detached(other)
         x.version = x.version or [dispatch.version(self)]      # its own count goes on
+        dispatch.log_edge(self)
         self._st, self._view = y._st, y._view
 
     def retain_grad(self):
