@@ -270,9 +270,9 @@ def test_values_are_released_after_their_last_use():
     builder = interpret._Builder(False)
     outs = builder.inline(closed, [builder.argument(v.aval) for v in closed.jaxpr.invars])
     builder.steps = [(tracked(fn), ins, out, effects) for fn, ins, out, effects in builder.steps]
-    run, steps = builder.link([builder.any_form(v) for v in outs])
-    run(x)
-    assert len(counts) == steps == 6 and max(counts) <= 2
+    steps, slots = builder.link([builder.any_form(v) for v in outs])
+    interpret._runner(builder.template, builder.arguments, steps, slots)(x)
+    assert len(counts) == len(steps) == 6 and max(counts) <= 2
 
 
 def test_programs_are_reentrant(rng):

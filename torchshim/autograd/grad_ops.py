@@ -10,7 +10,7 @@ class _Add(Operator):
     name, grad = "add", "AddBackward0"
 
     def build(self, layout, metas, kinds):
-        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device, (metas[0].strides,))
+        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device, (metas[0].strides,), alike=())
 
 
 ADD = _Add()

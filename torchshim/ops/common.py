@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from . import promotion as P
 
@@ -25,6 +26,11 @@ def wrap_dims(dims, ndim):
         twice = next(d for d in out if out.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     return tuple(d for d in out if d < ndim)
+
+
+def as_number(n, dtype):
+    """A size as a 0-d array: a body that serves all shapes at once is given symbols for sizes."""
+    return np.asarray(n, dtype) if isinstance(n, (int, float)) else jnp.asarray(n).astype(dtype)
 
 
 def is_float(x):

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
+from .common import as_number, is_complex, is_float, wide, wrap_dim, wrap_dims
 from .registry import cast, op
 
 
@@ -80,7 +80,7 @@ def mean(self, dim, keepdim, dtype):
     out = floating_result("mean", self, dtype)
     x = cast(self, P.compute_dtype(out))
     axes = wrap_dims(dim, x.ndim)
-    n = np.asarray(count(x.shape, axes), x.dtype)
+    n = as_number(count(x.shape, axes), x.dtype)
     return cast(jnp.sum(x, axes, keepdims=keepdim) / n, out)
 
 
@@ -128,7 +128,7 @@ def variance(x, axes, correction, keepdim):
     """Sum of squared deviations over (n - correction)."""
     d = x - jnp.mean(x, axes, keepdims=True)
     square = jnp.real(d * jnp.conj(d)) if is_complex(x) else d * d
-    dof = np.asarray(max(count(x.shape, axes) - correction, 0.0), square.dtype)
+    dof = jnp.maximum(as_number(count(x.shape, axes), np.float64) - correction, 0.0).astype(square.dtype)
     return jnp.sum(square, axes, keepdims=keepdim) / dof
 
 
@@ -137,7 +137,7 @@ def _variance_jvp(axes, correction, keepdim, primals, tangents):
     (x,), (t,) = primals, tangents
     d = x - jnp.mean(x, axes, keepdims=True)
     dt = jnp.real(jnp.conj(d) * t) if is_complex(x) else d * t
-    dof = np.asarray(count(x.shape, axes) - correction, dt.dtype)          # torch's derivative lets it become negative
+    dof = (as_number(count(x.shape, axes), np.float64) - correction).astype(dt.dtype)          # torch's derivative lets it become negative
     with np.errstate(divide="ignore"):
         return variance(x, axes, correction, keepdim), jnp.sum(dt, axes, keepdims=keepdim) * (2 / dof)
 

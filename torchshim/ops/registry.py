@@ -124,14 +124,14 @@ class Op(Operator):
             if "bifc"[P.kind_of(d)] in kinds:
                 raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
         shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None
-        fn = self.function_of(layout, common, shape)
+        fn = self.function_of(layout, common)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides = None
         if self.elementwise:
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
-            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout))
+            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), alike=(layout, P.default_float))
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -165,8 +165,8 @@ class Op(Operator):
         """The kind of promotion, which may depend on a static argument (div's rounding mode)."""
         return self.promote(layout) if callable(self.promote) else self.promote
 
-    def function_of(self, layout, common, shape):
-        """The pure function behind a call: arrays then packed numbers in, list of arrays out."""
+    def function_of(self, layout, common):
+        """The pure function behind a call: arrays then packed numbers in, list of arrays out. It serves all shapes."""
         core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
         elementwise = self.elementwise
@@ -177,13 +177,14 @@ class Op(Operator):
             arrays, args = [], []
             n_tensors = sum(1 if x is T else sum(y is T for y in x) if x.__class__ is tuple else 0 for x in layout)
             arrays = [next(it) for _ in range(n_tensors)]
+            shape = broadcast_shapes([a.shape for a in arrays]) if elementwise else None
             ai = iter(arrays)
             for x, own in zip(layout, own_dtype):
                 if x is T:
                     a = next(ai)
                     if compute is not None and not own:
                         a = cast(a, compute)
-                    if elementwise and shape is not None and a.shape != shape:
+                    if elementwise and a.shape != shape:
                         a = jnp.broadcast_to(a, shape)
                 elif x.__class__ is tuple and any(y is T for y in x):
                     a = [next(ai) if y is T else y for y in x]
@@ -335,7 +336,8 @@ class InplaceOp(Operator):
 
         def inplace(*flat):
             return [cast(fn(*flat)[0], target.dtype)]
-        inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,))
+        inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,),
+                        alike=(base.layout, P.default_float))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         return inst

@@ -27,7 +27,7 @@ class _To(Operator):
 
     def build(self, layout, metas, kinds):
         dtype, strides = layout
-        return Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,))
+        return Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,), alike=dtype)
 
 
 TO = _To()

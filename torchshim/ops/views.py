@@ -13,32 +13,17 @@ import numpy as np
 
 from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
 from ..engine.compile.gradient import conj, grad_strides
-from ..engine.compile.instance import NUMBER
 from .registry import cast
 
 
 class LazyInstance(Instance):
     """An Instance whose results are known without tracing its function."""
-    __slots__ = ("_jaxpr",)
+    __slots__ = ()
 
     def __init__(self, op, layout, fn, in_metas, kinds, out_metas):
-        self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
-        self.out_metas = out_metas
-        self.out = out_metas[0] if len(out_metas) == 1 else out_metas
-        self.plans = {}
-        self.node_class = self.grad_fn_name = None
-        self._jit = self._interp = self.info = self._jaxpr = None
+        super().__init__(op, layout, fn, in_metas, kinds, out_metas[0].device, [m.strides for m in out_metas],
+                         results=[(m.shape, m.dtype) for m in out_metas])
         self.ran = True                        # cheap in every tier: never a reason to wait
-        self.diff_ins = tuple(i for i, m in enumerate(in_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
-        self.diff_outs = tuple(i for i, m in enumerate(out_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
-
-    @property
-    def jaxpr(self):
-        if self._jaxpr is None:
-            avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
-            with jax.enable_x64(True):
-                self._jaxpr = jax.make_jaxpr(self.fn)(*avals)
-        return self._jaxpr
 
     def call(self, *args):
         return self.fn(*args)

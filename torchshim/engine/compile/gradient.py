@@ -26,50 +26,46 @@ class Plan:
 
 
 def derived(inst, needs, rule):
-    """(Plan, function of its vjp) from the Instance's own function, or from `rule` in its place."""
-    traced = _Pullback(inst, [i for i in inst.diff_ins if needs >> i & 1], rule)
-    args, outs, nums, eqns = traced.cheapest()
-    return Plan(inst, needs, args, outs, nums), traced.function(args, outs, nums, eqns)
+    """(Plan, function of its vjp, that function's Family or None) from the Instance's own function, or from `rule` in its place."""
+    shared = inst.family and inst.family.derived(inst, needs, rule)
+    if shared:
+        kept, function, family = shared
+    else:
+        traced = Pullback(inst, [i for i in inst.diff_ins if needs >> i & 1], rule)
+        kept = traced.cheapest(inst)
+        function, family = traced.function(*kept), None
+    return Plan(inst, needs, *kept[:3]), function, family
 
 
-class _Pullback:
+class Pullback:
     """The jaxpr of (operands, numbers, cotangents) -> (results, gradients of `wrt`), its variables by what they are.
     The results are there only to be recognised."""
 
     def __init__(self, inst, wrt, rule):
-        self.inst = inst
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
         self.closed = inlined(jax.make_jaxpr(_pullback(inst, wrt, rule))(*avals, *cts))
         jaxpr, n, made = self.closed.jaxpr, len(inst.in_metas), len(inst.out_metas)
         self.results, self.gradients = jaxpr.outvars[:made], jaxpr.outvars[made:]
         self.operands, self.numbers, self.cotangents = jaxpr.invars[:n], jaxpr.invars[n:len(avals)], jaxpr.invars[len(avals):]
-
-    def cheapest(self):
-        """(operands, results and numbers to keep, equations to run): with results where that keeps fewer elements."""
         named = {}
         for k, v in enumerate(self.results):
             if not isinstance(v, core().Literal) and v not in self.operands:
                 named.setdefault(v, k)
-        without = self._kept({})
-        with_results = self._kept(named)
-        kept = with_results if self._better(with_results, without) else without
-        args, outs, eqns, free = kept
-        return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
+        self.choices = self._kept({}), self._kept(named)
 
     def _kept(self, known):
         eqns, free = needed(self.closed.jaxpr, self.gradients, known)
         args = tuple([i for i, v in enumerate(self.operands) if v in free])
-        return args, tuple(sorted([k for v, k in known.items() if v in free])), eqns, free
+        outs = tuple(sorted([k for v, k in known.items() if v in free]))
+        return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
 
-    def _better(self, one, other):
-        """Whether to keep `one`: it holds less memory, or fewer operands, which may be written before backward comes."""
-        return self._cost(one) < self._cost(other) or bool(one[1]) and len(one[0]) < len(other[0])
-
-    def _cost(self, kept):
-        args, outs = kept[:2]
-        elements = sum([self.inst.in_metas[i].numel for i in args]) + sum([self.inst.out_metas[k].numel for k in outs])
-        return elements, len(args) + len(outs)
+    def cheapest(self, inst):
+        """(operands, results and numbers to keep, equations to run): with results where that holds less memory, or fewer operands,
+        which may be written before backward comes."""
+        other, one = self.choices
+        better = _cost(inst, one) < _cost(inst, other) or bool(one[1]) and len(one[0]) < len(other[0])
+        return one if better else other
 
     def function(self, args, outs, nums, eqns):
         """The pullback as a function of what is kept, the cotangents and the numbers."""
@@ -85,6 +81,12 @@ class _Pullback:
             # jnp.asarray: a gradient can be a literal (zero)
             return [jnp.asarray(read(v), v.aval.dtype) for v in gradients]
         return vjp
+
+
+def _cost(inst, kept):
+    args, outs = kept[:2]
+    elements = sum([inst.in_metas[i].numel for i in args]) + sum([inst.out_metas[k].numel for k in outs])
+    return elements, len(args) + len(outs)
 
 
 def _pullback(inst, wrt, rule):

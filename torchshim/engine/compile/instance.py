@@ -29,27 +29,39 @@ def bind_eqns(eqns, env, read):
 
 
 class Instance:
-    """See the module docstring. `out` is one Meta, or a tuple of them when the operator returns several."""
-    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "jaxpr", "node_class", "plans", "steps",
-                 "_jit", "_interp", "info", "ran", "diff_ins", "diff_outs", "grad_fn_name")
+    """See the module docstring. `out` is one Meta, or a tuple of them when the operator returns several.
 
-    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, jaxpr=None):
+    `alike` says, hashably, what `fn` depends on beside the shapes of its arguments: Instances with the same share what was
+    traced (a `Family`). None: `fn` is made for these shapes. `results`, where they are known, are the shapes and dtypes.
+    """
+    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "family", "sizes", "node_class", "plans", "steps",
+                 "_jaxpr", "_jit", "_interp", "info", "ran", "diff_ins", "diff_outs", "grad_fn_name")
+
+    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
-        with jax.enable_x64(True):
-            if jaxpr is None:
-                avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in kinds]
-                jaxpr = jax.make_jaxpr(fn)(*avals)
-        self.jaxpr = jaxpr
-        avals = jaxpr.out_avals
-        strides = out_strides or (None,) * len(avals)
-        self.out_metas = tuple(meta_of(a.shape, a.dtype, device, s) for a, s in zip(avals, strides, strict=True))
-        self.out = self.out_metas[0] if len(avals) == 1 else self.out_metas
+        self._jaxpr = self._jit = self._interp = self.info = self.family = self.sizes = None
+        if alike is not None:
+            from .family import family_of
+            self.family, self.sizes = family_of(self, alike)
+        if results is None:
+            results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
+        strides = out_strides or (None,) * len(results)
+        self.out_metas = tuple([meta_of(shape, dtype, device, s) for (shape, dtype), s in zip(results, strides, strict=True)])
+        self.out = self.out_metas[0] if len(results) == 1 else self.out_metas
         self.plans = {}
         self.node_class = self.grad_fn_name = None
-        self._jit = self._interp = self.info = None
         self.ran = False                       # whether some tier has run it
-        self.diff_ins = tuple(i for i, m in enumerate(in_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
-        self.diff_outs = tuple(i for i, m in enumerate(self.out_metas) if jnp.issubdtype(m.dtype, jnp.inexact))
+        self.diff_ins = _inexact(in_metas)
+        self.diff_outs = _inexact(self.out_metas)
+
+    @property
+    def jaxpr(self):
+        """The function traced at these shapes: when a program is compiled, or nothing else tells what it does."""
+        if self._jaxpr is None:
+            avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
+            with jax.enable_x64(True):
+                self._jaxpr = jax.make_jaxpr(self.fn)(*avals)
+        return self._jaxpr
 
     def __repr__(self):
         return f"{self.op.name}({', '.join(map(repr, self.in_metas))})"
@@ -65,6 +77,8 @@ class Instance:
 
     def interpreted(self):
         if self._interp is None:
+            self._interp = self.family and self.family.interpreted(self.sizes)
+        if self._interp is None:
             from ..interpret import build
             self._interp = build(self.jaxpr, guard=False)
         return self._interp
@@ -75,6 +89,10 @@ class Instance:
         if p is None:
             p = self.plans[needs] = self.op.plan(self, needs)
         return p
+
+
+def _inexact(metas):
+    return tuple([i for i, m in enumerate(metas) if m.dtype.kind in "fcV" and jnp.issubdtype(m.dtype, jnp.inexact)])
 
 
 NUMBER = {"f": jax.ShapeDtypeStruct((), np.float64), "i": jax.ShapeDtypeStruct((), np.int64)}

@@ -59,8 +59,8 @@ class Operator:
         if inst.grad_fn_name == "NotImplemented":
             return Plan(inst, needs, vjp=NoVjp(self.name))
         with jax.enable_x64(True):
-            plan, function = derived(inst, needs, self.rule)
-        plan.vjp = VjpOp(inst, function, plan)
+            plan, function, family = derived(inst, needs, self.rule)
+        plan.vjp = VjpOp(inst, function, plan, family)
         return plan
 
 
@@ -69,9 +69,9 @@ class VjpOp(Operator):
     grad = "MulBackward0"
     layout = ()
 
-    def __init__(self, inst, fn, plan):
+    def __init__(self, inst, fn, plan, family=None):
         super().__init__(inst.op.name + "_backward")
-        self.inst, self.fn, self.plan_of = inst, fn, plan
+        self.inst, self.fn, self.plan_of, self.family = inst, fn, plan, family
 
     def key(self, layout, metas, kinds):
         return None                            # cotangents come with their output's dtype and shape: one Instance serves every call
@@ -80,7 +80,10 @@ class VjpOp(Operator):
         p = self.plan_of
         ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
         strides = tuple(grad_strides(self.inst.in_metas[i]) for i in p.needs)
-        return Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides)
+        results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
+        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results)
+        made.family, made.sizes = self.family, self.inst.sizes
+        return made
 
 
 class NoVjp(Operator):

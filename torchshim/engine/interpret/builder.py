@@ -29,9 +29,10 @@ from jax.extend import core as jax_core
 
 from . import array_rules, index_rules, window_rules                        # noqa: F401  (they register rules)
 from ..compile.options import compiler_options
+from ..compile.sizes import Sizes, is_open
 from .rules import ELEMENTWISE, RULES, Spec, plain
 
-__all__ = ["build"]
+__all__ = ["OpenProgram", "build"]
 
 _ndarray, _asarray = np.ndarray, np.asarray
 
@@ -62,10 +63,72 @@ def build(closed_jaxpr, *, guard: bool = True, check: bool = False) -> Callable[
 def _program(closed_jaxpr, check: bool) -> tuple[Callable[..., list], int]:
     """The evaluator without its error state, and its number of steps."""
     builder = _Builder(check)
-    jaxpr = _open(closed_jaxpr)
-    args = [builder.argument(v.aval) for v in jaxpr.invars]
-    outs = builder.inline(closed_jaxpr, args)
-    return builder.link([builder.any_form(v) for v in outs])
+    steps, outputs = builder.program(closed_jaxpr)
+    return _runner(builder.template, builder.arguments, steps, outputs), len(steps)
+
+
+class OpenProgram:
+    """The steps of a jaxpr with symbolic sizes, planned once; `at` makes the functions for given sizes.
+
+    How the steps fit together is decided with the sizes `example`.
+    """
+
+    def __init__(self, closed_jaxpr, example):
+        self.sizes = Sizes(len(example))
+        self.builder = builder = _Builder(False, self.sizes, example)
+        with np.errstate(all="ignore"):
+            self.steps, self.outputs = builder.program(closed_jaxpr)
+        self.open = [(k, step[1]) for k, step in enumerate(self.steps) if step[1].__class__ is _Open]
+
+    def at(self, sizes):
+        """The evaluator for sizes (without a guard, see `build`); None where a rule has no function for them."""
+        data, steps = self.sizes.at(sizes), list(self.steps)
+        for k, step in self.open:
+            fn = step.make(*data[step.index])
+            if fn is None:
+                return None
+            for wrap in step.wrappers:
+                fn = wrap(fn)
+            kind, _, get, out, last = steps[k]
+            steps[k] = (kind, fn, get, out, last)
+        return _runner(self.builder.template, self.builder.arguments, steps, self.outputs)
+
+
+class _Open:
+    """A function that is made when the sizes are known: `make` of the data at `index`, then wrapped."""
+
+    __slots__ = ("make", "index", "wrappers")
+
+    def __init__(self, make, index):
+        self.make, self.index, self.wrappers = make, index, ()
+
+
+def _wrapped(fn, wrap):
+    if fn.__class__ is not _Open:
+        return wrap(fn)
+    fn.wrappers += (wrap,)
+    return fn
+
+
+def _runner(template, count, steps, outputs) -> Callable[..., list]:
+    def run(*args):
+        if len(args) != count:
+            raise TypeError(f"interpret: expected {count} arrays, got {len(args)}")
+        env = template.copy()
+        env[:count] = args
+        for kind, fn, get, out, last in steps:
+            if kind == 1:
+                env[out] = fn(env[get])
+            elif kind == 2:
+                env[out] = fn(*get(env))
+            else:
+                for slot, value in zip(out, fn(*[env[i] for i in get])):
+                    env[slot] = value
+            for slot in last:
+                env[slot] = None
+        return [env[i] for i in outputs]
+
+    return run
 
 
 def _open(jaxpr):
@@ -101,7 +164,11 @@ def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     first = shapes[0]
     if all(s == first for s in shapes):
         return first
-    return np.broadcast_shapes(*shapes)
+    if not is_open(shapes):
+        return np.broadcast_shapes(*shapes)
+    rank = max(map(len, shapes))
+    columns = zip(*[(1,) * (rank - len(s)) + s for s in shapes])
+    return tuple(next((n for n in column if n != 1), 1) for column in columns)
 
 
 # Calls that run their jaxpr once: inlined.
@@ -132,12 +199,21 @@ _LOOP_LIMIT = 20_000
 class _Builder:
     """Collects the steps of one program."""
 
-    def __init__(self, check: bool):
+    def __init__(self, check: bool, sizes: Sizes | None = None, example: tuple[int, ...] = ()):
         self.check = check
+        self.sizes, self.example = sizes, example
         self.template: list[Any] = []  # the initial contents of the slots
         self.arguments = 0
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
         self.literals: dict[tuple, _Value] = {}
+
+    def made(self, make: Callable, *data):
+        """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
+        if self.sizes is None or not is_open(data):
+            return make(*data)
+        probe = Sizes(len(self.example))
+        probe.place(data)
+        return None if make(*probe.at(self.example)[0]) is None else _Open(make, self.sizes.place(data))
 
     # -- slots and forms
 
@@ -171,7 +247,7 @@ class _Builder:
         if value.slot is None:
             spec = value.spec
             if value.small is not None:
-                value.slot = self.emit(_expander(spec), [value.small], spec)
+                value.slot = self.emit(self.made(_expander, spec), [value.small], spec)
             else:
                 value.slot = self.emit(_to_numpy, [value.raw], spec)
         return value.slot
@@ -189,7 +265,7 @@ class _Builder:
     def emit(self, fn: Callable, ins: list[int], out: Spec) -> int:
         """Add a step with one NumPy result; returns its slot."""
         if out.shape == ():
-            fn = _zero_dimensional(fn)
+            fn = _wrapped(fn, _zero_dimensional)
         if self.check:
             fn = _checked(fn, out)
         slot = self.new_slot()
@@ -232,6 +308,8 @@ class _Builder:
             return ins
         special = _SPECIAL.get(name)
         outs = [_spec(v.aval) for v in eqn.outvars]
+        if self.sizes is not None and name in _INNER:
+            raise NotImplementedError(f"interpret: {name} with symbolic sizes")
         if special is not None:
             values = special(self, eqn, ins, outs)
         elif name in ELEMENTWISE:
@@ -247,11 +325,11 @@ class _Builder:
         shape = _broadcast_shape([s for _, s in forms])
         out = Spec(shape, outs[0].dtype)
         make = RULES.get(eqn.primitive.name)
-        fn = make and make(eqn.params, [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)], [out])
+        fn = make and self.made(make, eqn.params, [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)], [out])
         slots, const = [i for i, _ in forms], None
         if fn is None:
-            slot = self.emit(_flat_fallback(eqn, [v.spec.dtype for v in ins], out), slots, out)
-        elif out.size <= _FOLD_LIMIT and all(v.const is not None for v in ins):
+            slot = self.emit(self.made(_flat_fallback, eqn, [v.spec.dtype for v in ins], out), slots, out)
+        elif all(v.const is not None for v in ins) and not is_open(shape) and out.size <= _FOLD_LIMIT:
             const = _asarray(fn(*[v.const for v in ins]))
             slot = self.new_slot(const)
         else:
@@ -268,7 +346,7 @@ class _Builder:
         specs = [v.spec for v in ins]
         if make is None or not plain(*specs, *outs):
             return None
-        fn = make(eqn.params, specs, outs)
+        fn = self.made(make, eqn.params, specs, outs)
         if fn is None:
             return None
         slots = [self.array(v) for v in ins]
@@ -278,17 +356,21 @@ class _Builder:
 
     def fallback(self, eqn, ins, outs):
         """A jitted call of this one primitive."""
-        call = _jitted(eqn.primitive, eqn.params)
+        fn = self.made(_jitted, eqn.primitive, eqn.params)
         if not eqn.primitive.multiple_results:
-            fn = lambda *args: (call(*args),)  # noqa: E731
-        else:
-            fn = call
+            fn = _wrapped(fn, lambda call: lambda *args: (call(*args),))
         return self.emit_many(fn, [self.any_form(v) for v in ins], outs, raw=True, effects=bool(eqn.effects))
 
     # -- the finished program
 
-    def link(self, outputs: list[int]) -> tuple[Callable[..., list], int]:
-        """The evaluator of the steps that `outputs` and effects need."""
+    def program(self, closed_jaxpr) -> tuple[list[tuple], list[int]]:
+        """The steps of a whole jaxpr, in order, and the slots of its results."""
+        args = [self.argument(v.aval) for v in _open(closed_jaxpr).invars]
+        outs = self.inline(closed_jaxpr, args)
+        return self.link([self.any_form(v) for v in outs])
+
+    def link(self, outputs: list[int]) -> tuple[list[tuple], list[int]]:
+        """The steps that `outputs` and effects need, as `_runner` takes them."""
         steps = []
         keep = set(outputs)
         seen = set(outputs)  # slots read later on
@@ -308,29 +390,10 @@ class _Builder:
             else:
                 kind, get = (2, operator.itemgetter(*ins)) if ins else (3, ())
                 if not ins:
-                    fn, out = (lambda fn=fn: (fn(),)), [out]
+                    fn, out = _wrapped(fn, lambda fn: lambda: (fn(),)), [out]
             steps.append((kind, fn, get, out, tuple(last)))
         steps.reverse()
-        template, count = self.template, self.arguments
-
-        def run(*args):
-            if len(args) != count:
-                raise TypeError(f"interpret: expected {count} arrays, got {len(args)}")
-            env = template.copy()
-            env[:count] = args
-            for kind, fn, get, out, last in steps:
-                if kind == 1:
-                    env[out] = fn(env[get])
-                elif kind == 2:
-                    env[out] = fn(*get(env))
-                else:
-                    for slot, value in zip(out, fn(*[env[i] for i in get])):
-                        env[slot] = value
-                for slot in last:
-                    env[slot] = None
-            return [env[i] for i in outputs]
-
-        return run, len(steps)
+        return steps, outputs
 
     def is_constant(self, slot: int) -> bool:
         return self.template[slot] is not None
@@ -476,21 +539,45 @@ def _broadcast_in_dim(builder, eqn, ins, outs):
     if source == () and unit != shape:
         unit = ()
     if unit != source:
-        slot = builder.emit(lambda x: x.reshape(unit), [slot], Spec(unit, value.spec.dtype))
+        slot = builder.emit(builder.made(_reshaper, unit), [slot], Spec(unit, value.spec.dtype))
     if unit == shape:
         return [_Value(outs[0], slot=slot)]
     const = value.const if unit == source else None
     return [_Value(outs[0], small=slot, small_shape=unit, const=const)]
 
 
+def _reshaper(shape) -> Callable:
+    return lambda x: x.reshape(shape)
+
+
 def _iota(builder, eqn, ins, outs):
     if ins or not plain(outs[0]):
         return None
-    counts = array_rules.iota(outs[0].shape, outs[0].dtype, eqn.params["dimension"])
+    shape, dimension = outs[0].shape, eqn.params["dimension"]
+    if is_open(shape[dimension]):
+        small = tuple(n if d == dimension else 1 for d, n in enumerate(shape))
+        slot = builder.emit(builder.made(_counts, shape, outs[0].dtype, dimension), [], Spec(small, outs[0].dtype))
+        return [_Value(outs[0], slot=slot) if small == shape else _Value(outs[0], small=slot, small_shape=small)]
+    counts = array_rules.iota(shape, outs[0].dtype, dimension)
     slot = builder.new_slot(counts)
     if counts.shape == outs[0].shape:
         return [_Value(outs[0], slot=slot)]
     return [_Value(outs[0], small=slot, small_shape=counts.shape)]
+
+
+def _counts(shape, dtype, dimension) -> Callable:
+    counts = array_rules.iota(shape, dtype, dimension)
+    return lambda: counts
+
+
+def _dim_as_value(builder, eqn, ins, outs):
+    """A symbolic size in arithmetic."""
+    return [_Value(outs[0], slot=builder.emit(builder.made(_number, eqn.params["dim"], outs[0].dtype), [], outs[0]))]
+
+
+def _number(n, dtype) -> Callable:
+    array = np.asarray(n, dtype)
+    return lambda: array
 
 
 def _device_put(builder, eqn, ins, outs):
@@ -582,10 +669,14 @@ def _scan(builder, eqn, ins, outs):
     return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
 
 
+# Those that keep programs of their own.
+_INNER = {"custom_linear_solve", "linear_solve", "cond", "while", "scan"}
+
 _SPECIAL: dict[str, Callable] = {
     "broadcast_in_dim": _broadcast_in_dim,
     "iota": _iota,
     "device_put": _device_put,
+    "dim_as_value": _dim_as_value,
     "custom_linear_solve": _linear_solve,
     "linear_solve": _linear_solve,
     "cond": _cond,

@@ -1,0 +1,102 @@
+"""Shapes are data: operators are traced once for a pattern of sizes, and what comes out is what tracing each shape gives."""
+import jax
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.engine.compile import family, policy
+from torchshim.engine.compile.sizes import Sizes, pattern_of, symbolic_shapes
+from torchshim.engine.record import trie
+from torchshim.engine.record.meta import meta_of
+from torchshim.ops.registry import OPS
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """A list that gets an entry for each trace by JAX; every trace is interpreted."""
+    made, real = [], jax.make_jaxpr
+    monkeypatch.setattr(jax, "make_jaxpr", lambda *a, **k: made.append(a) or real(*a, **k))
+    monkeypatch.setattr(policy, "tier", "operators")
+    return made
+
+
+def training(sizes):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for n in sizes:
+        loss = model(torch.randn(n, 8)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+def test_a_training_step_at_a_new_shape_traces_nothing(traces):
+    training([20, 21, 22])
+    traces.clear()
+    training(range(23, 60))
+    assert not traces
+
+
+PROGRAMS = {
+    "softmax": lambda x, y: torch.softmax(x @ y, -1),
+    "statistics": lambda x, y: x.var(0) + x.mean(0) * x.std(0),
+    "cumulative": lambda x, y: torch.cumsum(x, 0) * x.logsumexp(1, keepdim=True),
+    "order": lambda x, y: torch.sort(x, 1)[0] - x.flip(0),
+    "joined": lambda x, y: torch.cat([x, x * 2, y.t()], 0).sum(0),
+    "norm": lambda x, y: torch.nn.functional.layer_norm(x, x.shape[1:]) @ y,
+    "choice": lambda x, y: torch.where(x > 0, x, y.t()[:1]).clamp(-1, 1),
+    "loss": lambda x, y: torch.nn.functional.cross_entropy(x, torch.arange(x.shape[0]) % x.shape[1]),
+    "gelu": lambda x, y: torch.nn.functional.gelu(x).sum(1, keepdim=True) * x,
+    "half": lambda x, y: (x.bfloat16() @ y.bfloat16()).double().tanh(),
+    "max": lambda x, y: x.max(1)[0] + y.argmin(0)[: x.shape[0]].sum(),
+    "places": lambda x, y: x.gather(1, torch.zeros(x.shape[0], 2, dtype=torch.long)) + x[:, :2],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_gradients_are_those_of_each_shape_alone(name, monkeypatch):
+    def run(rows, columns):
+        torch.manual_seed(rows)
+        x = torch.randn(rows, columns, dtype=torch.float64, requires_grad=True)
+        y = torch.randn(columns, rows, dtype=torch.float64, requires_grad=True)
+        out = PROGRAMS[name](x, y)
+        gradients = torch.autograd.grad(out.sin().sum(), (x, y), allow_unused=True, create_graph=True)
+        second = torch.autograd.grad(gradients[0].cos().sum(), x, allow_unused=True)
+        return [t.detach().numpy() for t in (out, *gradients, *second) if t is not None]
+    monkeypatch.setattr(policy, "tier", "operators")
+    shapes = [(5, 7), (6, 8), (11, 9), (1, 5)]
+    with monkeypatch.context() as m:
+        m.setattr(family, "family_of", lambda inst, key: (None, None))
+        forget()
+        alone = [run(*s) for s in shapes]
+    forget()
+    for (rows, columns), want in zip(shapes, alone):
+        for a, b in zip(run(rows, columns), want, strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)
+    monkeypatch.setattr(policy, "tier", "compiled")        # compiled programs come from the same families, with their sizes put in
+    for a, b in zip(run(*shapes[2]), alone[2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, strict=True)
+
+
+def forget():
+    """Leave nothing of what was traced before."""
+    trie._roots.clear()
+    for o in OPS.values():
+        o.made.clear()
+        if o.inplace_op:
+            o.inplace_op.made.clear()
+
+
+def test_patterns_tell_equal_small_and_open_sizes():
+    def metas(*shapes):
+        return [meta_of(s, np.dtype(np.float32), None) for s in shapes]
+    one, sizes = pattern_of(metas((8, 5), (5, 1)))
+    assert sizes == (8, 5) and pattern_of(metas((9, 70), (70, 1))) == (one, (9, 70))
+    assert pattern_of(metas((5, 5), (5, 1)))[0] != one and pattern_of(metas((8, 5), (5, 3)))[0] != one
+    (a, b), last = symbolic_shapes(one, 2)
+    placed = Sizes(2)
+    placed.place([(a * b - 1, "x"), {"size": (a + b) // 2, "rest": last}])
+    assert placed.at((8, 5)) == ([(39, "x"), {"size": 6, "rest": (5, 1)}],)
+

@@ -1,0 +1,125 @@
+"""Instances that differ in their shapes only: traced by JAX once, with symbolic sizes, and instantiated in microseconds.
+
+The first Instance of a pattern is traced as it is, since most operators of most programs meet one shape. The second makes the
+family. Operators that look at sizes to decide what to compute cannot be traced so; theirs are traced shape by shape.
+"""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..record.memo import Memo
+from . import gradient
+from .instance import NUMBER
+from .sizes import Sizes, pattern_of, symbolic_shapes
+
+_MOST = 4096
+_FIRST, _REFUSED = "first", "refused"
+_met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern): one of the two words, or a Family
+
+
+def family_of(inst, key):
+    """(Family, sizes) of an Instance about to be made, or (None, None) where it is to be traced by itself."""
+    pattern, sizes = pattern_of(inst.in_metas)
+    if not sizes:
+        return None, None
+    key = inst.op, key, inst.kinds, pattern
+    family = _met.get(key)
+    if family is None:
+        _met.keep(key, _FIRST)
+        return None, None
+    if family is _FIRST:
+        family = _met[key] = _made(inst, pattern, sizes) or _REFUSED
+    return (None, None) if family is _REFUSED else (family, sizes)
+
+
+def _made(inst, pattern, sizes):
+    try:
+        metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(symbolic_shapes(pattern, len(sizes)), pattern)]
+        return Family(inst.op, inst.layout, inst.fn, inst.kinds, metas, sizes)
+    except Exception:      # whatever a body makes of sizes that are no numbers: then its Instances are traced one by one
+        return None
+
+
+class _Shape:
+    """Stands in for a Meta where sizes are symbols: strides and devices have no place there."""
+    __slots__ = ("shape", "dtype", "ndim")
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype, self.ndim = shape, dtype, len(shape)
+
+
+class Family:
+    """What Instances of one pattern share. To rules of gradients it looks like one of them, with symbolic sizes."""
+
+    def __init__(self, op, layout, fn, kinds, in_metas, sizes):
+        self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
+        self.example = sizes
+        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
+        with jax.enable_x64(True):
+            self.jaxpr = jax.make_jaxpr(self.fn)(*avals)
+        self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
+        self._shapes = Sizes(len(sizes))
+        self._shapes.place([(a.shape, a.dtype) for a in self.jaxpr.out_avals])
+        self.diff_outs = ()
+        self._pullbacks, self._program = {}, None
+        self.results(sizes)
+
+    def results(self, sizes):
+        """(shape, dtype) of each result."""
+        return self._shapes.at(sizes)[0]
+
+    def interpreted(self, sizes):
+        """The interpreter of the Instance with these sizes; None where it has to be built by itself."""
+        if self._program is None:
+            from ..interpret import OpenProgram
+            try:
+                self._program = OpenProgram(self.jaxpr, self.example)
+            except Exception:
+                self._program = _REFUSED
+        return None if self._program is _REFUSED else self._program.at(sizes)
+
+    def derived(self, inst, needs, rule):
+        """(what is kept, function of the vjp, its Family or None) for an Instance of this family; None: it is to be traced itself."""
+        key = needs, inst.diff_ins, inst.diff_outs
+        found = self._pullbacks.get(key)
+        if found is None:
+            self.diff_outs = inst.diff_outs
+            try:
+                found = _Pullback(self, [i for i in inst.diff_ins if needs >> i & 1], rule)
+            except Exception:
+                found = _REFUSED
+            self._pullbacks[key] = found
+        return None if found is _REFUSED else found.derived(inst)
+
+
+class _Pullback(gradient.Pullback):
+    """The pullback of a Family: what is kept is chosen for given sizes."""
+
+    def __init__(self, family, wrt, rule):
+        super().__init__(family, wrt, rule)
+        self.family, self.wrt, self.rule, self.families = family, wrt, rule, {}
+
+    def derived(self, inst):
+        kept = self.cheapest(inst)
+        found = self.families.get(kept[:2])
+        if found is None:
+            found = self.families[kept[:2]] = self._family(*kept)
+        return None if found is _REFUSED else (kept, self._function(inst, kept), found)
+
+    def _function(self, inst, kept):
+        """The vjp at the Instance's shapes, traced when a program needs it."""
+        def vjp(*flat):
+            traced = gradient.Pullback(inst, self.wrt, self.rule)
+            same = next(choice for choice in traced.choices if choice[:3] == kept[:3])
+            return traced.function(*same)(*flat)
+        return vjp
+
+    def _family(self, args, outs, nums, eqns):
+        family = self.family
+        metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
+        kinds = "".join([family.kinds[i] for i in nums])
+        try:
+            return Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example)
+        except Exception:
+            return _REFUSED
