@@ -1,0 +1,252 @@
+"""Protects the numbers from what comes between two bytecodes: exceptions, finalizers and handlers that record, and signals."""
+import contextlib
+import dis
+import gc
+import random
+import signal
+import sys
+
+import pytest
+
+import torchshim as torch
+from torchshim import engine
+from torchshim.autograd.backward import accumulate_grad
+from torchshim.autograd.replay import Walk
+from torchshim.engine.compile import policy
+from torchshim.engine.record import trace, trie
+from torchshim.tensor.core import dispatch
+
+
+@pytest.fixture(autouse=True)
+def no_compiles():
+    """What is recorded is in question, not how it is computed."""
+    policy.pin("operators")
+    yield
+    policy.pin(None)
+
+
+class Stop(Exception):
+    pass
+
+
+RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, dispatch.write, dispatch.set_value, dispatch.bump,
+             dispatch.read, dispatch.finish, dispatch.wrap, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
+             trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record,
+             accumulate_grad]
+CODES = {f.__code__ for f in RECORDING}
+#: After these CPython may take a signal, collect garbage or switch threads; elsewhere it does not.
+INTERRUPTIBLE = ("CALL", "BUILD", "JUMP_BACKWARD", "RESUME")
+
+
+def breaks(code, known={}):
+    """Offsets of the bytecodes before which other code may run."""
+    if code not in known:
+        found, before = set(), ""
+        for i in dis.get_instructions(code):
+            if before.startswith(INTERRUPTIBLE):
+                found.add(i.offset)
+            before = i.opname
+        known[code] = found
+    return known[code]
+
+
+@contextlib.contextmanager
+def at_bytecode(n, action, everywhere):
+    """`action()` comes before the `n`th bytecode in the recording functions; yields a list that is not empty once it came."""
+    came, count = [], 0
+
+    def local(frame, event, arg):
+        nonlocal count
+        if event == "opcode" and not came and (everywhere or frame.f_lasti in breaks(frame.f_code)):
+            count += 1
+            if count > n:
+                came.append(True)
+                sys.settrace(None)
+                action()
+        return local
+
+    def enter(frame, event, arg):
+        if frame.f_code in CODES:
+            frame.f_trace_opcodes = True
+            return local
+        return None
+    sys.settrace(enter)
+    try:
+        yield came
+    finally:
+        sys.settrace(None)
+
+
+def stop():
+    raise Stop
+
+
+def session(step):
+    """One program for all of the tests: every way to record, on values that were computed and values that were not."""
+    x = torch.tensor([1.0, -2.0, 3.0])
+    early = x * 2.0 + 1.0                      # recorded before, looked at after
+    out = []
+    with contextlib.suppress(Stop), step:
+        y = x * 3.0
+        out.append(y)
+        out.append(torch.relu(y) + early)
+        out.append(torch.addcmul(early, x, y, value=2.0))
+        out.append(torch.max(y, 0)[0])
+        out.append(torch.ones(3) - y)
+    want = ([3, -6, 9], [6, -3, 16], [9, 21, 61], 9, [-2, 7, -8])
+    assert early.tolist() == [3, -3, 7]
+    for got, expected in zip(out, want):
+        assert got.tolist() == expected
+    z = (x * 5.0 + early) * 0.5
+    assert z.tolist() == [4, -6.5, 11]
+
+
+def writes(step):
+    """Writes, with a view that looks on: they happened for both or for none."""
+    x = torch.tensor([1.0, 2.0, 3.0])
+    x.tolist()
+    v = x[1:]
+    with contextlib.suppress(Stop), step:
+        x.mul_(2.0)
+        v.add_(1.0)
+        x[0] = 7.0
+    got = x.tolist()
+    assert got in ([1, 2, 3], [2, 4, 6], [2, 5, 7], [7, 5, 7]) and v.tolist() == got[1:]
+    assert (v * 2.0).tolist() == [2 * e for e in got[1:]]
+
+
+def steps(step):
+    """A backward pass, replayed."""
+    w, u = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    done = False
+    loss = (w * u * 3.0).sum()
+    with contextlib.suppress(Stop), step:
+        loss.backward()
+        done = True
+    for leaf, want in ((w, [9, 12]), (u, [3, 6])):
+        assert (leaf.grad is None and not done) or leaf.grad.tolist() == want
+    w.grad = None
+    (w * u * 3.0).sum().backward()
+    assert w.grad.tolist() == [9, 12]
+
+
+def each_bytecode(program, action, everywhere):
+    """Runs `program` with `action` before each bytecode in turn; how many there were."""
+    for _ in range(3):
+        program(contextlib.nullcontext())
+    for n in range(100_000):
+        step = at_bytecode(n, action, everywhere)
+        came = []
+
+        @contextlib.contextmanager
+        def watched():
+            with step as c:
+                came.append(c)
+                yield
+        program(watched())
+        if not came[0]:
+            return n
+
+
+@pytest.mark.parametrize("program", [session, writes, steps])
+def test_an_exception_at_each_bytecode(program):
+    assert each_bytecode(program, stop, everywhere=True) > 150
+
+
+def record_more():
+    record_more.kept.append(torch.full((2,), 3.0) * 7.0)
+    del record_more.kept[:-3]
+
+
+record_more.kept = []
+
+
+def look():
+    assert ((torch.full((2,), 3.0) + 1.0) * 2.0).tolist() == [8, 8]
+
+
+@pytest.mark.parametrize("program", [session, writes, steps])
+@pytest.mark.parametrize("action", [record_more, look, engine.flush])
+def test_other_code_between_bytecodes(program, action):
+    """A finalizer or a handler that records, that looks, or that computes what is pending."""
+    record_more.kept.clear()
+    assert each_bytecode(program, action, everywhere=False) > 20
+    assert all([k.tolist() == [21, 21] for k in record_more.kept])
+
+
+def test_an_exception_and_then_other_code():
+    """What an interrupted record left is dropped by whoever records next, be it a finalizer."""
+    x = torch.tensor([1.0, 2.0])
+    x.tolist()
+    for n in range(200):
+        a = x * 2.0
+        with contextlib.suppress(Stop), at_bytecode(n, stop, True):
+            x * 5.0
+        with at_bytecode(n % 17, record_more, False):
+            b = a + x * 3.0
+        assert b.tolist() == [5, 10] and record_more.kept[-1].tolist() == [21, 21]
+
+
+def test_finalizers_that_record():
+    class Noisy:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            y = torch.ones(3) * 2.0
+            if mode == "look":
+                y.sum().item()
+    before = gc.get_threshold()
+    gc.set_threshold(5, 2, 2)
+    try:
+        for mode in ("record", "look"):
+            for i in range(60):
+                x = z = torch.full((4,), float(i % 7))
+                f = v = float(i % 7)
+                for _ in range(3):
+                    Noisy()
+                    z = z * 2.0 + x - 1.0
+                    z = z.relu() + z.abs() * 0.5
+                    v = v * 2.0 + f - 1.0
+                    v = max(v, 0) + abs(v) * 0.5
+                assert z.tolist() == [v] * 4
+    finally:
+        gc.set_threshold(*before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
+def test_a_thousand_interrupts():
+    """Ctrl-C anywhere: whatever is computed later is right."""
+    armed = False
+
+    def handler(*_):
+        if armed:
+            raise Stop
+    x = torch.arange(4.0).requires_grad_()
+
+    def body():
+        z = x
+        for _ in range(6):
+            z = (z * 0.5 + x) - 0.25
+            z = z.relu() + 1.0
+        return z
+    want, draw = body().tolist(), random.Random(0)
+    before, noise = signal.signal(signal.SIGALRM, handler), sys.unraisablehook
+    stops = 0
+    sys.unraisablehook = lambda _: None        # an interrupt inside of a callback of the garbage collector has nowhere to go
+    try:
+        for _ in range(1000):
+            try:
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 2e-4))
+                kept = body()
+                armed = False
+            except Stop:
+                stops += 1
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert body().tolist() == want
+        assert kept.tolist() == want and stops > 50
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = noise
