@@ -93,11 +93,11 @@ def session(step):
         out.append(torch.addcmul(early, x, y, value=2.0))
         out.append(torch.max(y, 0)[0])
         out.append(torch.ones(3) - y)
+    z = (x * 5.0 + early) * 0.5
     want = ([3, -6, 9], [6, -3, 16], [9, 21, 61], 9, [-2, 7, -8])
     assert early.tolist() == [3, -3, 7]
     for got, expected in zip(out, want):
         assert got.tolist() == expected
-    z = (x * 5.0 + early) * 0.5
     assert z.tolist() == [4, -6.5, 11]
 
 
