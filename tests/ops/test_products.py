@@ -2,7 +2,7 @@
 import pytest
 
 import torchshim as torch
-from torchshim.tensor.api.products import linear, multi_dot
+from torchshim.tensor.api.products import linear
 
 
 def ones(*shape, grad=False, dtype=None):
@@ -74,7 +74,7 @@ def test_contractions():
     assert torch.equal(torch.tensordot(x, y, 1), x @ y)
     assert torch.tensordot(x, x, dims=([0, 1], [0, 1])).item() == 55
     assert torch.kron(torch.eye(2), torch.ones(1, 2)).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
-    assert torch.equal(multi_dot([x, y, torch.ones(4)]), x @ y @ torch.ones(4))
+    assert torch.equal(torch.linalg.multi_dot([x, y, torch.ones(4)]), x @ y @ torch.ones(4))
     assert torch.inner(x, x).tolist() == [[5, 14], [14, 50]]
     assert torch.bilinear(torch.ones(2, 3), torch.ones(2, 3), torch.ones(1, 3, 3)).tolist() == [[9], [9]]
 
@@ -100,7 +100,7 @@ def test_contractions():
      "einsum(): output subscript k does not appear in the equation for any input operand"),
     (lambda: torch.tensordot(ones(2, 3), ones(4, 5), 1), RuntimeError,
      "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 4 in dim 0"),
-    (lambda: multi_dot([ones(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
+    (lambda: torch.linalg.multi_dot([ones(2, 3)]), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1")])
 def test_errors(call, error, text):
     with pytest.raises(error) as raised:
         call()

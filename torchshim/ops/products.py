@@ -124,7 +124,7 @@ def fits_matmul(a, b):
     fits_bmm(math.prod(batch), expand(a), expand(b))
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name)
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",))
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)
@@ -255,7 +255,7 @@ def addr(self, vec1, vec2, beta, alpha):
     return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
 
 
-@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0", inplace="method")
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
     stacks(batch1, batch2)
@@ -310,7 +310,7 @@ def linear(input, weight, bias):
     return (wide(out) + wide(bias)).astype(out.dtype)
 
 
-@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False,
+@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, functional=True,
     grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0")
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""
@@ -359,7 +359,7 @@ def kron(self, other):
     return (x & y if x.dtype == np.bool_ else x * y).reshape([s * t for s, t in zip(a, b)])
 
 
-@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", grad="ViewBackward0", function=False, method=False)
+@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", grad="ViewBackward0", namespace="linalg", method=False)
 def multi_dot(tensors):
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     n = len(tensors)

@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import warn
 from . import promotion as P
+from .clamping import maximum, minimum
 from .common import as_number, is_complex, is_float, wide, wrap_dim, wrap_dims
 from .registry import cast, op
 
@@ -166,34 +168,63 @@ def real_dtype(d):
     return {P.complex64: P.float32, P.complex128: P.float64}.get(np.dtype(d), np.dtype(d))
 
 
-@op("var.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> Tensor", grad="VarBackward0")
+def few_degrees(name):
+    """torch's warning where nothing is left to divide by."""
+    def precheck(self, dim=None, correction=1, *rest):
+        axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if dim not in (None, (), []) and self.ndim else range(self.ndim)
+        if math.prod([self.shape[wrap_dim(a, self.ndim)] for a in axes]) - (1 if correction is None else correction) <= 0:
+            warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+                 "divided by output numel).")
+    return precheck
+
+
+def declare_spread(name, grad, compute, returns="Tensor", **options):
+    """The three overloads of var and its kin: compute(self, dim, correction, keepdim)."""
+    few = few_degrees(name)
+
+    @op(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}", grad=grad,
+        precheck=lambda self, dim, unbiased, keepdim: few(self, dim, int(unbiased)), **options)
+    def along_dims(self, dim, unbiased, keepdim):
+        return compute(self, dim, int(unbiased), keepdim)
+
+    with_correction = op(f"{name}.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> {returns}",
+                         grad=grad, precheck=few, **options)(compute)
+
+    @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}", grad=grad,
+        precheck=lambda self, unbiased: few(self, None, int(unbiased)), out=False, **options)
+    def everything(self, unbiased):
+        return compute(self, None, int(unbiased), False)
+    everything.doc = along_dims.doc = with_correction.doc
+
+
 def var(self, dim, correction, keepdim):
-    """Variance; `correction` is subtracted from the number of elements (1: Bessel's)."""
+    """Variance; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
     return variance(*spread_args(self, dim, correction), keepdim).astype(real_dtype(self.dtype))
 
 
-@op("std.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> Tensor", grad="StdBackward0")
 def std(self, dim, correction, keepdim):
-    """Standard deviation."""
+    """Standard deviation; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
     return root(variance(*spread_args(self, dim, correction), keepdim)).astype(real_dtype(self.dtype))
 
 
-@op("var_mean.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    grad="VarMeanBackward0")
+def mean_of(self, dim, keepdim):
+    return jnp.mean(wide(self), wrap_dims(dim, self.ndim), keepdims=keepdim).astype(self.dtype)
+
+
 def var_mean(self, dim, correction, keepdim):
     """Variance and mean."""
-    x, axes, correction = spread_args(self, dim, correction)
-    return (variance(x, axes, correction, keepdim).astype(real_dtype(self.dtype)),
-            jnp.mean(x, axes, keepdims=keepdim).astype(self.dtype))
+    return var(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
 
 
-@op("std_mean.correction(Tensor self, int[1]? dim=None, *, Number? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    grad="StdMeanBackward0")
 def std_mean(self, dim, correction, keepdim):
     """Standard deviation and mean."""
-    x, axes, correction = spread_args(self, dim, correction)
-    return (root(variance(x, axes, correction, keepdim)).astype(real_dtype(self.dtype)),
-            jnp.mean(x, axes, keepdims=keepdim).astype(self.dtype))
+    return std(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
+
+
+declare_spread("var", "VarBackward0", var)
+declare_spread("std", "StdBackward0", std)
+declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False)
+declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False)
 
 
 # -- extremes -------------------------------------------------------------------------------------------------------------
@@ -267,13 +298,13 @@ def _all_extreme(name, self, reduce):
     return evenly(self, value) if is_float(self) else value
 
 
-@op("max.all(Tensor self) -> Tensor", grad="MaxBackward1")
+@op("max(Tensor self) -> Tensor", grad="MaxBackward1")
 def max_all(self):
     """The largest element."""
     return _all_extreme("max", self, jnp.max)
 
 
-@op("min.all(Tensor self) -> Tensor", grad="MinBackward1")
+@op("min(Tensor self) -> Tensor", grad="MinBackward1")
 def min_all(self):
     """The smallest element."""
     return _all_extreme("min", self, jnp.min)
@@ -313,12 +344,20 @@ def picked(x, index, d, ndim, keepdim):
     return shaped(values, d, ndim, keepdim), result
 
 
+op("max.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=maximum.check,
+   rule=maximum.partials)(maximum.body)
+
+
 @op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0")
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
     orderable("max", self)
     d, x = along("max", self, dim)
     return picked(x, place(x, d, True), d, self.ndim, keepdim)
+
+
+op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=minimum.check,
+   rule=minimum.partials)(minimum.body)
 
 
 @op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0")
@@ -438,7 +477,7 @@ def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
     return out, jnp.sum(weight * t, axes, keepdims=keepdim)
 
 
-@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0")
+@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",))
 def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)
@@ -534,7 +573,7 @@ def shown_order(p):
 
 
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    grad="LinalgVectorNormBackward0", function=False, method=False)
+    grad="LinalgVectorNormBackward0", namespace="linalg", method=False)
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)

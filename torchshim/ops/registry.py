@@ -23,8 +23,12 @@ check: torch's errors for what does not fit, from metas and static arguments; on
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
-  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name.
-namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself. aliases: other names.
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. out=False: no out= form.
+namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself; a `linalg_` before the name is
+  not part of it there. aliases: other names, and other places: "linalg.matmul".
+
+Overloads are declared as torch's are: `max(Tensor self)`, `max.other(Tensor self, Tensor other)`, `max.dim(…)`; the first in
+order that takes a call's arguments is called. Overloads of a name that is not declared itself are for the facade to call.
 
 The names of several results, `-> (Tensor values, Tensor indices)`, make the named tuple torch.return_types.<name>.
 
@@ -51,7 +55,7 @@ from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
-OPS: dict = {}
+OPS: dict = {}              # (namespace, full name) -> Op
 
 
 class _Token:
@@ -75,22 +79,23 @@ class Op(Operator):
 
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
-                 kernel_numbers=False, saves_number=False, refuses=None, functional=None, inplace_grad=None):
+                 kernel_numbers=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
+        self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
         self.schema, self.body, self.promote = schema, body, promote
         self.grad, self.inplace, self.method, self.function = grad, inplace, method, function
         self.strides, self.check, self.precheck = strides, check, precheck
         self.nondiff, self.aliases, self.namespace = frozenset(nondiff), aliases, namespace
         self.scalar_left, self.kernel_numbers, self.saves_number = scalar_left, kernel_numbers, saves_number
-        self.refuses, self.functional, self.inplace_grad = refuses, functional, inplace_grad
+        self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
         self.doc = inspect.getdoc(body) or ""
         self.file, self.line = declared_at()
-        self.core = body
+        self.core, self.partials = body, rule if rule.__class__ is tuple else None
         if rule.__class__ is tuple:
             self.core = with_partials(body, rule, self.params)
         elif rule is not None:
@@ -351,8 +356,7 @@ def op(schema, **options):
     """Declare an operator; the decorated function is its body. Returns the Op."""
     def declare(body):
         made = Op(schema, body, **options)
-        if made.full_name in OPS:
+        if OPS.setdefault((made.namespace, made.full_name), made) is not made:
             raise ValueError(f"operator {made.full_name} is declared twice")
-        OPS[made.full_name] = made
         return made
     return declare

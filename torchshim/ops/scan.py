@@ -120,7 +120,7 @@ def diff(self, n, dim, prepend, append):
     return x
 
 
-@op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", grad="LinalgCrossBackward0", function=False, method=False)
+@op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", grad="LinalgCrossBackward0", namespace="linalg", method=False)
 def linalg_cross(self, other, dim):
     """Cross product along a dimension of length 3."""
     if self.ndim != other.ndim:

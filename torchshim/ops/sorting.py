@@ -40,10 +40,8 @@ def sorted_strides(inst, self, *rest):
     return None if self.contiguous or not self.dense else self.strides
 
 
-@op("sort.stable(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", grad="SortBackward0",
-    strides=sorted_strides)
-def sort(self, dim, descending):
-    """Elements in order along a dimension, and where they were; always stable."""
+def _sort(self, dim, descending):
+    """(values, indices) in order along a dimension: always stable, so that the overloads with `stable` do the same."""
     d = wrap_dim(dim, self.ndim)
     if is_complex(self):
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
@@ -53,13 +51,29 @@ def sort(self, dim, descending):
     return tracked(self, values, index, d), index
 
 
-@op("argsort.stable(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides)
+@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    grad="SortBackward0", strides=sorted_strides)
+def sort_stable(self, stable, dim, descending):
+    """Elements in order along a dimension, and where they were; always stable."""
+    return _sort(self, dim, descending)
+
+
+@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", grad="SortBackward0", strides=sorted_strides)
+def sort(self, dim, descending):
+    """Elements in order along a dimension, and where they were; always stable."""
+    return _sort(self, dim, descending)
+
+
+@op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides)
+def argsort_stable(self, stable, dim, descending):
+    """Where the elements in order along a dimension were; always stable."""
+    return _sort(self, dim, descending)[1]
+
+
+@op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides, out=False)
 def argsort(self, dim, descending):
-    """Where the elements in order were."""
-    d = wrap_dim(dim, self.ndim)
-    if is_complex(self):
-        raise RuntimeError(" Sort does not support complex dtypes on CPU")
-    return ordered(self, d, descending)[1] if self.ndim else jnp.zeros((), np.int64)
+    """Where the elements in order along a dimension were; always stable."""
+    return _sort(self, dim, descending)[1]
 
 
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
@@ -140,13 +154,13 @@ def _median_dim(name, self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median.all(Tensor self) -> Tensor", grad="MedianBackward0")
+@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False)
 def median(self):
     """The lower median."""
     return _median(self, False)
 
 
-@op("nanmedian.all(Tensor self) -> Tensor", grad="NanmedianBackward0")
+@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False)
 def nanmedian(self):
     """The lower median of what is not nan."""
     return _median(self, True)

@@ -15,6 +15,7 @@ from ...engine import TRACED, context, expect, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
+from .overloads import Overload, overloaded, shown_name, type_name
 from .return_types import named, written
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
 from ..core.dtype import dtype as torch_dtype
@@ -23,11 +24,6 @@ from ..core.device import device as torch_device, to_jax
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}
 _TOKENS = {bool: SB, int: SI, float: SF, complex: SC}
-
-
-def type_name(x):
-    """How torch's argument errors call a type."""
-    return "Tensor" if isinstance(x, TensorBase) else type(x).__name__
 
 
 def number(x):
@@ -80,10 +76,6 @@ def static(p, x, op):
     except TypeError:
         raise TypeError(f"{op.name}(): argument '{shown_name(p)}' has unsupported type {type_name(x)}") from None
     return x
-
-
-def shown_name(p):
-    return "input" if p.name == "self" else p.name
 
 
 def prepare(op, args, name=None, first=1):
@@ -301,37 +293,55 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
     return f
 
 
-def bind_op(op, tensor_class):
-    """Everything that one declaration yields, in `torch` and on the Tensor class."""
-    space = NAMESPACES.setdefault(op.namespace, {}) if op.namespace else FUNCTIONS
-    functional = NAMESPACES.setdefault("nn.functional", {})
+def form(name, ops, first, module, **how):
+    """The function `name` of one operator, or of those among which its arguments choose."""
+    out = how.pop("with_out", False)
+    made = [make(name, op, first, module=module, with_out=out and op.out, **how) for op in ops]
+    if len(ops) == 1:
+        return made[0]
+    method = first == "self"
+    return overloaded(name, [Overload(op, f, method, out and op.out) for op, f in zip(ops, made)], method)
+
+
+def bind(ops, tensor_class):
+    """Everything that the declarations of one name yield, in `torch`, its namespaces and on the Tensor class."""
+    op, functional = ops[0], "nn.functional"
+    aliases = [a for o in ops for a in o.aliases]
+    written = [o for o in ops if o.inplace]
     flag = op.functional == "inplace"
-    home = f"torch.{op.namespace}" if op.namespace else "torch"
-    for name in (op.name, *op.aliases):
-        if op.function:
-            space[name] = make(name, op, "input", with_out=space is not functional or not flag, flag=flag and space is functional,
-                               module=home)
-        if op.functional and space is not functional:
-            functional[name] = make(name, op, "input", with_out=not flag, flag=flag, module="torch.nn.functional")
-        if op.method and not op.namespace:
-            setattr(tensor_class, name, make(name, op, "self"))
-        if op.inplace:
-            f = make(name + "_", op, "self", inplace=True)
-            if op.method and not op.namespace:
-                setattr(tensor_class, name + "_", f)
-            if op.inplace == "method":
-                continue
-            if op.function:
-                space[name + "_"] = make(name + "_", op, "input", inplace=True, module=home)
-            if op.functional and not (op.function and space is functional):
-                functional[name + "_"] = make(name + "_", op, "input", inplace=True, module="torch.nn.functional")
+    for full in (op.public, *aliases):
+        home, _, name = full.rpartition(".")
+        home = home or op.namespace
+        space, module = (NAMESPACES.setdefault(home, {}), f"torch.{home}") if home else (FUNCTIONS, "torch")
+        public = [o for o in ops if o.function]
+        if public:
+            space[name] = form(name, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
+        if op.functional and home != functional:
+            NAMESPACES.setdefault(functional, {})[name] = form(name, ops, "input", "torch.nn.functional", with_out=not flag, flag=flag)
+        methods = [o for o in ops if o.method and not home]
+        if methods:
+            setattr(tensor_class, name, form(name, methods, "self", "torch"))
+        if not written:
+            continue
+        if [o for o in written if o.method] and not home:
+            setattr(tensor_class, name + "_", form(name + "_", written, "self", "torch", inplace=True))
+        if op.inplace == "method":
+            continue
+        if public:
+            space[name + "_"] = form(name + "_", written, "input", module, inplace=True)
+        if op.functional and not (public and home == functional):
+            NAMESPACES.setdefault(functional, {})[name + "_"] = form(name + "_", written, "input", "torch.nn.functional", inplace=True)
 
 
 def bind_all(tensor_class):
-    """Bind every declared operator whose full name is its public name (overloads are chosen by functions)."""
-    for full, op in OPS.items():
-        if "." not in full:
-            bind_op(op, tensor_class)
+    """Bind every name that is declared: `max` with its overloads `max.dim` and `max.other`. Overloads of a name that is not
+    declared itself are for functions that are written by hand."""
+    groups = {}
+    for op in OPS.values():
+        if (op.namespace, op.name) in OPS:
+            groups.setdefault((op.namespace, op.name), []).append(op)
+    for ops in groups.values():
+        bind(ops, tensor_class)
 
 
 def function(*names, method=True, torch=True, namespace=None, out=False):

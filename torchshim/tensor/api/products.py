@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 from ...ops import products as L
-from ...ops.reduction import logsumexp
-from ...ops.registry import InplaceOp, T
-from .bind import NAMESPACES, call, function, into, make, prepare
+from ...ops.registry import T
+from .bind import call, function, into, prepare
 from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, log_edge, read, write
 from .reduction import need_tensor, warn_once
 
@@ -22,15 +21,6 @@ def linear(input, weight, bias=None, *, out=None):
         if isinstance(bias, TensorBase):
             return apply(L.linear, (input, weight, bias), _BIASED)
     return call(L.linear, (input, weight, bias))
-
-
-def _bilinear(input1, input2, weight, bias=None):
-    """input1 @ weight[k] @ input2 for each k, + bias."""
-    return call(L.bilinear, (input1, input2, weight, bias))
-
-
-_bilinear.__name__ = "bilinear"
-function("bilinear", method=False, namespace="nn.functional")(_bilinear)
 
 
 @function(method=False)
@@ -100,13 +90,6 @@ def tensordot(a, b, dims=2, out=None):
     return made if out is None else into(out, made, "tensordot")
 
 
-@function(method=False, namespace="linalg")
-def multi_dot(tensors, *, out=None):
-    """Product of several matrices in the cheapest order."""
-    made = call(L.multi_dot, (tuple(tensors),))
-    return made if out is None else into(out, made, "linalg.multi_dot")
-
-
 @function(method=False)
 def chain_matmul(*matrices, out=None):
     """Product of several matrices; torch.linalg.multi_dot is its successor."""
@@ -122,21 +105,15 @@ def chain_matmul(*matrices, out=None):
     return made if out is None else into(out, made, "chain_matmul")
 
 
-_addbmm_ = InplaceOp(L.addbmm)
-
-
 @function()
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """In-place addbmm. As in torch a smaller `input` takes the shape of the result."""
     tensors, layout, nums, kinds = prepare(L.addbmm, (input, batch1, batch2, beta, alpha))
     if batch1.ndim != 3 or batch2.ndim != 3 or input._view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
-        return apply_inplace(_addbmm_, tensors, layout, nums, kinds)
+        return apply_inplace(L.addbmm.inplace_op, tensors, layout, nums, kinds)
     made = apply(L.addbmm, tensors, layout, nums, kinds)
     check_inplace(input, edge(made) is not None)
     write(input, read(made))
     log_edge(input)
     input._edge = made._edge
     return input
-
-
-NAMESPACES.setdefault("special", {})["logsumexp"] = make("logsumexp", logsumexp, "input", with_out=True)

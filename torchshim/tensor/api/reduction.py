@@ -1,15 +1,13 @@
-"""Reductions whose overloads Python must tell apart: max(x), max(x, dim), max(x, y); var with `unbiased` or `correction`."""
+"""Reductions that are written in terms of others, or look at the data: norms, histograms, counts, cross products."""
 from __future__ import annotations
 
 import math
 
 from ...engine import context, warn
 from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
-from ...ops.common import wrap_dim
 from ...ops.registry import OPS
-from . import return_types
 from .bind import call, function, into, type_name
-from ..core.dispatch import TensorBase, apply1, edge
+from ..core.dispatch import TensorBase, edge
 from ..core.graph import Node, node_class, sequence
 
 
@@ -28,12 +26,6 @@ def as_int(name, x, what="dim", position=2):
         where = "" if position is None else f" (position {position})"
         raise TypeError(f"{name}(): argument '{what}'{where} must be int, not {type_name(x)}")
     return x.__index__()
-
-
-def paired(op, args, kind, out, name):
-    """A (values, indices) result as its named tuple."""
-    made = kind(call(op, args))
-    return made if out is None else into(out, made, name)
 
 
 class _Undefined(Node):
@@ -63,62 +55,6 @@ def undefined(result, source, name, error):
 def no_derivative(result, source, aten):
     """`result` of an operator that has no derivative at all."""
     return undefined(result, source, "NotImplemented", RuntimeError(f"derivative for aten::{aten} is not implemented"))
-
-
-def _extreme(name, everything, along, other_op):
-    kind, layout = getattr(return_types, name), everything.layout
-
-    def f(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None, out=None):
-        if dim is None and other is None and axis is None and isinstance(input, TensorBase):
-            r = apply1(everything, input, layout)
-            return r if out is None else into(out, r, name)
-        need_tensor(name, input)
-        if isinstance(dim, TensorBase):
-            other = dim
-        if other is not None:
-            r = call(OPS[other_op], (input, other))
-            return r if out is None else into(out, r, name)
-        d = as_int(name, dim if axis is None else axis)
-        return paired(along, (input, d, keepdim if keepdims is None else keepdims), kind, out, name)
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"{name}(input), {name}(input, dim, keepdim=False) -> (values, indices), or {name}(input, other)."
-    return function(name)(f)
-
-
-max = _extreme("max", R.max_all, R.max_dim, "maximum")
-min = _extreme("min", R.min_all, R.min_dim, "minimum")
-
-_MISSING = object()
-
-
-def _spread(name, op):
-    def f(input, dim=None, unbiased=None, keepdim=False, *, correction=_MISSING, axis=None, keepdims=None, out=None):
-        need_tensor(name, input)
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        if unbiased is not None:
-            if correction is not _MISSING:
-                raise TypeError(f"{name}() received an invalid combination of arguments: unbiased and correction exclude each other")
-            correction = 1 if unbiased else 0
-        elif correction is _MISSING or correction is None:
-            correction = 1
-        dim = dim if axis is None else axis
-        keepdim = keepdim if keepdims is None else keepdims
-        m = input._meta
-        n = m.numel if dim is None or dim == () or dim == [] else math.prod(
-            [m.shape[wrap_dim(d, m.ndim)] for d in (dim if isinstance(dim, (tuple, list)) else (dim,))] if m.ndim else [1])
-        if n - correction <= 0:
-            warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-                 "divided by output numel).")
-        r = call(op, (input, dim, correction, keepdim))
-        return r if out is None else into(out, r, name)
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"{name}(input, dim=None, *, correction=1, keepdim=False), or with unbiased=True/False."
-    return function(name, method=not name.endswith("mean"))(f)
-
-
-var, std = _spread("var", R.var), _spread("std", R.std)
-var_mean, std_mean = _spread("var_mean", R.var_mean), _spread("std_mean", R.std_mean)
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------------
@@ -165,10 +101,10 @@ def histc(input, bins=100, min=0, max=0):
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     if low == high and input.numel() and input.is_floating_point():
-        low, high = (x.item() for x in call(OPS["aminmax"], (input.detach(), None, False)))
+        low, high = (x.item() for x in call(OPS[None, "aminmax"], (input.detach(), None, False)))
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    return call(OPS["histc.in"], (input, as_int("histc", bins, "bins", None), low, high))
+    return call(OPS[None, "histc.in"], (input, as_int("histc", bins, "bins", None), low, high))
 
 
 @function()
@@ -187,11 +123,11 @@ def bincount(input, weights=None, minlength=0):
         raise RuntimeError("weights should be 1-d and have the same length as input")
     length = minlength
     if m.numel:
-        low, high = (x.item() for x in call(OPS["aminmax"], (input, None, False)))
+        low, high = (x.item() for x in call(OPS[None, "aminmax"], (input, None, False)))
         if low < 0:
             raise wrong
         length = high + 1 if high >= minlength else minlength
-    return no_derivative(call(OPS["bincount.sized"], (input, weights, length)), weights, "bincount")
+    return no_derivative(call(OPS[None, "bincount.sized"], (input, weights, length)), weights, "bincount")
 
 
 _warned = set()

@@ -30,7 +30,9 @@ ALL: dict = {}
 
 def named(op):
     """The class of an operator's results, by the names that its schema gives them."""
-    name = op.name if op.namespace is None else f"{op.namespace}_{op.name}"
+    name = op.public if op.namespace is None else f"{op.namespace}_{op.public}"
+    if name + "_out" not in ALL:
+        declare(name + "_out", *op.fields)
     return ALL.get(name) or declare(name, *op.fields)
 
 
@@ -43,9 +45,7 @@ def declare(name, *fields):
     return cls
 
 
-for _name in ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"):
-    globals()[_name] = declare(_name, "values", "indices")
-for _name, _fields in (("aminmax", "min max"), ("frexp", "mantissa exponent"), ("geqrf", "a tau"), ("histogram", "hist bin_edges"),
+for _name, _fields in (("frexp", "mantissa exponent"), ("geqrf", "a tau"), ("histogram", "hist bin_edges"),
                        ("histogramdd", "hist bin_edges"), ("linalg_cholesky_ex", "L info"), ("linalg_eig", "eigenvalues eigenvectors"),
                        ("linalg_eigh", "eigenvalues eigenvectors"), ("linalg_inv_ex", "inverse info"), ("linalg_ldl_factor", "LD pivots"),
                        ("linalg_ldl_factor_ex", "LD pivots info"), ("linalg_lstsq", "solution residuals rank singular_values"),
@@ -56,12 +56,6 @@ for _name, _fields in (("aminmax", "min max"), ("frexp", "mantissa exponent"), (
                        ("svd", "U S V"), ("triangular_solve", "solution cloned_coefficient")):
     globals()[_name] = declare(_name, *_fields.split())
 
-for _name in [n for n in ALL if n not in ("histogramdd", "_lu_with_info")]:
-    declare(_name + "_out", *ALL[_name]._names)
-
-
 def written(cls):
     """What the `out=` form of an operator returns: the same named tuple, called max_out where the other is called max."""
-    if not issubclass(cls, structseq):
-        return cls
-    return ALL.get(cls.__name__ + "_out", cls)
+    return ALL.get(cls.__name__ + "_out", cls) if issubclass(cls, structseq) else cls

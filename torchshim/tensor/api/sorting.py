@@ -7,12 +7,11 @@ from ...engine import present
 from ...ops import promotion as P
 from ...ops import sorting as S
 from ...ops.common import wrap_dim
-from . import return_types
 from .bind import call, function, into, number
 from .creation import scalar_tensor, tensor
-from ..core.dispatch import TensorBase, apply1, read
+from ..core.dispatch import TensorBase, read
 from ..core.dtype import FROM_NP
-from .reduction import as_int, need_tensor, paired, undefined
+from .reduction import as_int, need_tensor, undefined
 from ..core.tensor import tensor_from
 
 _LONG_NAMES = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int",
@@ -20,43 +19,10 @@ _LONG_NAMES = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", 
 
 
 @function()
-def sort(input, dim=-1, descending=False, stable=False, *, out=None):
-    """(values, indices) of the elements in order along `dim`. Always stable."""
-    need_tensor("sort", input)
-    return paired(S.sort, (input, as_int("sort", dim), bool(descending)), return_types.sort, out, "sort")
-
-
-@function()
-def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
-    """Indices that put the elements in order along `dim`."""
-    need_tensor("argsort", input)
-    made = call(S.argsort, (input, as_int("argsort", dim), bool(descending)))
-    return made if out is None else into(out, made, "argsort")
-
-
-@function()
 def msort(input, *, out=None):
     """The elements in order along the first dimension."""
     made = call(S.sort, (need_tensor("msort", input), 0, False))[0]
     return made if out is None else into(out, made, "msort")
-
-
-def _median(name, everything, along):
-    kind, layout = getattr(return_types, name), everything.layout
-
-    def f(input, dim=None, keepdim=False, *, axis=None, keepdims=None, out=None):
-        need_tensor(name, input)
-        dim = dim if axis is None else axis
-        if dim is None:
-            return apply1(everything, input, layout)
-        return paired(along, (input, as_int(name, dim, position=1), keepdim if keepdims is None else keepdims), kind, out, name)
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"{name}(input), or {name}(input, dim, keepdim=False) -> (values, indices): the lower median."
-    return function(name)(f)
-
-
-median = _median("median", S.median, S.median_dim)
-nanmedian = _median("nanmedian", S.nanmedian, S.nanmedian_dim)
 
 
 def _quantile(name, ignore_nan):

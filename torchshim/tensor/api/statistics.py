@@ -61,7 +61,7 @@ def _edges(x, bins, low, high, k):
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {k}")
     if low is None:
-        low, high = (t.item() for t in call(OPS["aminmax"], (x.detach(), None, False))) if x.numel() else (0.0, 1.0)
+        low, high = (t.item() for t in call(OPS[None, "aminmax"], (x.detach(), None, False))) if x.numel() else (0.0, 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension {k}'s range [{low:g}, {high:g}] is not finite")
     if low > high:

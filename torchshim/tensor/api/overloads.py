@@ -1,0 +1,194 @@
+"""One name, several declarations: `max(x)`, `max(x, other)`, `max(x, dim)`.
+
+Overloads are tried in the order of their declaration, as torch's argument parser does: the first whose parameters take the
+arguments is called. Which one that is depends on the arguments' types alone, so it is remembered by them.
+"""
+from __future__ import annotations
+
+import functools
+import numbers
+
+import numpy as np
+
+from ...engine.record.memo import Memo
+from ...ops.registry import REQUIRED
+from ..core.device import device as torch_device
+from ..core.dispatch import TensorBase, apply1
+from ..core.dtype import dtype as torch_dtype
+
+_OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+_PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device"}
+
+
+def type_name(x):
+    """How torch's argument errors call a type."""
+    return "Tensor" if isinstance(x, TensorBase) else type(x).__name__
+
+
+def shown_name(p):
+    return "input" if p.name == "self" else p.name
+
+
+def _is_int(x):
+    if x.__class__ is int:
+        return True
+    if isinstance(x, TensorBase):
+        return x.numel() == 1 and x.ndim == 0 and not (x.is_floating_point() or x.is_complex()) and x.dtype.np != np.bool_
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _is_number(x):
+    return isinstance(x, (numbers.Number, np.generic)) or isinstance(x, TensorBase) and x.ndim == 0
+
+
+_IS = {
+    "int": _is_int, "SymInt": _is_int, "bool": lambda x: isinstance(x, bool), "float": _is_number, "Scalar": _is_number, "Number": _is_number,
+    "str": lambda x: isinstance(x, str), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
+    "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
+}
+
+
+def takes(p, x, op):
+    """Whether parameter `p` of `op` takes the argument `x`."""
+    if x is None:
+        return p.optional
+    base = p.type.partition("[")[0].rstrip("?")
+    fits = _IS.get(base)
+    if fits is None:
+        return True
+    if p.is_list:
+        if isinstance(x, (list, tuple)):
+            return all([fits(y) or y is None and "?[" in p.type for y in x])
+        return p.type.partition("[")[2] != "]" and fits(x)      # int[1] takes an int too
+    return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)
+
+
+class Overload:
+    """One declaration among several: what it takes, how torch prints it, and the function that runs it."""
+
+    def __init__(self, op, function, method, out):
+        self.op, self.function = op, function
+        self.params = op.params[1:] if method else op.params
+        self.extra = ("out",) if out else ()
+        self.positional = [p for p in self.params if not p.keyword_only]
+        pieces, star = [], False
+        for p in self.params:
+            if p.keyword_only and not star:
+                pieces.append("*")
+                star = True
+            pieces.append(_printed(p))
+        if out:
+            pieces += (() if star else ("*",)) + (("Tensor" if op.fields is None else "tuple of Tensors") + " out = None",)
+        self.pieces = pieces
+        self.least = len([p for p in self.params if p.default is REQUIRED])
+        self.most = len(self.params) + len(self.extra)
+
+    def bound(self, args, kwargs):
+        """[(parameter or None, argument)], or None if the arguments' number or names do not fit."""
+        if len(args) > len(self.positional):
+            return None
+        named = {shown_name(p): p for p in self.params[len(args):]}
+        given = list(zip(self.positional, args))
+        for k, x in kwargs.items():
+            p = named.pop(_OTHER_NAMES.get(k, k), None)
+            if p is None and k not in self.extra:
+                return None
+            given.append((p, x))
+        return None if any([p.default is REQUIRED for p in named.values()]) else given
+
+    def matches(self, args, kwargs):
+        given = self.bound(args, kwargs)
+        return given is not None and all([p is None or takes(p, x, self.op) for p, x in given])
+
+    def complain(self, name, args, kwargs, method):
+        """torch's TypeError of the only overload that has as many parameters."""
+        if len(args) > len(self.positional):
+            n, least = len(self.positional), len([p for p in self.positional if p.default is REQUIRED])
+            takes_ = f"{n}" if n == least else f"from {least} to {n}"
+            raise TypeError(f"{name}() takes {takes_} positional argument{'s' * (n != 1)} but {len(args)} {'was' if len(args) == 1 else 'were'} given")
+        for i, (p, x) in enumerate(zip(self.positional, args)):
+            if not takes(p, x, self.op):
+                raise TypeError(f"{name}(): argument '{shown_name(p)}' (position {i + 1}) must be {_kind(p)}, not {type_name(x)}")
+        named = {shown_name(p): p for p in self.params}
+        for k, x in kwargs.items():
+            p = named.get(_OTHER_NAMES.get(k, k))
+            if p is None and k not in self.extra:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
+            if p is not None and not takes(p, x, self.op):
+                raise TypeError(f"{name}(): argument '{k}' must be {_kind(p)}, not {type_name(x)}")
+        given = {_OTHER_NAMES.get(k, k) for k in kwargs}
+        missing = [shown_name(p) for p in self.params[len(args):] if p.default is REQUIRED and shown_name(p) not in given]
+        listed = ", ".join(f'"{m}"' for m in missing)
+        raise TypeError(f"{name}() missing {len(missing)} required positional arguments: {listed}")
+
+    def mismatch(self, args, kwargs):
+        """Why it did not match, where torch says so: for overloads with as many pieces as there are arguments."""
+        if max(len(self.pieces), 1) != len(args) + len(kwargs):
+            return ""
+        named = {shown_name(p): p for p in self.params}
+        wrong = [k for k in reversed(kwargs) if _OTHER_NAMES.get(k, k) not in named and k not in self.extra]
+        if wrong:
+            return "      didn't match because some of the keywords were incorrect: " + ", ".join(wrong) + "\n"
+        shown = []
+        for p, x in zip(self.params, args):
+            shown.append(type_name(x) if takes(p, x, self.op) else f"!{type_name(x)}!")
+        shown += [f"!{type_name(x)}!" for x in args[len(self.params):]]
+        shown += [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
+        return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
+
+
+def _kind(p):
+    base = p.type.partition("[")[0].rstrip("?")
+    base = _PRINTED.get(base, base)
+    return f"tuple of {base}s" if p.is_list else base
+
+
+def _printed(p):
+    default = "" if p.default is REQUIRED else f' = "{p.default}"' if isinstance(p.default, str) else f" = {p.default}"
+    return f"{_kind(p)} {shown_name(p)}{default}"
+
+
+def _key(x):
+    return (x.__class__, x[0].__class__ if x else None) if x.__class__ in (list, tuple) else x.__class__
+
+
+def overloaded(name, overloads, method):
+    """The function `name` that calls whichever overload takes its arguments."""
+    chosen = Memo(512)
+    plain = next((o.op for o in overloads if len(o.op.params) == 1), None)
+    layout = plain and plain.layout
+
+    def choose(args, kwargs):
+        given = args[1:] if method else args
+        for o in overloads:
+            if o.matches(given, kwargs):
+                return o
+        plausible = [o for o in overloads if o.least <= len(given) + len(kwargs) <= o.most]
+        if len(plausible) == 1:
+            plausible[0].complain(name, given, kwargs, method)
+        got = [type_name(x) for x in given] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
+        lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(given, kwargs)}" for o in overloads])
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n{lines}")
+
+    def f(*args, **kwargs):
+        if layout is not None and len(args) == 1 and not kwargs and isinstance(args[0], TensorBase):
+            return apply1(plain, args[0], layout)
+        key = (tuple([_key(x) for x in args]), tuple([(k, _key(x)) for k, x in kwargs.items()]))
+        function = chosen.get(key)
+        if function is None:
+            o = choose(args, kwargs)
+            function = o.function
+            if not _decided_by_values(args, kwargs):
+                chosen.keep(key, function)
+        return function(*args, **kwargs)
+    functools.update_wrapper(f, overloads[0].function, assigned=("__module__",), updated=())
+    del f.__wrapped__
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "\n".join([o.op.schema for o in overloads]) + "\n\n" + overloads[0].op.doc
+    return f
+
+
+def _decided_by_values(args, kwargs):
+    """Whether more than the types took part: a 0-d tensor may stand for a number, and a list may be mixed."""
+    every = [*args[1:], *kwargs.values()]
+    return any([isinstance(x, TensorBase) or x.__class__ in (list, tuple) and len({y.__class__ for y in x}) > 1 for x in every])
