@@ -255,7 +255,7 @@ def addr(self, vec1, vec2, beta, alpha):
     return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
 
 
-@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0", inplace="method")
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
     stacks(batch1, batch2)

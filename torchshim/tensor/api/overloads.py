@@ -5,12 +5,12 @@ arguments is called. Which one that is depends on the arguments' types alone, so
 """
 from __future__ import annotations
 
-import functools
 import numbers
 
 import numpy as np
 
 from ...engine.record.memo import Memo
+from ...engine.site import leaving
 from ...ops.registry import REQUIRED
 from ..core.device import device as torch_device
 from ..core.dispatch import TensorBase, apply1
@@ -171,20 +171,23 @@ def overloaded(name, overloads, method):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n{lines}")
 
     def f(*args, **kwargs):
-        if layout is not None and len(args) == 1 and not kwargs and isinstance(args[0], TensorBase):
-            return apply1(plain, args[0], layout)
-        key = (tuple([_key(x) for x in args]), tuple([(k, _key(x)) for k, x in kwargs.items()]))
-        function = chosen.get(key)
-        if function is None:
-            o = choose(args, kwargs)
-            function = o.function
-            if not _decided_by_values(args, kwargs):
-                chosen.keep(key, function)
-        return function(*args, **kwargs)
-    functools.update_wrapper(f, overloads[0].function, assigned=("__module__",), updated=())
-    del f.__wrapped__
+        try:
+            if layout is not None and len(args) == 1 and not kwargs and isinstance(args[0], TensorBase):
+                return apply1(plain, args[0], layout)
+            key = (tuple([_key(x) for x in args]), tuple([(k, _key(x)) for k, x in kwargs.items()]))
+            function = chosen.get(key)
+            if function is None:
+                function = choose(args, kwargs).function
+                if not _decided_by_values(args, kwargs):
+                    chosen.keep(key, function)
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise leaving(error)
+    op = overloads[0].op
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name, co_filename=op.file, co_firstlineno=op.line)
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = "\n".join([o.op.schema for o in overloads]) + "\n\n" + overloads[0].op.doc
+    f.__module__ = overloads[0].function.__module__
+    f.__doc__ = "\n".join([o.op.schema for o in overloads]) + "\n\n" + op.doc
     return f
 
 

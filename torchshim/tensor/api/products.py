@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ...ops import products as L
-from ...ops.registry import T
+from ...ops.registry import InplaceOp, T
 from .bind import call, function, into, prepare
 from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, log_edge, read, write
 from .reduction import need_tensor, warn_once
@@ -105,12 +105,15 @@ def chain_matmul(*matrices, out=None):
     return made if out is None else into(out, made, "chain_matmul")
 
 
+_addbmm_ = InplaceOp(L.addbmm)
+
+
 @function()
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """In-place addbmm. As in torch a smaller `input` takes the shape of the result."""
     tensors, layout, nums, kinds = prepare(L.addbmm, (input, batch1, batch2, beta, alpha))
     if batch1.ndim != 3 or batch2.ndim != 3 or input._view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
-        return apply_inplace(L.addbmm.inplace_op, tensors, layout, nums, kinds)
+        return apply_inplace(_addbmm_, tensors, layout, nums, kinds)
     made = apply(L.addbmm, tensors, layout, nums, kinds)
     check_inplace(input, edge(made) is not None)
     write(input, read(made))
