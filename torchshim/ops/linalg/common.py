@@ -8,7 +8,8 @@ from ...engine import contiguous_strides
 from .. import promotion as P
 from ..products import product
 
-DECLARED = dict(function=False, method=False)      # bound by tensor/api/linalg.py: torch has them under several names
+LINALG = dict(namespace="linalg", method=False)
+DECLARED = dict(function=False, method=False)      # for tensor/api/linalg.py to call: values decide about their errors
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------------

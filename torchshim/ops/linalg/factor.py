@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..registry import op
-from .common import (DECLARED, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
+from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
                      square)
 
 triangular_solve = jax.lax.linalg.triangular_solve
@@ -185,7 +185,7 @@ def solve_packed(LU, perm, B, adjoint=False):
     return triangular_solve(LU, X, left_side=True, lower=False)
 
 
-@op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **DECLARED,
+@op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
     grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns())
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""

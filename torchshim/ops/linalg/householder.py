@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .. import promotion as P
 from ..registry import op
-from .common import DECLARED, broadcast_batch, columns, kernel, mH, mT, matrix, same_dtype
+from .common import LINALG, broadcast_batch, columns, kernel, mH, mT, matrix, same_dtype
 
 
 def reflect(A, tau, C, transpose):
@@ -35,7 +35,7 @@ def _product_jvp(primals, tangents):
     return jax.jvp(lambda A, tau: reflect(A, tau, start, False), primals, tangents)
 
 
-@op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", **DECLARED, grad="LinalgHouseholderProductBackward0",
+@op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", **LINALG, grad="LinalgHouseholderProductBackward0",
     strides=columns())
 def linalg_householder_product(input, tau):
     """The first columns of a product of Householder reflections, as geqrf returns them."""

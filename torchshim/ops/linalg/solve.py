@@ -7,7 +7,8 @@ import numpy as np
 
 from .. import promotion as P
 from ..registry import op
-from .common import (DECLARED, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, same_dtype, square)
+from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, same_dtype,
+                     square)
 from .factor import lu, qr, solve_packed, triangular_solve
 from .spectrum import pinv, svd, tolerance
 
@@ -88,7 +89,7 @@ def _triangular(A, B, upper, left, transpose, unitriangular):
     return triangular_solve(A, B, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular)
 
 
-@op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **DECLARED,
+@op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **LINALG,
     grad="LinalgSolveTriangularBackward0", strides=columns())
 def linalg_solve_triangular(self, B, upper, left, unitriangular):
     """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..registry import op, shown
-from .common import DECLARED, columns, diag, inexact, kernel, mH, matrix, mm, mT, real_dtype, square
+from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, real_dtype, square
 
 
 def inverse_gaps(values):
@@ -59,7 +59,7 @@ def _empty_spectrum(A):
     return jnp.zeros(A.shape[:-1], real_dtype(A.dtype)), A
 
 
-@op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", **DECLARED, grad="LinalgEighBackward0",
+@op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", **LINALG, grad="LinalgEighBackward0",
     strides=columns(1))
 def linalg_eigh(self, UPLO):
     """Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; the triangle UPLO is read."""
@@ -67,7 +67,7 @@ def linalg_eigh(self, UPLO):
     return eigh(A) if A.size else _empty_spectrum(A)
 
 
-@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **DECLARED, grad="LinalgEighBackward0")
+@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0")
 def linalg_eigvalsh(self, UPLO):
     """Eigenvalues of Hermitian matrices, ascending; the triangle UPLO is read."""
     A = _hermitian(self, UPLO)

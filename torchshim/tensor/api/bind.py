@@ -313,9 +313,10 @@ def bind(ops, tensor_class):
         home, _, name = full.rpartition(".")
         home = home or op.namespace
         space, module = (NAMESPACES.setdefault(home, {}), f"torch.{home}") if home else (FUNCTIONS, "torch")
+        spoken = name if home in (None, functional) else f"{home}_{name}"          # what torch's errors call it
         public = [o for o in ops if o.function]
         if public:
-            space[name] = form(name, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
+            space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
         if op.functional and home != functional:
             NAMESPACES.setdefault(functional, {})[name] = form(name, ops, "input", "torch.nn.functional", with_out=not flag, flag=flag)
         methods = [o for o in ops if o.method and not home]
@@ -328,7 +329,7 @@ def bind(ops, tensor_class):
         if op.inplace == "method":
             continue
         if public:
-            space[name + "_"] = form(name + "_", written, "input", module, inplace=True)
+            space[name + "_"] = form(spoken + "_", written, "input", module, inplace=True)
         if op.functional and not (public and home == functional):
             NAMESPACES.setdefault(functional, {})[name + "_"] = form(name + "_", written, "input", "torch.nn.functional", inplace=True)
 

@@ -10,18 +10,16 @@ import math
 import numpy as np
 
 from ...engine import TRACED
-from ...ops import products, scan
 from ...ops.common import wrap_dim
 from ...ops.linalg import common as C, factor, functions, householder, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
 from ...ops.reduction import linalg_vector_norm, nuclear_norm
 from . import return_types
-from .bind import NAMESPACES, call, function, make
+from .bind import call, function
 from .indexing import flag
 from .reduction import need_tensor, undefined
 from ..core.dispatch import edge, look, read
 
-LINALG = NAMESPACES.setdefault("linalg", {})
 linalg = dict(method=False, namespace="linalg", out=True)
 
 
@@ -30,12 +28,6 @@ class _LinAlgError(RuntimeError):
 
 
 _LinAlgError.__module__ = "torch._C"
-
-
-def declared(name, op):
-    """torch.linalg.<name> from a declaration alone."""
-    made = LINALG[name] = make("linalg_" + name, op, "input", with_out=True, module="torch.linalg")
-    return made
 
 
 # -- errors that depend on the values -------------------------------------------------------------------------------------------
@@ -80,9 +72,7 @@ def _finite_svd(A):
 
 
 # -- factorizations --------------------------------------------------------------------------------------------------------------
-declared("lu_solve", factor.linalg_lu_solve)
-householder_product = declared("householder_product", householder.linalg_householder_product)
-function("orgqr")(lambda input, input2, *, out=None: householder_product(input, input2, out=out))
+function("orgqr", out=True)(lambda input, input2: call(householder.linalg_householder_product, (input, input2), "linalg_householder_product"))
 
 
 @function(**linalg)
@@ -190,8 +180,6 @@ def _qr(input, some=True):
 
 
 # -- spectra -------------------------------------------------------------------------------------------------------------------------
-declared("eigh", spectrum.linalg_eigh)
-declared("eigvalsh", spectrum.linalg_eigvalsh)
 _EIG_TEXT = "torch.linalg.eig: input tensor should not contain infs or NaNs."
 
 
@@ -275,7 +263,6 @@ def pinverse(input, rcond=1e-15):
 
 
 # -- systems -------------------------------------------------------------------------------------------------------------------------
-declared("solve_triangular", S.linalg_solve_triangular)
 
 
 @function(**linalg)
@@ -365,21 +352,18 @@ def tensorsolve(input, other, dims=None):
 
 
 # -- functions of matrices --------------------------------------------------------------------------------------------------------------
-det = declared("det", functions.linalg_det)
-matrix_exp = declared("matrix_exp", functions.linalg_matrix_exp)
-declared("slogdet", functions.linalg_slogdet)
 
 
 @function("det")
 def _det(input):
     """The determinant."""
-    return det(input)
+    return call(functions.linalg_det, (input,), "linalg_det")
 
 
 @function("matrix_exp")
 def _matrix_exp(input):
     """The exponential of a matrix."""
-    return matrix_exp(input)
+    return call(functions.linalg_matrix_exp, (input,), "linalg_matrix_exp")
 
 
 @function("slogdet", out=True)
@@ -536,7 +520,3 @@ def cond(input, p=None):
 def linalg_real(x):
     """The real dtype of a tensor's numbers."""
     return x.real.dtype if x.is_complex() else x.dtype
-
-
-for _name, _op in (("matmul", products.matmul), ("cross", scan.linalg_cross), ("vector_norm", linalg_vector_norm)):
-    declared(_name, _op)

@@ -56,6 +56,10 @@ for _name, _fields in (("frexp", "mantissa exponent"), ("geqrf", "a tau"), ("his
                        ("svd", "U S V"), ("triangular_solve", "solution cloned_coefficient")):
     globals()[_name] = declare(_name, *_fields.split())
 
+for _name in [n for n in ALL if n not in ("histogramdd", "_lu_with_info")]:
+    declare(_name + "_out", *ALL[_name]._names)
+
+
 def written(cls):
     """What the `out=` form of an operator returns: the same named tuple, called max_out where the other is called max."""
     return ALL.get(cls.__name__ + "_out", cls) if issubclass(cls, structseq) else cls
