@@ -52,7 +52,7 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 
 def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
     """A tensor of `dtype` on `device` from a NumPy array."""
-    from .tensor.api.creation import from_numpy
+    from .tensor.api.sharing import from_numpy
     t = from_numpy(data).to(dtype=dtype, device=device)
     return t.requires_grad_(requires_grad) if requires_grad else t
 

@@ -525,7 +525,7 @@ def _load_legacy(file, restore, weights_only, module, args):
 
 def _fill(s, array, dtype):
     """Put a storage's numbers under the tensors that see it already."""
-    from ..tensor.api.creation import from_numpy
+    from ..tensor.api.sharing import from_numpy
     t = s._tensor(dtype)
     t.copy_(fresh_storage(array, dtype)._tensor(dtype) if array.dtype.kind == "V" else from_numpy(array))
 
