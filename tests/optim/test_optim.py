@@ -136,3 +136,16 @@ def test_repr():
     assert repr(quadratic("SGD", lr=0.1)[1]) == ("SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n"
                                                  "    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n"
                                                  "    weight_decay: 0\n)")
+
+
+def test_adam_takes_the_parts_of_complex_parameters_as_numbers():
+    """As torch 2.13: the second moment holds the squares of the parts."""
+    p = torch.tensor([1 + 2j, 0.5 - 1j], requires_grad=True)
+    o = torch.optim.Adam([p], lr=0.1)
+    for _ in range(2):
+        o.zero_grad()
+        (p * p.conj()).real.sum().backward()
+        o.step()
+    assert p.tolist() == pytest.approx([0.8004122376441956 + 1.8001664876937866j, 0.3011874258518219 - 0.8004122376441956j])
+    assert o.state[p]["exp_avg_sq"].tolist() == pytest.approx([0.007236000616103411 + 0.030424000695347786j,
+                                                               0.001639000023715198 + 0.007236000616103411j])

@@ -109,7 +109,7 @@ def rsub(self, other, alpha):
 
 
 @op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left=True,
-    aliases=("multiply",), saves_number=True)
+    aliases=("multiply",), saves_number=True, wide_number=True)
 def mul(self, other):
     """self * other."""
     return self & other if self.dtype == jnp.bool_ else self * other
@@ -154,7 +154,7 @@ def _flat(mode, value):
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left=True, aliases=("divide",),
-    elementwise=True, saves_number=True, precheck=refuse_rounded_zero,
+    elementwise=True, saves_number=True, wide_number=True, precheck=refuse_rounded_zero,
     rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
@@ -162,14 +162,14 @@ def div(self, other, rounding_mode):
 
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True,
-    saves_number=True)
+    saves_number=True, wide_number=True)
 def true_divide(self, other):
     """self / other."""
     return self / other
 
 
 @op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left=True,
-    refuses=("div_floor_cpu", "bc"), precheck=refuse_zero)
+    refuses=("div_floor_cpu", "bc"), precheck=refuse_zero, wide_number=True)
 def floor_divide(self, other):
     """self // other, rounded down."""
     return floor_quotient(self, other)

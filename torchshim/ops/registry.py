@@ -17,7 +17,8 @@ promote:
 nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
   scalar_left: that one too). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
-  result's strides (elsewhere they iterate as 0-d tensors). saves_number: they count among what backward saves.
+  result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded. saves_number: they
+  count among what backward saves.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
@@ -79,7 +80,7 @@ class Op(Operator):
 
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
-                 kernel_numbers=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True):
+                 kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -88,6 +89,7 @@ class Op(Operator):
         self.strides, self.check, self.precheck = strides, check, precheck
         self.nondiff, self.aliases, self.namespace = frozenset(nondiff), aliases, namespace
         self.scalar_left, self.kernel_numbers, self.saves_number = scalar_left, kernel_numbers, saves_number
+        self.wide_number = wide_number
         self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
@@ -175,6 +177,7 @@ class Op(Operator):
         core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
         elementwise = self.elementwise
+        wide, tensor_places = self.wide_number, [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
 
         def fn(*flat):
@@ -184,10 +187,12 @@ class Op(Operator):
             arrays = [next(it) for _ in range(n_tensors)]
             shape = broadcast_shapes([a.shape for a in arrays]) if elementwise else None
             ai = iter(arrays)
-            for x, own in zip(layout, own_dtype):
+            for x, own, tensorlike in zip(layout, own_dtype, tensor_places):
                 if x is T:
                     a = next(ai)
                     if compute is not None and not own:
+                        if a.dtype != common and not (wide and a.ndim == 0):
+                            a = cast(a, common)
                         a = cast(a, compute)
                     if elementwise and a.shape != shape:
                         a = jnp.broadcast_to(a, shape)
@@ -201,6 +206,8 @@ class Op(Operator):
                         if x is SB:
                             a = a != 0
                     if compute is not None:
+                        if tensorlike and not wide and compute != common:
+                            a = cast(a, common)
                         a = cast(a, compute if not (P.kind_of(compute) == 0 and x is not SB) else a.dtype)
                 else:
                     a = x
@@ -277,7 +284,29 @@ def cast(a, dtype):
         if dtype == np.bool_:
             return a != 0
         a = jnp.real(a)
+    if jnp.issubdtype(dtype, jnp.integer) and jnp.issubdtype(a.dtype, jnp.floating):
+        return _to_integer(a, np.dtype(dtype))
     return a.astype(dtype)
+
+
+def _to_integer(a, dtype):
+    """A float beyond an integer's range becomes what torch's x86 kernels make of it: the smallest int32, or int64, cut to size."""
+    if a.dtype.itemsize < 4:
+        half, a = a.dtype, a.astype(np.float32)
+        if half == np.float16 and dtype == np.uint32:
+            return _truncated(a, np.int64).astype(dtype)       # torch converts these one by one
+    if dtype.kind == "u" and dtype.itemsize >= 4:
+        signed, middle = np.dtype(f"i{dtype.itemsize}"), 2.0 ** (8 * dtype.itemsize - 1)
+        high = a >= middle
+        low = _truncated(jnp.where(high, a - a.dtype.type(middle), a), signed)
+        return jnp.where(high, low ^ np.iinfo(signed).min, low).astype(dtype)
+    by_64 = dtype == np.int64 or (dtype == np.uint8 and a.dtype == np.float64)
+    return _truncated(a, np.int64 if by_64 else np.int32).astype(dtype)
+
+
+def _truncated(a, dtype):
+    limit = a.dtype.type(2.0 ** (8 * np.dtype(dtype).itemsize - 1))
+    return jnp.where((a >= -limit) & (a < limit), a, -limit).astype(dtype)
 
 
 def spread(layout, metas, f=lambda x: x):

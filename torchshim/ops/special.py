@@ -14,7 +14,8 @@ from .unary import declare, lgamma
 
 SPECIAL = dict(namespace="special", method=False, inplace=False)
 
-i0 = declare("i0", special.i0, "The modified Bessel function of the first kind of order 0.", "I0", refuses=("i0_vml_cpu", "c"))
+i0 = declare("i0", special.i0, "The modified Bessel function of the first kind of order 0.", "I0", rule=(lambda out, x: special.i1(x),),
+             refuses=("i0_vml_cpu", "c"))
 declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL)
 declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL)
 declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL)

@@ -1,6 +1,7 @@
 """Adam (Kingma & Ba, 2015, arXiv:1412.6980), AMSGrad (Reddi et al., 2018) and AdamW (Loshchilov & Hutter, arXiv:1711.05101)."""
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from ..tensor.api.creation import zeros_like
@@ -9,6 +10,8 @@ from .optimizer import Optimizer, Update, check, number, refuse, set_steps, step
 
 def _adam(params, grads, means, squares, *rest):
     *maxima, numbers, flags = rest
+    if any([p.dtype.kind == "c" for p in params]):
+        return _on_parts(params, grads, means, squares, *rest)
     lr, keep, beta1, beta2, step_size, root, eps, weight_decay = numbers
     out, new_means, new_squares, new_maxima = [], [], [], []
     for k, (p, g, m, v) in enumerate(zip(params, grads, means, squares)):
@@ -29,6 +32,14 @@ def _adam(params, grads, means, squares, *rest):
             new_maxima.append(v)
         out.append(p - m / (jnp.sqrt(v) / c(root) + c(eps)) * c(step_size))
     return (out, new_means, new_squares) + ((new_maxima,) if maxima else ())
+
+
+def _on_parts(*args):
+    """`_adam` with complex arrays taken apart: their parts are numbers of their own."""
+    *groups, numbers, flags = args
+    apart = lambda x: jnp.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x
+    made = _adam(*[[apart(x) for x in group] for group in groups], numbers, flags)
+    return tuple([[jax.lax.complex(x[..., 0], x[..., 1]) if p.dtype.kind == "c" else x for p, x in zip(groups[0], group)] for group in made])
 
 
 UPDATE = Update("adam_step", _adam)

@@ -285,7 +285,7 @@ def _shape_of(seq, shape=()):
     out = []
     while True:
         if isinstance(seq, TensorBase):
-            return tuple(out) + tuple(seq.shape)
+            return tuple(out)                  # an element: it counts as a number
         if isinstance(seq, np.ndarray):
             return tuple(out) + seq.shape
         if isinstance(seq, (str, bytes)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
@@ -300,7 +300,7 @@ def _flatten(seq, shape, depth, out, kinds):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
             kinds.add(seq._meta.dtype)
-            seq = seq.item()
+            seq = seq.item() if seq.numel() == 1 else _bad(seq)
         elif isinstance(seq, (np.generic, np.ndarray)):
             kinds.add(seq.dtype)
             seq = seq.item() if seq.ndim == 0 else _bad(seq)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from weakref import ref as weakref
 
 from ...engine import Memory, TRACED, Immediate, Value, array_of, context, record, user_site, value_of
+from ...ops.registry import SF, SI
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .host import HostStorage, part
@@ -174,6 +175,13 @@ def wrapped(x):
     raise OverflowError("int too big to convert")
 
 
+def beyond_int64(a, x, layout):
+    """`apply`'s last arguments for an int that int64 does not hold: a floating tensor takes it as a float, others wrap."""
+    if meta(a).dtype.kind in "iub":
+        return layout, (wrapped(x),), "i"
+    return tuple([SF if e is SI else e for e in layout]), (float(x),), "f"
+
+
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
     vals, edges, needs, bit = [], [], 0, 1
@@ -322,8 +330,8 @@ def apply2(op, a, b, layout):
 
 def apply_number(op, a, x, layout, kind):
     """`op` on one tensor and one Python number, in the order that `layout` says."""
-    if kind == "i":
-        x = wrapped(x)
+    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
+        return apply(op, (a,), *beyond_int64(a, x, layout))
     if a._view is None:
         va, ea = a._st.value, a._edge
         if ea is True:

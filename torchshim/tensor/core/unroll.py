@@ -22,6 +22,11 @@ READ = '''\
         v{t}, e{t} = read({t}), edge({t})
 '''
 
+BEYOND = '''\
+    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
+        return apply(op, (a,), *beyond_int64(a, x, layout))
+'''
+
 FORM = '''\
 def {name}({args}):
     """{doc}"""
@@ -73,7 +78,7 @@ def form(name, tensors, number, doc):
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
     return FORM.format(
         name=name, doc=doc, args=", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])]),
-        reads=("    if kind == \"i\":\n        x = wrapped(x)\n" if number else "") + "".join(READ.format(t=t) for t in tensors),
+        reads=(BEYOND if number else "") + "".join(READ.format(t=t) for t in tensors),
         slots=each("v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), vals=each("v{t}"), edges=each("e{t}"), tensors=each("{t}"),
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
