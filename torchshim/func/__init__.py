@@ -5,6 +5,7 @@ that it leaves, so that what they do is recorded and compiled like everything el
 the same code runs on tracers.
 """
 from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.api import docs as _docs
 from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .models import functional_call, stack_module_state
 from .vmap import vmap
@@ -12,4 +13,5 @@ from .vmap import vmap
 __all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call",
            "stack_module_state"]
 
+_docs.complete({"torch.func.": globals()})
 __getattr__ = _missing_attribute(__name__)

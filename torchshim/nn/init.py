@@ -8,6 +8,7 @@ import numpy as np
 from ..engine import warn
 from ..autograd.modes import no_grad as _no_grad
 from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.api import docs as _docs
 from ..tensor.core.tensor import tensor_from
 
 _GAINS = {**dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -246,4 +247,5 @@ def _old(name):
 for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
               "orthogonal", "sparse"):
     globals()[_name] = _old(_name)
+_docs.complete({"torch.nn.init.": globals()})
 __getattr__ = _missing_attribute(__name__)

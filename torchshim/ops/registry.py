@@ -95,7 +95,8 @@ class Op(Operator):
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
-        self.doc = inspect.getdoc(body) or ""
+        self.doc = body.__doc__ or ""
+        self.doc = inspect.cleandoc(self.doc) if "\n" in self.doc else self.doc
         self.file, self.line = declared_at()
         self.core, self.partials = body, rule if rule.__class__ is tuple else None
         if rule.__class__ is tuple:

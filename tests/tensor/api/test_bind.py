@@ -28,6 +28,7 @@ def test_every_generated_function_stands_at_a_declaration():
     for name, f in generated():
         op, line = f.__globals__["_op"], linecache.getline(f.__code__.co_filename, f.__code__.co_firstlineno)
         assert (f.__code__.co_filename, f.__code__.co_firstlineno) == (op.file, op.line), name
+        assert {n for *_, n in f.__code__.co_lines() if n} == {op.line}, name
         assert line.startswith("@op(") or op.name in line or line.startswith((" ", "for ")), (name, line)
         assert f.__name__ == f.__code__.co_name and f.__module__.startswith(("torch", "torchshim"))
         n += 1

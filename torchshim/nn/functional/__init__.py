@@ -1,5 +1,6 @@
 """torch.nn.functional: everything by its torch name."""
 from ...dropin import missing_attribute as _missing_attribute
+from ...tensor.api import docs as _docs
 from ...tensor.api.bind import NAMESPACES as _NAMESPACES
 from .attention import scaled_dot_product_attention
 from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
@@ -15,4 +16,5 @@ from .padding import pad
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 globals().update(_NAMESPACES.get("nn.functional", {}))
+_docs.complete({"torch.nn.functional.": globals()})
 __getattr__ = _missing_attribute(__name__)

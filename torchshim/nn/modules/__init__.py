@@ -1,5 +1,6 @@
 """torch.nn.modules: the module classes by family."""
 from ...dropin import missing_attribute as _missing_attribute
+from ...tensor.api import docs as _docs
 from .module import Module
 from .activation import (CELU, ELU, GELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish,
                          PReLU, ReLU, ReLU6, RReLU, SELU, Sigmoid, SiLU, Softmax, Softmax2d, Softmin, Softplus, Softshrink, Softsign,
@@ -25,4 +26,5 @@ from .sparse import Embedding, EmbeddingBag
 from . import utils
 
 __all__ = [_n for _n in dir() if _n[0].isupper()]
+_docs.complete_classes("torch.nn.", globals())
 __getattr__ = _missing_attribute(__name__)

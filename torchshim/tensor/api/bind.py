@@ -5,7 +5,6 @@ operators (torch's composites) are registered with `@function`.
 """
 from __future__ import annotations
 
-import ast
 import functools
 import numbers
 
@@ -15,6 +14,8 @@ from ...engine import TRACED, context, expect, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
+from . import docs
+from .placement import placed
 from .overloads import Overload, overloaded, shown_name, type_name
 from .return_types import named, written
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
@@ -182,16 +183,8 @@ def can_store(result, out):
 
 @functools.cache
 def _compiled(source):
-    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling.
-
-    All of it counts as one line, which becomes that of the operator's declaration.
-    """
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno = node.end_lineno = 1
-            node.col_offset = node.end_col_offset = 0
-    return compile(tree, "<operator>", "exec")
+    """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
+    return compile(source, "<operator>", "exec")
 
 
 def _source(op, first, inplace, with_out, flag):
@@ -277,7 +270,8 @@ _unset = _Unset()
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
-             "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number, "apply_inplace": apply_inplace, "inplace_number": inplace_number,
+             "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
+             "apply_inplace": apply_inplace, "inplace_number": inplace_number,
              "precheck": precheck, "_numbers": op.number_layouts(1),
              "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
@@ -285,9 +279,9 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
     space["_name"] = name
     exec(_compiled(_source(op, first, inplace, with_out, flag)), space)
     f = space.pop("_f")
-    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name, co_filename=op.file, co_firstlineno=op.line)
+    f.__code__ = placed(f.__code__, name, op)
     f.__name__ = name
-    f.__doc__ = f"{op.schema}\n\n{op.doc}"
+    f.__doc__ = docs.of_operator(op, name, first, inplace, with_out, flag)
     f.__module__ = module
     f.__qualname__ = name
     return f

@@ -15,6 +15,7 @@ from ...ops.registry import REQUIRED
 from ..core.device import device as torch_device
 from ..core.dispatch import TensorBase, apply1
 from ..core.dtype import dtype as torch_dtype
+from .placement import placed
 
 _OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device"}
@@ -183,11 +184,10 @@ def overloaded(name, overloads, method):
             return function(*args, **kwargs)
         except Exception as error:
             raise leaving(error)
-    op = overloads[0].op
-    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name, co_filename=op.file, co_firstlineno=op.line)
+    f.__code__ = placed(f.__code__, name, overloads[0].op)
     f.__name__ = f.__qualname__ = name
     f.__module__ = overloads[0].function.__module__
-    f.__doc__ = "\n".join([o.op.schema for o in overloads]) + "\n\n" + op.doc
+    f.__doc__ = "\n\n".join([o.function.__doc__ for o in overloads])
     return f
 
 

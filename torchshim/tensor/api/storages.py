@@ -326,7 +326,8 @@ class _Named(type):
 
 _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
           "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
-NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch"}) for n, d in _NAMES.items()}
+NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch", "__doc__": f"A TypedStorage of {d}."})
+         for n, d in _NAMES.items()}
 
 
 @function(method=False)

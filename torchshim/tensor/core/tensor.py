@@ -20,7 +20,7 @@ _size = tuple.__new__      # of what is known to be integers
 
 
 class Size(tuple):
-    """A shape."""
+    """A shape: a tuple of integers that prints as torch's and has `numel()`. sizes: an iterable of integers."""
     __module__ = "torchshim"
     __slots__ = ()
 
