@@ -15,8 +15,8 @@ from .options import compiler_options
 
 def core():
     """jax.extend.core, imported when the first operator is met: it takes as long as a tenth of JAX."""
-    import jax.extend.core
-    return jax.extend.core
+    from jax.extend import core                # not `import jax.extend.core`: another thread may be at it
+    return core
 
 
 def bind_eqns(eqns, env, read):
