@@ -13,6 +13,12 @@ from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cro
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
 from .norms import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
 from .padding import pad
+from .pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d,
+                      adaptive_max_pool1d_with_indices, adaptive_max_pool2d, adaptive_max_pool2d_with_indices, adaptive_max_pool3d,
+                      adaptive_max_pool3d_with_indices, avg_pool1d, fractional_max_pool2d,
+                      fractional_max_pool2d_with_indices, fractional_max_pool3d, fractional_max_pool3d_with_indices, lp_pool1d,
+                      lp_pool2d, lp_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices, max_pool3d,
+                      max_pool3d_with_indices, max_unpool1d, max_unpool2d, max_unpool3d)
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 globals().update(_NAMESPACES.get("nn.functional", {}))

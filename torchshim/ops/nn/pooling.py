@@ -1,0 +1,297 @@
+"""Pooling over windows of one to three dimensions: maximum, average, adaptive, fractional, and unpooling.
+
+Windows are products of intervals, so that every operator works on one dimension after the other, with a few shifted copies
+of its input instead of the windows' elements.
+"""
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import promotion as P
+from ..common import wide
+from ..layout import channels_last_strides, lies_channels_last
+from ..registry import op
+
+_UNROLLED = 16             # windows up to this length are read element by element
+
+
+def output_size(n, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows a dimension of n elements has. With ceil_mode the last one may begin inside and end outside."""
+    out = (n + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
+    return out - 1 if ceil_mode and (out - 1) * stride >= n + padding else out
+
+
+def _strides(inst, self, *rest):
+    """Batches that lie channels_last stay so; in three dimensions max_pool alone keeps it."""
+    kept = self.ndim == 4 or self.ndim == 5 and inst.op in (max_pool, max_pool_with_indices)
+    layouts = tuple(channels_last_strides(m.shape) if kept and m.ndim == len(rest[0]) + 2 and lies_channels_last(self) else None
+                    for m in inst.out_metas)
+    return layouts if any(layouts) else None
+
+
+# -- maximum ----------------------------------------------------------------------------------------------------------
+def _best(a, b):
+    """Pairs (value, place): the greater value, the earlier one of equals; the later one of NaNs."""
+    takes = b[0] > a[0]
+    if jnp.issubdtype(b[0].dtype, jnp.floating):
+        takes |= jnp.isnan(b[0])
+    return jnp.where(takes, b[0], a[0]), jnp.where(takes, b[1], a[1])
+
+
+def _cut(pair, axis, start, stop, step=1):
+    return tuple(jax.lax.slice_in_dim(a, start, stop, step, axis) for a in pair)
+
+
+def _sliding(pair, axis, kernel, dilation):
+    """The best of `kernel` elements from each place on, by doubling the length."""
+    length = 1
+    while length < kernel:
+        more = min(length, kernel - length)
+        n, shift = pair[0].shape[axis], more * dilation
+        pair = _best(_cut(pair, axis, 0, n - shift), _cut(pair, axis, shift, n))
+        length += more
+    return pair
+
+
+def _max_along(pair, axis, kernel, stride, padding, dilation, out):
+    """The best of every window of one dimension."""
+    n, span = pair[0].shape[axis], dilation * (kernel - 1) + 1
+    after = (out - 1) * stride + span - n - padding
+    x, place = pair
+    if after < 0:
+        (x, place), after = _cut(pair, axis, 0, n + after), 0
+    if padding or after:
+        widths = [(0, 0)] * x.ndim
+        widths[axis] = (padding, after)
+        x = jnp.pad(x, widths, constant_values=_lowest(x.dtype))
+        place = jnp.pad(place, widths, mode="edge")
+    pair = x, place
+    last = (out - 1) * stride + 1
+    if kernel > _UNROLLED:
+        return _cut(_sliding(pair, axis, kernel, dilation), axis, 0, last, stride)
+    best = _cut(pair, axis, 0, last, stride)
+    for k in range(1, kernel):
+        best = _best(best, _cut(pair, axis, k * dilation, k * dilation + last, stride))
+    return best
+
+
+def _lowest(dtype):
+    return jnp.array(-jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
+
+
+def _places(shape, dims):
+    """The number of every element within its plane."""
+    plane = shape[len(shape) - dims:]
+    numbers = jnp.arange(math.prod(plane), dtype=jnp.int64 if math.prod(plane) > 2 ** 31 else jnp.int32)
+    return jnp.broadcast_to(numbers.reshape(plane), shape)
+
+
+def _max_windows(self, kernel, stride, padding, dilation, ceil_mode):
+    pair = self, _places(self.shape, len(kernel))
+    first = self.ndim - len(kernel)
+    for d in reversed(range(len(kernel))):
+        out = output_size(self.shape[first + d], kernel[d], stride[d], padding[d], dilation[d], ceil_mode)
+        pair = _max_along(pair, first + d, kernel[d], stride[d], padding[d], dilation[d], out)
+    return pair
+
+
+_POOL = {1: "SqueezeBackward1", 2: "MaxPool2DWithIndicesBackward0", 3: "MaxPool3DWithIndicesBackward0"}
+
+
+def _refuse_bool(name):
+    def check(self, *rest):
+        if self.dtype == P.bool_:
+            raise NotImplementedError(f"\"{name.format(len(rest[0]))}\" not implemented for 'Bool'")
+    return check
+
+
+@op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
+    grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse_bool("max_pool{}d"), function=False, method=False)
+def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The maximum of every window; its gradient goes to the first of equals."""
+    return _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
+    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse_bool("max_pool{}d"),
+    function=False, method=False)
+def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """(max_pool, where in its plane each maximum stands)."""
+    value, place = _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return value, place.astype(jnp.int64)
+
+
+# -- average ----------------------------------------------------------------------------------------------------------
+def _sum_along(x, axis, kernel, stride, padding, out):
+    """The sum of every window of one dimension; outside are zeros."""
+    n = x.shape[axis]
+    after = (out - 1) * stride + kernel - n - padding
+    zero = np.zeros((), x.dtype)
+    if kernel > _UNROLLED:
+        ones, widths = [1] * x.ndim, [(0, 0)] * x.ndim
+        window, steps = list(ones), list(ones)
+        window[axis], steps[axis], widths[axis] = kernel, stride, (padding, max(after, 0))
+        return jax.lax.slice_in_dim(jax.lax.reduce_window(x, zero, jax.lax.add, window, steps, widths), 0, out, axis=axis)
+    config = [(0, 0, 0)] * x.ndim
+    config[axis] = (padding, after, 0)
+    x = jax.lax.pad(x, zero, config) if padding or after else x
+    last = (out - 1) * stride + 1
+    total = jax.lax.slice_in_dim(x, 0, last, stride, axis)
+    for k in range(1, kernel):
+        total = total + jax.lax.slice_in_dim(x, k, k + last, stride, axis)
+    return total
+
+
+def _lengths(n, kernel, stride, padding, out, count_include_pad):
+    """How many elements each window of a dimension counts."""
+    start = np.arange(out) * stride - padding
+    end = np.minimum(start + kernel, n + padding)
+    return end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0)
+
+
+def _divided(total, by):
+    if jnp.issubdtype(total.dtype, jnp.integer):
+        return jax.lax.div(total, jnp.broadcast_to(jnp.asarray(by, total.dtype), total.shape))
+    return total / jnp.asarray(by, total.dtype)
+
+
+_AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
+
+
+@op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
+    "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides, check=_refuse_bool("avg_pool{}d"),
+    function=False, method=False)
+def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
+    x, first, counts = wide(self), self.ndim - len(kernel_size), []
+    for d, (k, s, p) in enumerate(zip(kernel_size, stride, padding)):
+        n = self.shape[first + d]
+        out = output_size(n, k, s, p, 1, ceil_mode)
+        x = _sum_along(x, first + d, k, s, p, out)
+        counts.append(_lengths(n, k, s, p, out, count_include_pad))
+    if divisor_override is not None:
+        by = divisor_override
+    elif all((c == c[0]).all() for c in counts if len(c)):
+        by = math.prod(int(c[0]) for c in counts if len(c))
+    else:
+        by = np.prod(np.meshgrid(*counts, indexing="ij"), 0)
+    return _divided(x, by).astype(self.dtype)
+
+
+# -- adaptive ---------------------------------------------------------------------------------------------------------
+def _intervals(n, out):
+    """Where each of `out` windows that cover n elements begins and ends."""
+    i = np.arange(out)
+    return i * n // max(out, 1), -((-(i + 1) * n) // max(out, 1))
+
+
+def _adaptive(name):
+    return lambda inst: "SqueezeBackward1" if len(inst.layout[1]) == 1 else f"{name}{len(inst.layout[1])}DBackward0"
+
+
+@op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
+    method=False)
+def adaptive_avg_pool(self, output_size):
+    """Averages of `output_size` windows that cover the input."""
+    x, first = wide(self), self.ndim - len(output_size)
+    for d, out in enumerate(output_size):
+        x = _mean_along(x, first + d, out)
+    return x.astype(self.dtype)
+
+
+def _mean_along(x, axis, out):
+    n = x.shape[axis]
+    if out == n:
+        return x
+    if out and n % out == 0:
+        return jnp.mean(x.reshape(*x.shape[:axis], out, n // out, *x.shape[axis + 1:]), axis + 1)
+    start, end = _intervals(n, out)
+    length = end - start
+    offsets = np.arange(length.max(initial=1))
+    inside = offsets < length[:, None]
+    shape = (len(length), len(offsets)) + (1,) * (x.ndim - axis - 1)
+    parts = jnp.take(x, np.where(inside, start[:, None] + offsets, 0).ravel(), axis)
+    parts = parts.reshape(*x.shape[:axis], len(length), len(offsets), *x.shape[axis + 1:])
+    total = jnp.sum(jnp.where(inside.reshape(shape), parts, 0), axis + 1)
+    return total / length.reshape((-1,) + (1,) * (x.ndim - axis - 1)).astype(x.dtype)
+
+
+@op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
+    function=False, method=False)
+def adaptive_max_pool(self, output_size):
+    """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
+    pair, first = (self, _places(self.shape, len(output_size))), self.ndim - len(output_size)
+    for d in reversed(range(len(output_size))):
+        pair = _adaptive_max_along(pair, first + d, output_size[d])
+    return pair[0], pair[1].astype(jnp.int64)
+
+
+def _adaptive_max_along(pair, axis, out):
+    n = pair[0].shape[axis]
+    if out == n:
+        return pair
+    if out and n % out == 0:
+        return _max_along(pair, axis, n // out, n // out, 0, 1, out)
+    # windows are between one and three times n // out long: they are unions of that many of this length
+    least = max(n // max(out, 1), 1)
+    pair = _sliding(pair, axis, least, 1)
+    start, end = _intervals(n, out)
+
+    def at(places):
+        return tuple(jnp.take(a, places, axis) for a in pair)
+    return _best(_best(at(start), at(np.minimum(start + least, end - least))), at(end - least))
+
+
+# -- fractional -------------------------------------------------------------------------------------------------------
+def _flat(a, dims):
+    return a.reshape(*a.shape[:a.ndim - dims], math.prod(a.shape[a.ndim - dims:]))
+
+
+@op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
+    grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False)
+def fractional_max_pool(self, samples, kernel_size, output_size):
+    """(maxima of windows whose places the samples (N, C, dims) in [0, 1) choose, where in its plane each maximum stands)."""
+    dims = len(kernel_size)
+    x = self if self.ndim == dims + 2 else self[None]
+    plane = x.shape[2:]
+    starts = []
+    for d, (n, k, out) in enumerate(zip(plane, kernel_size, output_size)):
+        u = samples[..., dims - 1 - d if dims == 2 else d][..., None].astype(wide(self).dtype)
+        step = jnp.asarray((n - k) / (out - 1) if out > 1 else 0, u.dtype)
+        at = ((jnp.arange(out, dtype=u.dtype) + u) * step).astype(jnp.int64) - (u * step).astype(jnp.int64)
+        at = at.at[..., -1].set(n - k)
+        starts.append(at.reshape(at.shape[:2] + (1,) * d + (out,) + (1,) * (dims - 1 - d)))
+    flat, best = _flat(x, dims), None
+    for offsets in itertools.product(*map(range, kernel_size)):
+        place = 0
+        for start, offset, n in zip(starts, offsets, plane):
+            place = place * n + start + offset
+        value = jnp.take_along_axis(flat, _flat(place, dims), -1, mode="clip").reshape(place.shape)
+        best = (value, place) if best is None else _best(best, (value, place))
+    return best if self.ndim == dims + 2 else (best[0][0], best[1][0])
+
+
+# -- unpooling --------------------------------------------------------------------------------------------------------
+def _unpooled(ct, out, self, indices, output_size):
+    dims = len(output_size)
+    return jnp.take_along_axis(_flat(ct, dims), _flat(indices, dims), -1, mode="clip").reshape(self.shape), None
+
+
+def _unpool_strides(inst, self, indices, output_size):
+    return _strides(inst, self, output_size)
+
+
+@op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
+    else f"MaxUnpool{len(inst.layout[2])}DBackward0", vjp=_unpooled, strides=_unpool_strides, function=False, method=False)
+def max_unpool(self, indices, output_size):
+    """Zeros, with each value at the place in its plane that `indices` names."""
+    dims = len(output_size)
+    lead = self.shape[:self.ndim - dims]
+    x, at = [a.reshape(math.prod(lead), math.prod(self.shape[len(lead):])) for a in (self, indices)]
+    made = jnp.zeros((x.shape[0], math.prod(output_size)), self.dtype)
+    return made.at[jnp.arange(x.shape[0])[:, None], at].set(x).reshape(*lead, *output_size)
