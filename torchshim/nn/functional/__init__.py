@@ -19,6 +19,7 @@ from .pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_poo
                       fractional_max_pool2d_with_indices, fractional_max_pool3d, fractional_max_pool3d_with_indices, lp_pool1d,
                       lp_pool2d, lp_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices, max_pool3d,
                       max_pool3d_with_indices, max_unpool1d, max_unpool2d, max_unpool3d)
+from .resizing import affine_grid, fold, grid_sample, interpolate, unfold, upsample, upsample_bilinear, upsample_nearest
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 globals().update(_NAMESPACES.get("nn.functional", {}))

@@ -215,7 +215,7 @@ def _mean_along(x, axis, out):
     offsets = np.arange(length.max(initial=1))
     inside = offsets < length[:, None]
     shape = (len(length), len(offsets)) + (1,) * (x.ndim - axis - 1)
-    parts = jnp.take(x, np.where(inside, start[:, None] + offsets, 0).ravel(), axis)
+    parts = jnp.take(x, np.where(inside, start[:, None] + offsets, 0).ravel(), axis, mode="clip")
     parts = parts.reshape(*x.shape[:axis], len(length), len(offsets), *x.shape[axis + 1:])
     total = jnp.sum(jnp.where(inside.reshape(shape), parts, 0), axis + 1)
     return total / length.reshape((-1,) + (1,) * (x.ndim - axis - 1)).astype(x.dtype)
@@ -243,7 +243,7 @@ def _adaptive_max_along(pair, axis, out):
     start, end = _intervals(n, out)
 
     def at(places):
-        return tuple(jnp.take(a, places, axis) for a in pair)
+        return tuple(jnp.take(a, places, axis, mode="clip") for a in pair)
     return _best(_best(at(start), at(np.minimum(start + least, end - least))), at(end - least))
 
 
