@@ -277,7 +277,7 @@ def fractional_max_pool(self, samples, kernel_size, output_size):
 
 
 # -- unpooling --------------------------------------------------------------------------------------------------------
-def _unpooled(ct, out, self, indices, output_size):
+def _unpooled(ct, self, indices, output_size):
     dims = len(output_size)
     return jnp.take_along_axis(_flat(ct, dims), _flat(indices, dims), -1, mode="clip").reshape(self.shape), None
 
@@ -287,7 +287,7 @@ def _unpool_strides(inst, self, indices, output_size):
 
 
 @op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
-    else f"MaxUnpool{len(inst.layout[2])}DBackward0", vjp=_unpooled, strides=_unpool_strides, function=False, method=False)
+    else f"MaxUnpool{len(inst.layout[2])}DBackward0", rule=_unpooled, strides=_unpool_strides, function=False, method=False)
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
     dims = len(output_size)
