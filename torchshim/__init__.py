@@ -20,12 +20,11 @@ from .tensor.core import printing as _printing
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
 from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _, reduction as _,
                   shape as _, sorting as _, unary as _)
-from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, linalg as _, operators as _operators, slicing as _, reduction as _,
-                         shape as _, storages as _, views as _)
+from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
+                         reduction as _, shape as _, storages as _, views as _)
 from .tensor.core import memory_format as _
 from .random import fills as _
 _bind.bind_all(Tensor)
-_operators.bind_operators(Tensor)
 from .nn.functional import toplevel as _
 del _
 

@@ -1,7 +1,7 @@
 """Anomaly mode: which line of the forward pass a failing backward belongs to, and where nan comes from.
 
-Nodes are numbered when they are made; while the mode is on, the counter also notes where the program is. Outside of the mode
-none of this costs anything.
+While the mode is on, each node is noted when it is made, with the place where the program is. Outside of the mode none of this
+costs anything.
 """
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ import traceback
 
 from ..engine import context, warn
 from ..engine.site import is_ours
-from ..tensor.core import dispatch, graph
+from ..tensor.core.dispatch import around_nodes
 
 on = False                 # for all threads, as in torch
 check_nan = True
 MOST = 100_000             # places remembered
 
-_counter = graph.sequence
 _places: dict = {}
 
 
-class _Noting:
-    """The counter of nodes, with a note of where each was made."""
+def note(node):
+    """Remember where a node was made."""
+    if len(_places) >= MOST:
+        del _places[next(iter(_places))]
+    _places[node.seq] = _stack()
 
-    def __iter__(self):
-        return self
 
-    def __next__(self):
-        n = next(_counter)
-        if len(_places) >= MOST:
-            del _places[next(iter(_places))]
-        _places[n] = _stack()
-        return n
+def _noting(make_node):
+    def make(*call):
+        node = make_node(*call)
+        if node is not None:
+            note(node)
+        return node
+    return make
 
 
 def _stack():
@@ -44,11 +45,8 @@ def _stack():
 def switch(now, nan=True):
     """Turn the mode on or off."""
     global on, check_nan
-    from . import function
     on, check_nan = bool(now), bool(nan)
-    counter = _Noting() if on else _counter
-    for module in (graph, dispatch, function):
-        module.sequence = counter
+    around_nodes("anomaly mode", _noting if on else None)
     if not on:
         _places.clear()
 
@@ -79,7 +77,7 @@ def _has_nan(t):
 
 
 def _report(node):
-    place = _places.get(node.seq)
+    place = _places.get(node.seq) or _places.get(getattr(getattr(node, "fn", None), "seq", None))     # fn: a write through a view
     if place is None:
         warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
              "for more information.")

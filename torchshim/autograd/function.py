@@ -7,6 +7,7 @@ from ..engine import context
 from ..tensor.core.dispatch import edge, read, wrap
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
+from . import anomaly_mode
 from .modes import grad_mode
 
 
@@ -181,6 +182,8 @@ class Function:
         ctx._out_metas = [o._meta if isinstance(o, Tensor) else None for o in outs]
         ctx.next = tuple(e if wants else None for e, t in zip(edges, ctx._is_tensor) if t)
         ctx.seq = next(sequence)
+        if anomaly_mode.on:
+            anomaly_mode.note(ctx)
         done = [ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o for k, o in enumerate(outs)]
         ctx._save(args, outs, done, wants)
         return done[0] if single else tuple(done)

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
-from ..tensor.core import dispatch
-from ..tensor.core.dispatch import TensorBase, bump, edge, read, wrap
-from ..tensor.core.graph import Node, accumulator, make_node, node_class
+from ..tensor.core.dispatch import TensorBase, around_nodes, bump, edge, read, wrap
+from ..tensor.core.graph import Node, accumulator, node_class
 from .modes import grad_mode
 
 __all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",
@@ -85,9 +84,12 @@ def active():
     return stack[-1] if stack else None
 
 
-def _hooked(inst, needs, edges, vals, tensors, outs, nums):
+def _hooked(make_node):
     """make_node, where hooks are active somewhere."""
-    node = make_node(inst, needs, edges, vals, tensors, outs, nums)
+    return lambda *call: _pack(make_node(*call), *call)
+
+
+def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     hooks = active()
     if node is None or hooks is None or not node.saved:
         return node
@@ -114,7 +116,7 @@ _users = 0                 # blocks with hooks, in all threads: without any, nod
 def _count(step):
     global _users
     _users += step
-    dispatch.make_node = _hooked if _users else make_node
+    around_nodes("saved tensors hooks", _hooked if _users else None)
 
 
 @contextlib.contextmanager

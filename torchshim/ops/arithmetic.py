@@ -220,15 +220,10 @@ def addcdiv(self, tensor1, tensor2, value):
     return self + scaled(tensor1, value) / tensor2
 
 
-_SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
-          "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool", "uint8": "unsigned char",
-          "int8": "signed char", "int16": "short int"}
-
-
 def check_lerp(self, end, weight):
     for name, x in (("end", end), ("weight", weight)):
         if x not in NUMBERS and x.dtype != self.dtype:
-            raise RuntimeError(f"expected dtype {_SHORT[self.dtype.name]} for `{name}` but got dtype {_SHORT[x.dtype.name]}")
+            raise RuntimeError(f"expected dtype {P.cpp_name(self.dtype)} for `{name}` but got dtype {P.cpp_name(x.dtype)}")
     if P.kind_of(self.dtype) < 2:
         kernel = "lerp_kernel_scalar" if weight in NUMBERS else "lerp_kernel_tensor"
         raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(self.dtype)}\'')

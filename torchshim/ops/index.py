@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides, meta_of
+from . import promotion as P
 from .common import is_complex, wide, wrap_dim
 from .layout import elementwise_strides
 from .registry import cast, op
@@ -395,10 +396,7 @@ INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor 
 # -- masks ---------------------------------------------------------------------------------------------------------------------
 def _check_mask(m, mask, *_):
     if mask.dtype != np.bool_:
-        from .promotion import c_name
-        name = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Byte": "unsigned char", "Half": "c10::Half",
-                "BFloat16": "c10::BFloat16"}.get(c_name(mask.dtype), c_name(mask.dtype))
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {name}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {P.cpp_name(mask.dtype)}")
 
 
 MASKED_FILL = op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor",

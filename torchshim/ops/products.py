@@ -17,16 +17,13 @@ from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
 HIGHEST = jax.lax.Precision.HIGHEST
-_CPP = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int", P.int32: "int",
-        P.int16: "short int", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool", P.complex64: "c10::complex<float>",
-        P.complex128: "c10::complex<double>"}
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------------
 def same_dtype(a, b):
     if a.dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_CPP.get(a.dtype, a.dtype)} != "
-                           f"{_CPP.get(b.dtype, b.dtype)}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {P.cpp_name(a.dtype)} != "
+                           f"{P.cpp_name(b.dtype)}")
 
 
 def refuse_bool(a, kernel):

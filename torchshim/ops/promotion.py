@@ -17,6 +17,10 @@ NAMES = {d: d.name for d in (bool_, uint8, int8, int16, int32, int64, uint16, ui
 _C_NAMES = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", uint16: "UInt16",
             uint32: "UInt32", uint64: "UInt64", float16: "Half", bfloat16: "BFloat16", float32: "Float", float64: "Double",
             complex64: "ComplexFloat", complex128: "ComplexDouble"}
+_CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16: "short int", int32: "int", int64: "long int",
+              uint16: "short unsigned int", uint32: "unsigned int", uint64: "long unsigned int", float16: "c10::Half",
+              bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>",
+              complex128: "c10::complex<double>"}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 
 
@@ -35,6 +39,12 @@ def c_name(d):
     if d in _C_NAMES:
         return _C_NAMES[d]
     return "Float8_" + d.name.removeprefix("float8_")
+
+
+def cpp_name(d):
+    """The C++ type that torch's errors name where they name no ScalarType: long int for int64."""
+    d = np.dtype(d)
+    return _CPP_NAMES.get(d, d.name)
 
 
 def kind_of(d):

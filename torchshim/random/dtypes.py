@@ -3,28 +3,12 @@
 import ml_dtypes
 import numpy as np
 
+from ..ops.promotion import c_name
+
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 float16, float32, float64 = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
 PART = {np.dtype("c8"): float32, np.dtype("c16"): float64}
 
-# how PyTorch's messages spell a dtype, and its name in "not implemented" ones
-C_NAMES = {
-    np.dtype("?"): ("bool", "Bool"),
-    np.dtype("u1"): ("unsigned char", "Byte"),
-    np.dtype("i1"): ("signed char", "Char"),
-    np.dtype("i2"): ("short int", "Short"),
-    np.dtype("i4"): ("int", "Int"),
-    np.dtype("i8"): ("long int", "Long"),
-    np.dtype("u2"): ("short unsigned int", "UInt16"),
-    np.dtype("u4"): ("unsigned int", "UInt32"),
-    np.dtype("u8"): ("long unsigned int", "UInt64"),
-    float16: ("c10::Half", "Half"),
-    bfloat16: ("c10::BFloat16", "BFloat16"),
-    float32: ("float", "Float"),
-    float64: ("double", "Double"),
-    np.dtype("c8"): ("c10::complex<float>", "ComplexFloat"),
-    np.dtype("c16"): ("c10::complex<double>", "ComplexDouble"),
-}
 DIGITS = {float64: 53, float32: 24, float16: 11, bfloat16: 8}
 LARGEST = {t: float(ml_dtypes.finfo(t).max) for t in DIGITS}
 
@@ -52,8 +36,7 @@ def cast_integers(x, dtype):
 
 def not_implemented(kernel, dtype):
     """PyTorch's error for a kernel that lacks a dtype."""
-    name = C_NAMES[dtype][1] if dtype in C_NAMES else dtype.name.capitalize()
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{c_name(dtype)}'")
 
 
 def require_floating(dtype, kernel):
@@ -62,9 +45,9 @@ def require_floating(dtype, kernel):
         raise not_implemented(kernel, dtype)
 
 
-def require_continuous(dtype, what, name):
+def require_continuous(dtype, what, named):
     """The same for the fills that say so in a sentence."""
     if dtype not in DIGITS:
         raise RuntimeError(
             f"{what} distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {C_NAMES[dtype][name]}")
+            f"dtype must be a floating point but you specified {named(dtype)}")

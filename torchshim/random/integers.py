@@ -4,7 +4,8 @@
 import numpy as np
 
 from ..engine import warn
-from .dtypes import C_NAMES, DIGITS, LARGEST, PART, cast_integers
+from ..ops.promotion import cpp_name
+from .dtypes import DIGITS, LARGEST, PART, cast_integers
 
 
 def modulo(x, m):
@@ -28,12 +29,12 @@ def check(low, last, dtype):
         bottom, top = np.iinfo(dtype).min, np.iinfo(dtype).max
     for bound, value in (("from", low), ("to - 1", last)):
         if not bottom <= value <= top:
-            raise RuntimeError(f"{bound} is out of bounds for {C_NAMES[dtype][0]}")
+            raise RuntimeError(f"{bound} is out of bounds for {cpp_name(dtype)}")
         if dtype in DIGITS and abs(value) > 2**DIGITS[dtype]:
             digits = DIGITS[dtype]
             warn(
                 f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
-                f"limitations {C_NAMES[dtype][0]} can support discrete uniform distribution "
+                f"limitations {cpp_name(dtype)} can support discrete uniform distribution "
                 "only within this range. This warning will become an error in version 1.7 "
                 "release, please fix the code in advance")
 

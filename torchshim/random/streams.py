@@ -15,7 +15,8 @@ import threading
 import numpy as np
 
 from . import boxmuller, categorical, floats, integers, permute, rejection
-from .dtypes import (C_NAMES, DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64, not_implemented,
+from ..ops.promotion import c_name, cpp_name
+from .dtypes import (DIGITS, LARGEST, PART, bfloat16, cast, cast_integers, float32, float64, not_implemented,
                      require_continuous, require_floating)
 from .engine import DEFAULT_SEED, STATE_SIZE, Engine, entropy
 
@@ -139,7 +140,7 @@ class Stream:
 
     @staticmethod
     def _check_uniform(a, b, dtype):
-        largest, name = LARGEST[dtype], C_NAMES[dtype][0]
+        largest, name = LARGEST[dtype], cpp_name(dtype)
         for bound, value in (("from", a), ("to", b)):
             if not -largest <= value <= largest:
                 raise RuntimeError(f"{bound} is out of bounds for {name}")
@@ -283,7 +284,7 @@ class Stream:
     def exponential(self, n, lambd=1.0, dtype=float32):
         """``exponential_(lambd)``."""
         dtype = np.dtype(dtype)
-        require_continuous(dtype, "Exponential", 1)
+        require_continuous(dtype, "Exponential", c_name)
         if not lambd > 0.0:
             raise RuntimeError(
                 f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -296,7 +297,7 @@ class Stream:
     def cauchy(self, n, median=0.0, sigma=1.0, dtype=float32):
         """``cauchy_(median, sigma)``."""
         dtype = np.dtype(dtype)
-        require_continuous(dtype, "Cauchy", 0)
+        require_continuous(dtype, "Cauchy", cpp_name)
         if not sigma > 0.0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         x = math.pi * (self._engine.doubles(n) - 0.5)

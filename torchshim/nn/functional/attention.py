@@ -8,13 +8,6 @@ from ...ops.registry import SF, T
 from ...tensor.core.dispatch import apply
 from .dropouts import _check, kept
 
-_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
-          "int32": "int", "bool": "bool", "uint8": "unsigned char"}
-
-
-def _called(d):
-    return _NAMES.get(d.name, d.name)
-
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     """softmax(query @ key^T * scale + mask) @ value over the last two dimensions.
@@ -25,7 +18,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     q, k, v = query._meta, key._meta, value._meta
     if not q.dtype == k.dtype == v.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
-                           f"{_called(q.dtype)} key.dtype: {_called(k.dtype)} and value.dtype: {_called(v.dtype)} instead.")
+                           f"{P.cpp_name(q.dtype)} key.dtype: {P.cpp_name(k.dtype)} and value.dtype: {P.cpp_name(v.dtype)} instead.")
     if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{q.ndim} key.dim: {k.ndim} and value.dim: {v.ndim} instead.")
@@ -33,7 +26,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         d = attn_mask._meta.dtype
         if d.name not in ("bool", "float32") and d != q.dtype:
             raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                               f"{_called(d)} and  query.dtype: {_called(q.dtype)} instead.")
+                               f"{P.cpp_name(d)} and  query.dtype: {P.cpp_name(q.dtype)} instead.")
         if is_causal:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if P.kind_of(q.dtype) != 2:

@@ -94,9 +94,8 @@ def _check_dtypes(input, weight, bias):
         raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) should "
                            "be the same or input should be a MKLDNN tensor and weight is a dense tensor")
     if bias is not None and bias.dtype != input.dtype:
-        names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
-        raise RuntimeError(f"Input type ({names.get(input.dtype.name, input.dtype.name)}) and bias type "
-                           f"({names.get(bias.dtype.name, bias.dtype.name)}) should be the same")
+        raise RuntimeError(f"Input type ({P.cpp_name(input.dtype)}) and bias type "
+                           f"({P.cpp_name(bias.dtype)}) should be the same")
 
 
 def _kernel(dims, transposed, dilation):

@@ -10,7 +10,7 @@ from .bind import FUNCTIONS, function, number, sizes, type_name
 from ..core.device import to_jax
 from ..core.dispatch import TensorBase, read, wrap
 from ..core.dtype import dtype as torch_dtype, get_default_dtype
-from ..core.tensor import _CPP, Size, Tensor, tensor_from
+from ..core.tensor import Size, Tensor, tensor_from
 
 
 def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
@@ -387,9 +387,9 @@ def legacy(args, dtype=None, device=None):
     data = args[0] if args else 0
     if isinstance(data, TensorBase):
         if dtype is not None and data.dtype is not dtype:
-            raise TypeError(f"expected TensorOptions(dtype={_CPP[dtype.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+            raise TypeError(f"expected TensorOptions(dtype={P.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false (default), "
                             "pinned_memory=false (default), memory_format=(nullopt)) (got TensorOptions(dtype="
-                            f"{_CPP[data.dtype.name]}, device={data.device}, layout=Strided, requires_grad=false (default), "
+                            f"{P.cpp_name(data.dtype.np)}, device={data.device}, layout=Strided, requires_grad=false (default), "
                             "pinned_memory=false (default), memory_format=(nullopt)))")
         return data.detach()
     dtype = dtype or get_default_dtype()

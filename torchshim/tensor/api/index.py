@@ -44,16 +44,16 @@ def _same_device(t, x):
     return x if meta(x).device is meta(t).device or meta(x).numel != 1 else x.to(device=t.device)
 
 
-_HALVES = {P.float16: (65504, "c10::Half"), P.bfloat16: (3.3895313892515355e38, "c10::BFloat16")}
+_LARGEST_HALVES = {P.float16: 65504, P.bfloat16: 3.3895313892515355e38}
 
 
 def packed(value, m, name):
     """A number for a tensor like `m`: (token, packed numbers, kinds)."""
-    half = _HALVES.get(m.dtype)                # unlike fill_, these refuse what becomes infinite
-    if half is not None:
+    largest = _LARGEST_HALVES.get(m.dtype)                # unlike fill_, these refuse what becomes infinite
+    if largest is not None:
         n = number(value)
-        if n is not None and (n.imag != 0 or abs(n.real) > half[0] and n - n == 0):
-            raise RuntimeError(f"value cannot be converted to type {half[1]} without overflow")
+        if n is not None and (n.imag != 0 or abs(n.real) > largest and n - n == 0):
+            raise RuntimeError(f"value cannot be converted to type {P.cpp_name(m.dtype)} without overflow")
     nums = []
     token = pack(filler(value, m, name), nums)
     return token, nums, PACKED[token]

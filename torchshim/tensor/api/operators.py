@@ -13,6 +13,7 @@ from ...ops import promotion as P
 from ...ops.registry import PACKED
 from . import elementwise
 from .bind import number, pack, precheck
+from ..core.tensor import Tensor
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
@@ -177,7 +178,7 @@ def comparing_arrays(method):
     return _named(compared, method.__name__)
 
 
-def bind_operators(cls):
+def _bind_operators(cls):
     """Set Python's operators on the Tensor class."""
     for name, op in ARITHMETIC.items():
         wrap = dividing if name in ("floordiv", "mod") else lambda f: f
@@ -193,3 +194,6 @@ def bind_operators(cls):
     cls.__rpow__ = _named(reflected(elementwise.POW, "__rpow__", 0), "__rpow__")
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, cls.__rtruediv__, cls.__itruediv__
     cls.__hash__ = lambda self: id(self)
+
+
+_bind_operators(Tensor)

@@ -14,9 +14,6 @@ from ..core.dtype import FROM_NP
 from .reduction import as_int, need_tensor, undefined
 from ..core.tensor import tensor_from
 
-_LONG_NAMES = {P.float32: "float", P.float64: "double", P.float16: "c10::Half", P.bfloat16: "c10::BFloat16", P.int64: "long int",
-               P.int32: "int", P.int16: "short int", P.int8: "signed char", P.uint8: "unsigned char", P.bool_: "bool"}
-
 
 @function()
 def msort(input, *, out=None):
@@ -80,7 +77,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if sorter is not None:
         if sorter._meta.dtype != P.int64:
             raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                               f"{_LONG_NAMES.get(sorter._meta.dtype, sorter._meta.dtype)}")
+                               f"{P.cpp_name(sorter._meta.dtype)}")
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                                f"{list(m.shape)}and got sorter tensor {list(sorter.shape)}")

@@ -354,11 +354,4 @@ def deprecated_storage(self):
 deprecated_storage.__name__ = "storage"
 
 
-@function("is_set_to", torch=False)
-def is_set_to(self, tensor):
-    """Whether both see the same part of the same memory in the same way."""
-    a, b = meta(self), meta(tensor)
-    return self._st is tensor._st and self.storage_offset() == tensor.storage_offset() and a.shape == b.shape and a.strides == b.strides
-
-
 Tensor.untyped_storage, Tensor.storage, Tensor._typed_storage = untyped_storage, deprecated_storage, typed_storage

@@ -67,11 +67,6 @@ class Size(tuple):
         return Size, (tuple(self),)
 
 
-_CPP = {"float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
-        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
-        "complex128": "c10::complex<double>", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
-
-
 class Extra:
     """What few tensors have: a gradient, hooks, a version of their own, a name."""
     __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag")
@@ -266,7 +261,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if g is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if g.dtype != self.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{_CPP[g.dtype.name]}' to a tensor with grad_dtype "
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{P.cpp_name(g.dtype.np)}' to a tensor with grad_dtype "
                                f"'{P.c_name(self._meta.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
                                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
                                "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
