@@ -119,11 +119,13 @@ randn = _new("randn", _randn)
 
 
 @function(method=False)
-def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
             pin_memory=False):
     """Integers in [low, high); randint(high, size) begins at 0."""
-    if size is None:
+    if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
+    if high is None or size is None:
+        raise TypeError("randint() missing its high or its size: randint(low=0, high, size)")
     d = np_dtype(dtype, np.dtype(np.int64))
     s = stream(generator)
     t = made(lambda n, c: s.random_from_to(n, int(low), int(high), d), tuple(size), d, to_jax(device), requires_grad)

@@ -1,0 +1,4 @@
+"""The parts of the DataLoader."""
+from . import collate, worker
+
+MP_STATUS_CHECK_INTERVAL = worker.MP_STATUS_CHECK_INTERVAL
