@@ -95,4 +95,4 @@ from .tensor.api import docs as _docs
 _tracebacks.install()
 _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
-__getattr__ = _missing_attribute(__name__, lazy=("linalg", "nn", "optim", "return_types", "utils", "func", "storage", "special"))
+__getattr__ = _missing_attribute(__name__, lazy=("accelerator", "backends", "cpu", "cuda", "distributed", "linalg", "mps", "nn", "optim", "return_types", "utils", "func", "storage", "special", "xpu"))

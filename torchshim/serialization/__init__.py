@@ -13,12 +13,11 @@ import pickle
 import struct
 import sys
 
-import jax
 import numpy as np
 
 from ..storage import _load_from_bytes
 from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage, fresh_storage
-from ..tensor.core.device import device as torch_device
+from ..tensor.core.device import accelerators, device as torch_device
 from ..tensor.core.dtype import ALL, dtype as torch_dtype
 from . import weights_only as _safe
 from .archive import Reader, Writer, replacing
@@ -152,15 +151,10 @@ def register_package(priority, tagger, deserializer):
     _packages.sort(key=lambda p: p[0])
 
 
-def _accelerators():
-    """JAX's devices that torch would call CUDA devices."""
-    return [d for d in jax.devices() if d.platform != "cpu"]
-
-
 def _accelerator(storage, location):
     if location.partition(":")[0] not in ("cuda", "mps", "xpu", "tpu"):
         return None
-    if not _accelerators():
+    if not accelerators("cuda"):
         raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on "
                            "a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.")
     return storage.to(device=torch_device(location))
@@ -192,7 +186,7 @@ def default_restore_location(storage, location):
 
 def validate_cuda_device(location):
     """The number in "cuda:N"; RuntimeError where there is no such device."""
-    index, there = torch_device(location).index or 0, len(_accelerators())
+    index, there = torch_device(location).index or 0, len(accelerators("cuda"))
     if not there:
         _accelerator(None, "cuda")
     if index >= there:

@@ -20,7 +20,7 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int):
-            type, index = ("cuda" if _jax_devices("cuda") else "cpu"), type
+            type, index = ("cuda" if accelerators("cuda") else "cpu"), type
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         elif index is None:
@@ -75,7 +75,8 @@ def get_default_device():
     return current or device("cpu")
 
 
-def _jax_devices(kind):
+def accelerators(kind):
+    """JAX's devices of a torch device type, an empty list where it has none."""
     platform = {"cuda": "gpu", "xla": "tpu"}.get(kind, kind)
     try:
         return jax.devices(platform)
@@ -95,7 +96,7 @@ def to_jax(d):
         return default_device()
     if d.type == "meta":
         return "meta"
-    found = _jax_devices(d.type)
+    found = accelerators(d.type)
     if not found:
         if d.type == "cuda":
             raise AssertionError("Torch not compiled with CUDA enabled")

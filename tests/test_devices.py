@@ -1,0 +1,59 @@
+"""Protects what programs ask before they begin: torch.cuda, torch.backends, torch.accelerator and their company tell the truth, and
+torch.distributed works over one process."""
+import jax
+import pytest
+import torchshim as torch
+import torchshim.distributed as dist
+
+GPUS = [d for d in jax.devices() if d.platform == "gpu"]
+
+
+def test_cuda_tells_what_jax_has():
+    assert torch.cuda.is_available() == bool(GPUS) and torch.cuda.device_count() == len(GPUS)
+    assert torch.backends.cuda.is_built() == bool(GPUS) and torch.accelerator.is_available() == (jax.devices()[0].platform != "cpu")
+    assert not torch.backends.mps.is_available() and not torch.xpu.is_available()
+
+
+@pytest.mark.skipif(bool(GPUS), reason="a GPU is there")
+def test_without_a_gpu_nothing_counts_and_what_needs_one_raises():
+    torch.cuda.manual_seed_all(0), torch.cuda.empty_cache(), torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.memory_allocated() == torch.cuda.max_memory_reserved() == 0 and torch.cuda.get_rng_state_all() == []
+    for f in (torch.cuda.current_device, torch.cuda.get_device_name, torch.cuda.synchronize, torch.cuda.get_rng_state, torch.cuda.FloatTensor):
+        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+            f()
+    assert torch.accelerator.current_accelerator() is None
+
+
+def test_switches_are_kept_and_put_back():
+    assert torch.backends.cudnn.benchmark is False
+    with torch.backends.cudnn.flags(benchmark=True):
+        assert torch.backends.cudnn.benchmark is True
+    assert torch.backends.cudnn.benchmark is False
+    with pytest.raises(AttributeError):
+        torch.backends.cuda.matmul.no_such_switch = 1
+
+
+def test_a_group_of_one(monkeypatch):
+    assert dist.is_available() and not dist.is_initialized()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        dist.get_rank()
+    with pytest.raises(ValueError, match="environment variable RANK expected"):
+        dist.init_process_group("gloo")
+    monkeypatch.setenv("RANK", "0"), monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(NotImplementedError, match="more than one process"):
+        dist.init_process_group("gloo")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    dist.init_process_group("gloo")
+    try:
+        assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
+        x, parts = torch.arange(3.), [torch.zeros(3)]
+        dist.all_reduce(x, op=dist.ReduceOp.SUM), dist.all_gather(parts, x), dist.barrier()
+        assert parts[0].tolist() == x.tolist() == [0, 1, 2] and dist.all_reduce(x, async_op=True).wait()
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
+        assert list(model.state_dict()) == ["module.weight", "module.bias"]
+        with model.no_sync():
+            model(x).sum().backward()
+        assert model.module.weight.grad.tolist() == [[0, 1, 2]]
+    finally:
+        dist.destroy_process_group()
+    assert not dist.is_initialized()

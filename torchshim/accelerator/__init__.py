@@ -1,0 +1,93 @@
+"""torch.accelerator: the device that speeds things up, whatever its kind."""
+from __future__ import annotations
+
+from .. import device as _device
+from .. import engine as _engine
+from ..tensor.core.device import accelerators as _accelerators
+
+__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index", "is_available",
+           "set_device_idx", "set_device_index", "set_stream", "synchronize", "empty_cache", "max_memory_allocated", "max_memory_reserved",
+           "memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats"]
+
+
+def current_accelerator(check_available=False):
+    """`torch.device("cuda")` where JAX has a GPU, `torch.device("tpu")` where it has a TPU, else None."""
+    for kind in ("cuda", "tpu"):
+        if _accelerators(kind):
+            return _device(kind)
+    return None
+
+
+def is_available():
+    """Whether there is one."""
+    return current_accelerator() is not None
+
+
+def device_count():
+    """How many there are."""
+    d = current_accelerator()
+    return 0 if d is None else len(_accelerators(d.type))
+
+
+def _needed():
+    d = current_accelerator()
+    if d is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return d
+
+
+def current_device_index():
+    """The number of the device that is used by default."""
+    _needed()
+    return 0
+
+
+current_device_idx = current_device_index
+
+
+def set_device_index(device, /):
+    """Choose the default device: the first one only."""
+    _needed()
+    if (device if isinstance(device, int) else _device(device).index or 0) != 0:
+        raise NotImplementedError("torchshim: torch.accelerator.set_device_index beyond the first device; name the device instead")
+
+
+set_device_idx = set_device_index
+
+
+class device_index:
+    """A context in which this device is the default one."""
+
+    def __init__(self, device):
+        self.idx = device
+
+    def __enter__(self):
+        if self.idx is not None:
+            set_device_index(self.idx)
+
+    def __exit__(self, *exc):
+        return False
+
+
+def current_stream(device=None, /):
+    """The only stream there is; see torch.cuda.Stream."""
+    from ..cuda import Stream
+    _needed()
+    return Stream()
+
+
+def set_stream(stream):
+    """All streams are one."""
+    _needed()
+
+
+def synchronize(device=None, /):
+    """Compute everything recorded so far and wait for it."""
+    import jax
+    _engine.flush()
+    for d in _accelerators(_needed().type):
+        jax.device_put(0, d).block_until_ready()
+
+
+from ..cuda import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,   # noqa: E402
+                    reset_accumulated_memory_stats, reset_peak_memory_stats)

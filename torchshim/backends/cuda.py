@@ -1,0 +1,112 @@
+"""torch.backends.cuda: switches of NVIDIA's libraries, kept and read back."""
+import contextlib as _contextlib
+
+from ..tensor.core.device import accelerators as _accelerators
+from .switches import Product as _Product
+
+matmul = _Product(allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+                  allow_fp16_accumulation=False, fp32_precision="none")
+_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "math_reduced": False}
+_preferred = {"linalg": "default", "blas": "default", "rocm_fa": "default"}
+
+
+def is_built():
+    """Whether JAX has a GPU."""
+    return bool(_accelerators("cuda"))
+
+
+class cuFFTPlanCache:
+    """XLA keeps its own plans: nothing is cached here."""
+    size, max_size = 0, 0
+
+    def clear(self):
+        """Nothing to clear."""
+
+
+cufft_plan_cache = cuFFTPlanCache()
+
+
+def preferred_linalg_library(backend=None):
+    """Kept and returned; XLA chooses."""
+    _preferred["linalg"] = backend or _preferred["linalg"]
+    return _preferred["linalg"]
+
+
+def preferred_blas_library(backend=None):
+    """Kept and returned; XLA chooses."""
+    _preferred["blas"] = backend or _preferred["blas"]
+    return _preferred["blas"]
+
+
+def flash_sdp_enabled():
+    """Whether flash attention is allowed. There is one attention here: XLA's."""
+    return _sdp["flash"]
+
+
+def enable_flash_sdp(enabled):
+    """Kept."""
+    _sdp["flash"] = enabled
+
+
+def mem_efficient_sdp_enabled():
+    """Whether memory-efficient attention is allowed."""
+    return _sdp["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled):
+    """Kept."""
+    _sdp["mem_efficient"] = enabled
+
+
+def math_sdp_enabled():
+    """Whether plain attention is allowed."""
+    return _sdp["math"]
+
+
+def enable_math_sdp(enabled):
+    """Kept."""
+    _sdp["math"] = enabled
+
+
+def cudnn_sdp_enabled():
+    """Whether cuDNN's attention is allowed."""
+    return _sdp["cudnn"]
+
+
+def enable_cudnn_sdp(enabled):
+    """Kept."""
+    _sdp["cudnn"] = enabled
+
+
+def fp16_bf16_reduction_math_sdp_allowed():
+    """Whether plain attention may reduce in half precision; it never does."""
+    return _sdp["math_reduced"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled):
+    """Kept."""
+    _sdp["math_reduced"] = enabled
+
+
+def is_flash_attention_available():
+    """False: there is one attention here, XLA's."""
+    return False
+
+
+def can_use_flash_attention(params, debug=False):
+    """False."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+
+@_contextlib.contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """A context that says which attentions are allowed; the answer is XLA's in each case."""
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _sdp.update(before)

@@ -1,0 +1,62 @@
+"""torch.cpu: the CPU asked as if it were an accelerator."""
+from __future__ import annotations
+
+import contextlib
+
+from .. import engine as _engine
+
+__all__ = ["current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream", "synchronize", "Stream"]
+
+
+def is_available():
+    """True."""
+    return True
+
+
+is_initialized = is_available
+
+
+def device_count():
+    """1."""
+    return 1
+
+
+def current_device():
+    """Its name."""
+    return "cpu"
+
+
+def set_device(device):
+    """There is only one."""
+
+
+def synchronize(device=None):
+    """Compute everything recorded so far."""
+    _engine.flush()
+
+
+class Stream:
+    """Stands for the order that work on the CPU has anyway."""
+
+    def __init__(self, priority=-1):
+        pass
+
+    def wait_stream(self, stream):
+        """Nothing to wait for."""
+
+    def record_event(self):
+        """Nothing to record."""
+
+    def wait_event(self, event):
+        """Nothing to wait for."""
+
+
+def current_stream(device=None):
+    """The only stream."""
+    return Stream()
+
+
+@contextlib.contextmanager
+def stream(stream):
+    """A context that changes nothing."""
+    yield

@@ -1,0 +1,8 @@
+"""torch.nn.parallel: wrappers for several devices or processes, as they behave on one."""
+from ...dropin import missing_attribute as _missing_attribute
+from .data_parallel import DataParallel, data_parallel
+from .distributed import DistributedDataParallel
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+
+__getattr__ = _missing_attribute(__name__)

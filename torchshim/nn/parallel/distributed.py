@@ -1,0 +1,44 @@
+"""DistributedDataParallel over one process: gradients have nobody to be averaged with."""
+from __future__ import annotations
+
+import contextlib
+
+from ... import distributed as dist
+from ..modules.module import Module
+
+
+class DistributedDataParallel(Module):
+    """Calls `module`, whose parameters' names begin with "module.". ValueError without a process group (`init_process_group`),
+    RuntimeError for a module without parameters that want gradients, as in PyTorch. Options for more processes are accepted."""
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=True, init_sync=True, process_group=None,
+                 bucket_cap_mb=None, find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False, static_graph=False,
+                 delay_all_reduce_named_params=None, param_to_hook_all_reduce=None, mixed_precision=None, device_mesh=None,
+                 skip_all_reduce_unused_params=False):
+        super().__init__()
+        self.process_group = dist._group(process_group)
+        if not any(p.requires_grad for p in module.parameters()):
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameters that require a gradient.")
+        self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
+        self.broadcast_buffers, self.find_unused_parameters = broadcast_buffers, find_unused_parameters
+        self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
+        self.require_backward_grad_sync = True
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Inside, gradients are not averaged; with one process they never are."""
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def join(self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False):
+        """A context for uneven inputs: one process is always even."""
+        return contextlib.nullcontext(self)
+
+    def register_comm_hook(self, state, hook):
+        raise NotImplementedError("torchshim: DistributedDataParallel.register_comm_hook")
