@@ -97,3 +97,10 @@ def test_half_types_round_once():
 def test_errors(f, error, text):
     with pytest.raises(error, match=text):
         f(torch.tensor([1, 2]))
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "celu"])
+def test_the_second_derivative_of_exponential_units_at_zero_is_zero(name):
+    z = torch.zeros(1, requires_grad=True)
+    g, = torch.autograd.grad(getattr(torch.nn.functional, name)(z), z, create_graph=True)
+    assert torch.autograd.grad(g, z)[0].item() == 0

@@ -53,3 +53,10 @@ def test_distances_and_norms():
     assert x.sum_to_size(1, 3).tolist() == [[4, 3, 4]] and x.sum_to_size(2, 3) is x
     with pytest.raises(RuntimeError, match="X1 and X2 must have the same number of columns. X1: 3 X2: 2"):
         torch.cdist(x, x[:, :2])
+
+
+def test_the_second_derivative_of_std_of_a_constant_is_zero():
+    """As torch's; the first is too."""
+    x = torch.full((4,), 3.0, dtype=torch.float64, requires_grad=True)
+    g, = torch.autograd.grad(x.std(), x, create_graph=True)
+    assert g.tolist() == [0] * 4 and torch.autograd.grad(g.sum(), x)[0].tolist() == [0] * 4

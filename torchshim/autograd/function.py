@@ -4,7 +4,8 @@ from __future__ import annotations
 import functools
 
 from ..engine import context
-from ..tensor.core.dispatch import edge, read, wrap
+from ..tensor.core.dispatch import bump, check_inplace, edge, read, rebase, wrap
+from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from . import anomaly_mode
@@ -77,7 +78,9 @@ class FunctionNode(Node):
         """The user's backward, on tensors."""
         grads = []
         for nr, m in enumerate(self._out_metas):
-            if nr in box:
+            if m is None:
+                grads.append(None)             # of an output that is no tensor
+            elif nr in box:
                 grads.append(mode.tensor(box[nr]))
             elif self._materialize:
                 g = mode.zeros(m)
@@ -105,6 +108,8 @@ class FunctionNode(Node):
                 else:
                     raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {k} - got "
                                        f"{list(g._meta.shape)} but expected shape compatible with {list(m.shape)}")
+            if g is not None and g._meta.dtype != m.dtype:
+                g = g.to(FROM_NP[m.dtype])
             result.append(None if g is None else mode.back(g))
         return result
 
@@ -192,10 +197,11 @@ class Function:
 def _finish(ctx, o, nr, args, wants):
     """An output as the graph sees it."""
     if any(o is d for d in ctx._dirty):
+        bump(o)
         if wants and o._edge is True:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if wants:
-            _set_history(ctx, o, nr)
+            _set_history(ctx, o, nr, args)
         return o
     if any(o is a for a in args):
         o = o.view_as(o) if not wants else o.detach()
@@ -206,9 +212,14 @@ def _finish(ctx, o, nr, args, wants):
     return o
 
 
-def _set_history(ctx, o, nr):
+def _set_history(ctx, o, nr, args):
     if o._view is not None and o._view.base is not None:
-        raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view")
+        if len(ctx._out_metas) > 1 or o is not next(a for a in args if isinstance(a, Tensor)):
+            raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view which is not its first argument and "
+                                      "only output")
+        check_inplace(o, True)
+        rebase(o, ctx)
+        return
     o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
 
 

@@ -134,7 +134,8 @@ def _elu(x, alpha, scale=1.0, slope=1.0):
 
 
 def _elu_slope(x, alpha, scale=1.0, slope=1.0):
-    return jnp.where(x <= 0, scale * alpha * slope * jnp.exp(jnp.where(x <= 0, x, 0) * slope), scale)
+    below = jnp.where(x < 0, x, 0)             # strictly: torch's second derivative at 0 is 0
+    return jnp.where(x <= 0, scale * alpha * slope * jnp.exp(below * slope), scale)
 
 
 @op("elu(Tensor self, Scalar alpha=1.0) -> Tensor", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1",

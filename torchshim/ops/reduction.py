@@ -153,7 +153,8 @@ def root(x):
 @root.defjvp
 def _root_jvp(primals, tangents):
     y = root(primals[0])
-    return y, tangents[0] * jnp.where(y == 0, jnp.zeros_like(y), 0.5 / y)
+    flat = y == 0
+    return y, tangents[0] * jnp.where(flat, jnp.zeros_like(y), 0.5 / jnp.where(flat, 1, y))
 
 
 def spread_args(self, dim, correction):

@@ -9,7 +9,8 @@ from ..tensor.api import creation
 from ..tensor.api.bind import FUNCTIONS, function, into
 from ..tensor.api.creation import check_size, done, like_strides, np_dtype
 from ..tensor.core.device import to_jax
-from ..tensor.core.dispatch import TensorBase, check_inplace, edge, rebase, refuse_overlap, wrap, write
+from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, rebase, refuse_overlap, wrap, write
+from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from .generator import stream
 from .streams import in_memory_order
@@ -47,20 +48,44 @@ def made(draw, shape, dtype, device, requires_grad, strides=None, layout=None):
     return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad, layout=layout)
 
 
-def refill(t, draw):
-    """Write random numbers into `t` in place."""
-    check_inplace(t, False)
+class Refilled(Node):
+    """The history of what was overwritten with random numbers: nothing of the gradient is left."""
+    __slots__ = ("meta",)
+
+    @property
+    def n_outputs(self):
+        return 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        return [mode.back(creation.zeros_like(mode.tensor(box[0])))]
+
+
+def _refilled(t, name):
+    node = object.__new__(node_class(name, Refilled))
+    node.inst = node.plan = node.extra = None
+    node.saved = node.guard = node.nums = ()
+    node.next, node.seq, node.meta = (edge(t),), next(sequence), t._meta
+    return node
+
+
+def refill(t, draw, name):
+    """Write random numbers into `t` in place; `name` is its grad_fn's."""
+    wants = needs_grad(t)
+    check_inplace(t, wants)
     refuse_overlap(t)
+    node = _refilled(t, name) if wants and context.grad else None
     meta = t._meta
-    had = edge(t) is not None
     if meta.device != "meta":
         row_major = meta_of(meta.shape, meta.dtype, meta.device)
         flat = draw(meta.numel, meta.contiguous)
         a = flat.reshape(meta.shape) if meta.contiguous else np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
         v = placed(a.ravel(), row_major) if meta.contiguous else _as_meta(a, meta)
         write(t, v if t._view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta))
-    if had and context.grad:
-        rebase(t, None)
+    if node is not None:
+        rebase(t, node)
     return t
 
 
@@ -231,7 +256,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
     low = kw.pop("from", from_)
     s, d = stream(generator), self._meta.dtype
     _floating(d, "rand")
-    return refill(self, lambda n, c: s.uniform(n, low, to, d))
+    return refill(self, lambda n, c: s.uniform(n, low, to, d), "UniformBackward0")
 
 
 @_inplace("normal_")
@@ -239,35 +264,35 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers."""
     s, d = stream(generator), self._meta.dtype
     _floating(d, "randn")
-    return refill(self, lambda n, c: s.normal(n, mean, std, d, c))
+    return refill(self, lambda n, c: s.normal(n, mean, std, d, c), "NormalBackward0")
 
 
 @_inplace("exponential_")
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential numbers of rate lambd."""
     s, d = stream(generator), self._meta.dtype
-    return refill(self, lambda n, c: s.exponential(n, lambd, d))
+    return refill(self, lambda n, c: s.exponential(n, lambd, d), "ExponentialBackward0")
 
 
 @_inplace("log_normal_")
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with numbers whose logarithm is normal."""
     s, d = stream(generator), self._meta.dtype
-    return refill(self, lambda n, c: s.log_normal(n, mean, std, d))
+    return refill(self, lambda n, c: s.log_normal(n, mean, std, d), "LogNormalBackward0")
 
 
 @_inplace("cauchy_")
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy numbers."""
     s, d = stream(generator), self._meta.dtype
-    return refill(self, lambda n, c: s.cauchy(n, median, sigma, d))
+    return refill(self, lambda n, c: s.cauchy(n, median, sigma, d), "CauchyBackward0")
 
 
 @_inplace("geometric_")
 def geometric_(self, p, *, generator=None):
     """Fill with counts of trials up to the first success."""
     s, d = stream(generator), self._meta.dtype
-    return refill(self, lambda n, c: s.geometric(n, p, d))
+    return refill(self, lambda n, c: s.geometric(n, p, d), "GeometricBackward0")
 
 
 @_inplace("random_")
@@ -277,11 +302,11 @@ def random_(self, *args, generator=None, **kw):
     if "from" in kw or "to" in kw:
         args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))
     if not args:
-        return refill(self, lambda n, c: s.random_full(n, d))
+        return refill(self, lambda n, c: s.random_full(n, d), "RandomBackward2")
     low, high = (0, args[0]) if len(args) == 1 else args
     if high is None:
-        return refill(self, lambda n, c: s.random_from(n, low, d))
-    return refill(self, lambda n, c: s.random_from_to(n, low, high, d))
+        return refill(self, lambda n, c: s.random_from(n, low, d), "RandomBackward0")
+    return refill(self, lambda n, c: s.random_from_to(n, low, high, d), "RandomBackward1" if len(args) == 1 else "RandomBackward0")
 
 
 @_inplace("bernoulli_")
@@ -290,5 +315,5 @@ def bernoulli_(self, p=0.5, *, generator=None):
     s, d = stream(generator), self._meta.dtype
     if isinstance(p, TensorBase):
         probs = np.broadcast_to(p.detach()._host(), self._meta.shape)
-        return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d))
-    return refill(self, lambda n, c: s.bernoulli(n, p, d))
+        return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")
+    return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")
