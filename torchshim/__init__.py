@@ -2,6 +2,29 @@
 
 `python -m torchshim train.py` runs an unmodified torch script; `import torchshim as torch` and
 `torchshim.install()` are the other ways in.
+
+One step through the house, room by room: `z = (x * 2).sum(); z.backward(); print(x.grad)`.
+
+x * 2           `tensor/api/operators.py` finds the declaration of `mul` in `ops/arithmetic.py` (its schema in torch's words, its
+                body in JAX's) and hands both operands to `apply_number` in `tensor/core/dispatch.py`.
+                Nothing is computed: the call is looked up in the trie of all calls so far (`engine/record/trie.py`) and the
+                thread's walk through it, the trace (`engine/record/trace.py`), moves on. The 2 is noted as a number of this
+                trace, so that another one compiles nothing.
+                The first time ever the trie does not know the call: `Op.resolve` (`ops/registry.py`) checks the arguments and
+                makes an `Instance` (`engine/compile/instance.py`), the body as a jaxpr with what it returns.
+                The result is a handle (`tensor/core/tensor.py`) on a storage (`tensor/core/storage.py`) whose value is still to
+                be made (`engine/record/value.py`). x requires grad, so `tensor/core/graph.py` makes its node, MulBackward0.
+.sum()          the same, by a method that `tensor/api/bind.py` generated from a declaration in `ops/reduction.py`.
+z.backward()    `autograd/backward.py` walks the nodes from z and records their gradients as operators, the pullbacks of
+                `engine/compile/gradient.py`; a walk that is known is repeated by `autograd/replay.py`. It ends a step, so the
+                trace is flushed: `engine/execute.py` runs a new one operator by operator (`engine/interpret/`: NumPy, no
+                compiler) and, when `engine/compile/policy.py` finds that it comes again, as one XLA program
+                (`engine/compile/program.py`).
+print(x.grad)   `tensor/core/printing.py` asks for the array; it would have flushed the trace, had backward not.
+
+Above these rooms stand torch's own folders (`nn`, `optim`, `random` ...), written with what the rooms below offer; `dropin/`
+makes `import torch` mean this package; `tracebacks.py` shows errors at the user's line. `torchshim.ops` tells how an operator
+is added.
 """
 from .dropin import (TORCH_COMPAT as __torch_compat__, TORCH_VERSION as __version__, TORCHSHIM_VERSION as __torchshim_version__,
                      install, missing_attribute as _missing_attribute, uninstall)
@@ -18,11 +41,11 @@ from .tensor.api import creation as _creation, convert as _convert, sharing as _
 from .tensor.core import printing as _printing
 
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
-from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _, reduction as _,
-                  shape as _, sorting as _, unary as _)
+from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _,
+                  reduction as _, shape as _, sorting as _, unary as _)
 from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
-                         reduction as _, shape as _, storages as _, views as _)
-from .tensor.core import memory_format as _
+                         reduction as _, products as _, sorting as _, statistics as _, shape as _, storages as _, views as _)
+from .tensor.core.memory_format import FORMATS as _formats, memory_format
 from .random import fills as _
 _bind.bind_all(Tensor)
 from .nn.functional import toplevel as _
@@ -31,6 +54,7 @@ del _
 _read_only(Tensor)
 
 globals().update(_bind.FUNCTIONS)
+globals().update(_formats)
 globals().update(_dtypes)
 globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})

@@ -9,8 +9,8 @@ import torchshim.nn.functional as F
 from torchshim.ops.registry import OPS
 from torchshim.tensor.api import bind, docs
 
-SPACES = {"torch": torch, "Tensor": torch.Tensor, "nn.functional": F, "linalg": torch.linalg, "special": torch.special, "autograd": torch.autograd,
-          "nn": torch.nn, "optim": torch.optim, "optim.lr_scheduler": torch.optim.lr_scheduler, "nn.utils": torch.nn.utils}
+SPACES = {"torch": torch, "Tensor": torch.Tensor, "nn.functional": F, "linalg": torch.linalg, "special": torch.special,
+          "autograd": torch.autograd, "nn": torch.nn, "optim": torch.optim, "optim.lr_scheduler": torch.optim.lr_scheduler, "nn.utils": torch.nn.utils}
 
 
 def public(space):
@@ -54,7 +54,8 @@ def test_what_the_text_explains_is_not_said_twice():
     def scaled(input, p, *, eps=1e-5, out=None):
         """input over its norm; p: the norm's order."""
     docs.complete({"torch.": {"scaled": scaled}})
-    assert scaled.__doc__.startswith("scaled(input, p, *, eps=1e-05, out=None)\n\ninput over its norm; p: the norm's order.\n\nArguments:\n    input: ")
+    assert scaled.__doc__.startswith("scaled(input, p, *, eps=1e-05, out=None)\n\ninput over its norm; p: the norm's order.\n\n"
+                                     "Arguments:\n    input: ")
     assert scaled.__doc__.count("p: ") == 1 and "\nForms: torch.scaled.\nDefined in " in scaled.__doc__
 
 

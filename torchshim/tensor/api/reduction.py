@@ -152,6 +152,3 @@ def cross(input, other, dim=None, *, out=None):
                   "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.")
     made = call(_scan.linalg_cross, (input, other, dim))
     return made if out is None else into(out, made, "cross")
-
-
-from . import sorting as ordering, products, statistics          # noqa: E402,F401  (register their functions)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from ...ops.layout import channels_last_strides, lies_channels_last
 from ...ops.views import memory_order
-from ..api.bind import FUNCTIONS
 
 
 class memory_format:
@@ -65,7 +64,3 @@ def suggested(m):
 def dense_order(m):
     """The permutation that makes the layout row-major (outermost dimension first); None if there are gaps."""
     return memory_order(m) if m.dense else None
-
-
-FUNCTIONS.update(FORMATS)
-FUNCTIONS["memory_format"] = memory_format
