@@ -5,6 +5,7 @@ import jax
 import numpy as np
 
 from .engine import TRACED, array_of, default_device, meta_of, present, value_of
+from .engine.device import need_xla
 from .tensor.core.dispatch import read, wrap
 from .tensor.core.tensor import Tensor
 
@@ -14,6 +15,7 @@ def to_jax(t):
     v = present(read(t))
     a = array_of(v)
     if isinstance(a, np.ndarray):
+        need_xla("to_jax")
         with jax.enable_x64(True), jax.ensure_compile_time_eval():
             a = v.array = jax.device_put(a, v.meta.device)
     if v.extra is not TRACED:

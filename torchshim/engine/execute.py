@@ -12,9 +12,10 @@ import sys
 import jax
 import numpy as np
 
+from . import device
 from .compile import policy
 from .compile.program import OWN, mask_of, needed_steps, state_device, steps_of
-from .device import device_name
+from .device import device_name, need_xla
 from .record.checks import withhold
 from .record.meta import Meta, meta_of
 from .record.trace import record
@@ -35,12 +36,13 @@ def run_trace(tr):
     mask = mask_of(live)
     with jax.enable_x64(True):
         dead = policy.donatable(inputs)
-        p = policy.find(state, mask, dead)
+        tier = "operators" if device.forked else policy.tier
+        p = None if tier == "operators" else policy.find(state, mask, dead)
         try:
             if p is None:
                 state.seen += 1
-                early = policy.tier == "auto" and state.seen == 1 and policy.promising(state)
-                if policy.tier == "operators" or tr.context.eager or (policy.tier == "auto" and state.seen == 1 and not early):
+                early = tier == "auto" and state.seen == 1 and policy.promising(state)
+                if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1 and not early):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live, tr)
                 p = policy.compiled(state, live, dead, values, mask, early)
@@ -177,6 +179,7 @@ def _elsewhere(context, op, layout, vals, nums, kinds):
     moved = []
     for v in vals:
         if v.meta.device is not device:
+            need_xla("copying between devices")
             v = value_of(jax.device_put(array_of(v), device), _with_device(v.meta, device))
         moved.append(v)
     context.go_to(device)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..device import need_xla
 from ..record.meta import meta_of
 from .options import compiler_options
 
@@ -71,6 +72,7 @@ class Instance:
         return core().jaxpr_as_fun(self.jaxpr)(*args)
 
     def jitted(self):
+        need_xla(self.op.name)
         if self._jit is None:
             self._jit = jax.jit(core().jaxpr_as_fun(self.jaxpr), compiler_options=compiler_options())
         return self._jit

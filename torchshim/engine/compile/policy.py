@@ -21,6 +21,8 @@ tier = chosen = os.environ.get("TORCHSHIM_TIER") or "auto"
 if tier not in TIERS:
     raise ValueError(f"TORCHSHIM_TIER must be one of {', '.join(TIERS)}, not {tier!r}")
 lock = threading.RLock()       # held while a program is chosen and compiled: a thread that reaches the same state waits for it
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)     # or nobody releases it there
 _lru: collections.OrderedDict = collections.OrderedDict()
 
 

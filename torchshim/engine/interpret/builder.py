@@ -30,6 +30,7 @@ from jax.extend import core as jax_core
 from . import array_rules, index_rules, window_rules                        # noqa: F401  (they register rules)
 from ..compile.options import compiler_options
 from ..compile.sizes import Sizes, is_open
+from ..device import need_xla
 from .rules import ELEMENTWISE, RULES, Spec, plain
 
 __all__ = ["OpenProgram", "build"]
@@ -488,6 +489,7 @@ def _jitted(primitive, params) -> Callable:
     compiled = jax.jit(one, compiler_options=compiler_options())
 
     def call(*args):
+        need_xla(primitive.name)
         device = _host_device()
         with jax.enable_x64(True):
             if device is None:
