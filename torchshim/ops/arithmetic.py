@@ -41,7 +41,7 @@ def refuse_zero(self, other, *rest):
         return None
     if hasattr(other, "dtype"):
         return 1, HAS_ZERO, _zero_division
-    if other == 0:
+    if other == 0 or kinds[0] == 1 and other % 2 ** (8 * self.dtype.itemsize) == 0:    # a number wraps in the tensor's dtype
         raise _zero_division()
     return None
 

@@ -92,11 +92,11 @@ def _named(f, name):
     return f
 
 
-def dividing(method):
-    """An integer divided by 0 raises, as torch's kernels do."""
+def dividing(method, position=1):
+    """An integer divided by 0 raises, as torch's kernels do; the argument of the method is the one at `position`."""
     def checked(self, other):
-        if P.kind_of(read(self).meta.dtype) < 2:
-            precheck(arithmetic.floor_divide, (self, other))
+        if P.kind_of(read(self).meta.dtype) < 2 and (position or not isinstance(other, np.ndarray)):
+            precheck(arithmetic.floor_divide, (self, other) if position else (other, self))
         return method(self, other)
     return _named(checked, method.__name__)
 
@@ -185,7 +185,8 @@ def _bind_operators(cls):
         setattr(cls, f"__{name}__", wrap(binary(op, f"__{name}__")))
         setattr(cls, f"__i{name}__", wrap(augmented(op, f"__i{name}__")))
     for name, (op, position) in REFLECTED.items():
-        setattr(cls, f"__r{name}__", reflected(op, f"__r{name}__", position))
+        f = reflected(op, f"__r{name}__", position)
+        setattr(cls, f"__r{name}__", dividing(f, 0) if name in ("floordiv", "mod") else f)
     for name, op in COMPARISONS.items():
         f = binary(op, f"__{name}__")
         setattr(cls, f"__{name}__", comparing_arrays(f) if name in ("eq", "ne") else f)
