@@ -43,12 +43,13 @@ from .tensor.core import printing as _printing
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
 from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _,
                   reduction as _, shape as _, sorting as _, unary as _)
-from .tensor.api import (complex as _, elementwise as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
-                         reduction as _, products as _, sorting as _, statistics as _, shape as _, storages as _, views as _)
+from .tensor.api import (complex as _, elementwise as _, fft as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
+                         reduction as _, products as _, sorting as _, statistics as _, shape as _, storages as _, views as _,
+                         windows as _)
 from .tensor.core.memory_format import FORMATS as _formats, memory_format
 from .random import fills as _
 _bind.bind_all(Tensor)
-from .nn.functional import toplevel as _
+from .nn.functional import spectral as _, toplevel as _
 del _
 
 _read_only(Tensor)
@@ -119,4 +120,5 @@ from .tensor.api import docs as _docs
 _tracebacks.install()
 _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
-__getattr__ = _missing_attribute(__name__, lazy=("accelerator", "backends", "cpu", "cuda", "distributed", "linalg", "mps", "nn", "optim", "return_types", "utils", "func", "storage", "special", "xpu"))
+__getattr__ = _missing_attribute(__name__, lazy=("accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "mps", "nn", "optim", "return_types", "signal",
+                                               "utils", "func", "storage", "special", "xpu"))

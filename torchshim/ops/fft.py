@@ -1,0 +1,125 @@
+"""Fourier transforms: complex to complex, real to half-complex and back, and the sums of overlapping frames of `istft`.
+
+The three transforms are torch's own kernels; everything in torch.fft is made of them (tensor/api/fft.py). They cut or pad their input
+to the sizes wanted, transform, and scale.
+"""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..engine import contiguous_strides
+from . import promotion as P
+from .registry import op
+
+DECLARED = dict(function=False, method=False)
+
+
+def promoted(x, complex_):
+    """x as a transform takes it: floating, complex where the transform is."""
+    if P.compute_dtype(x.dtype) != x.dtype:
+        raise RuntimeError(f"Unsupported dtype {P.c_name(x.dtype)}")
+    if P.kind_of(x.dtype) < 2:
+        x = x.astype(P.default_float)
+    return x.astype(P.complex128 if x.dtype == P.float64 else P.complex64) if complex_ and P.kind_of(x.dtype) == 2 else x
+
+
+def resized(x, dims, sizes):
+    """x cut or filled with zeros to `sizes` along `dims`; -1 leaves a dimension as it is."""
+    start, pads = [slice(None)] * x.ndim, [(0, 0)] * x.ndim
+    for d, n in zip(dims, sizes):
+        if n >= 0:
+            start[d], pads[d] = slice(n), (0, max(0, n - x.shape[d]))
+    return jnp.pad(x[tuple(start)], pads) if any(p != (0, 0) for p in pads) else x[tuple(start)]
+
+
+def scaled(x, scale, n):
+    """Divided by the number of points ("n") or its root ("root"); "none" leaves it."""
+    return x if scale == "none" or not x.size else x * np.asarray(1 / (n if scale == "n" else math.sqrt(n)), x.real.dtype)
+
+
+def transform_strides(sort):
+    """torch's layout of a transform: the dimensions that are transformed move innermost. `sort` orders these by stride."""
+    def strides(inst, m, dims, sizes, *_):
+        out = inst.out_metas[0]
+        padded = any(n > m.shape[d] for d, n in zip(dims, sizes))
+        given = contiguous_strides(m.shape) if padded or not m.numel else m.strides
+        if sort:
+            dims = sorted(dims, key=lambda d: -given[d])
+        elif len(dims) > 1:                    # all but the last are transformed before
+            rest = sorted((d for d in range(m.ndim) if d not in dims[:-1]), key=lambda d: -given[d])
+            order = rest + sorted(dims[:-1], key=lambda d: -given[d])
+            place = contiguous_strides(tuple(m.shape[d] for d in order))
+            given = tuple(place[order.index(d)] for d in range(m.ndim))
+            dims = dims[-1:]
+        order = sorted((d for d in range(m.ndim) if d not in dims), key=lambda d: -given[d]) + list(dims)
+        place = contiguous_strides(tuple(out.shape[d] for d in order))
+        return tuple(place[order.index(d)] for d in range(m.ndim))
+    return strides
+
+
+def over(dims, x):
+    return math.prod(x.shape[d] for d in dims)
+
+
+@op("fft_c2c(Tensor self, int[] dim, int[] s, str scale, bool forward) -> Tensor", **DECLARED, grad="FftC2CBackward0",
+    strides=transform_strides(True))
+def fft_c2c(self, dim, s, scale, forward):
+    """The transform of complex numbers, or its inverse."""
+    x = resized(promoted(self, True), dim, s)
+    n = over(dim, x)
+    if not x.size or not dim:
+        return x
+    return scaled(jnp.fft.fftn(x, axes=dim) if forward else jnp.fft.ifftn(x, axes=dim, norm="forward"), scale, n)
+
+
+def _last_kept(inst, m, dims, sizes, *rest):
+    """The last dimension stays last, the others are ordered by stride."""
+    strides = contiguous_strides(m.shape) if any(n > m.shape[d] for d, n in zip(dims, sizes)) else m.strides
+    dims = sorted(dims[:-1], key=lambda d: -strides[d]) + list(dims[-1:])
+    out = inst.out_metas[0]
+    order = sorted((d for d in range(m.ndim) if d not in dims), key=lambda d: -strides[d]) + dims
+    place = contiguous_strides(tuple(out.shape[d] for d in order))
+    return tuple(place[order.index(d)] for d in range(m.ndim))
+
+
+@op("fft_r2c(Tensor self, int[] dim, int[] s, str scale, bool onesided) -> Tensor", **DECLARED, grad="FftR2CBackward0",
+    strides=_last_kept)
+def fft_r2c(self, dim, s, scale, onesided):
+    """The transform of real numbers; the half of the last dimension that tells everything if `onesided`."""
+    x = resized(promoted(self, False), dim, s)
+    n = over(dim, x)
+    if not x.size:
+        x = promoted(x, True)
+        return jax.lax.slice_in_dim(x, 0, x.shape[dim[-1]] // 2 + 1, axis=dim[-1]) if onesided else x
+    return scaled(jnp.fft.rfftn(x, axes=dim) if onesided else jnp.fft.fftn(promoted(x, True), axes=dim), scale, n)
+
+
+@op("fft_c2r(Tensor self, int[] dim, int[] s, str scale, int last) -> Tensor", **DECLARED, grad="FftC2RBackward0",
+    strides=transform_strides(False))
+def fft_c2r(self, dim, s, scale, last):
+    """Real numbers from the half of their transform that tells everything; `last` is the size of the last dimension."""
+    x = resized(promoted(self, True), dim, s)
+    sizes = tuple(x.shape[d] for d in dim[:-1]) + (last,)
+    if not x.size:
+        return jnp.zeros(tuple(last if d == dim[-1] else n for d, n in enumerate(x.shape)), x.real.dtype)
+    return scaled(jnp.fft.irfftn(x, s=sizes, axes=dim, norm="forward"), scale, math.prod(sizes))
+
+
+@op("overlap_add(Tensor frames, int hop) -> Tensor", **DECLARED, grad="UnfoldBackward0")
+def overlap_add(frames, hop):
+    """(..., frames, size) -> the sums where frames that begin `hop` apart overlap, (..., size + hop * (frames - 1))."""
+    *batch, count, size = frames.shape
+    parts = -(-size // hop)
+    if parts > 16:                             # many short steps: one scatter instead of a sum of slices
+        at = hop * jnp.arange(count)[:, None] + jnp.arange(size)
+        return jnp.zeros((*batch, size + hop * (count - 1)), frames.dtype).at[..., at].add(frames)
+    frames = jnp.pad(frames, [(0, 0)] * (len(batch) + 1) + [(0, parts * hop - size)])
+    total = None
+    for k in range(parts):
+        piece = jnp.pad(frames[..., k * hop:(k + 1) * hop], [(0, 0)] * len(batch) + [(k, parts - 1 - k), (0, 0)])
+        total = piece if total is None else total + piece
+    return total.reshape(*batch, -1)[..., :size + hop * (count - 1)]

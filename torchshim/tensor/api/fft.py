@@ -1,0 +1,238 @@
+"""torch.fft: every transform from the three kernels, with torch's sizes, dimensions and normalizations."""
+from __future__ import annotations
+
+from ...ops import fft as F
+from ...ops import promotion as P
+from ...ops.common import wrap_dim
+from .bind import call, function
+from .creation import arange, np_dtype
+from .reduction import need_tensor
+from ..core.dtype import get_default_dtype
+
+fft = dict(method=False, namespace="fft", out=True)
+_SCALES = {"forward": {None: "none", "backward": "none", "forward": "n", "ortho": "root"},
+           "inverse": {None: "n", "backward": "n", "forward": "none", "ortho": "root"}}
+
+
+def scale_of(norm, forward):
+    """What a norm mode divides by in this direction: "none", "n" or "root"."""
+    scales = _SCALES["forward" if forward else "inverse"]
+    if norm not in scales:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    return scales[norm]
+
+
+def one_dim(x, n, dim, halved=False):
+    """(dimension, size) of a transform along one dimension."""
+    if not x.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = wrap_dim(dim, x.ndim)
+    size = x.shape[d] if n is None else n
+    if n is None and halved:
+        size = 2 * (x.shape[d] - 1)
+    if size < 1:
+        raise RuntimeError(f"Invalid number of data points ({size}) specified")
+    return d, size
+
+
+def many_dims(x, s, dim):
+    """(dimensions, sizes) of a transform along several; -1 stands for the size that is there."""
+    if isinstance(s, int):
+        s = (s,)
+    if isinstance(dim, int):
+        dim = (dim,)
+    if dim is not None:
+        if s is not None and len(s) != len(dim):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+        if not x.ndim and dim:
+            raise IndexError(f"Dimension specified as {dim[0]} but tensor has no dimensions")
+        dims = tuple(wrap_dim(d, x.ndim) for d in dim)
+        if len(set(dims)) != len(dims):
+            raise RuntimeError("FFT dims must be unique")
+    elif s is not None:
+        if len(s) > x.ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")
+        dims = tuple(range(x.ndim - len(s), x.ndim))
+    else:
+        dims = tuple(range(x.ndim))
+    sizes = tuple(x.shape[d] if n == -1 else n for d, n in zip(dims, s if s is not None else (-1,) * len(dims)))
+    for n in sizes:
+        if n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return dims, sizes
+
+
+def real_input(x, text):
+    if x.is_complex():
+        raise RuntimeError(f"{text}, but got {P.c_name(x.dtype.np)}")
+
+
+def at_least_one(name, dims):
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+
+
+# -- along one dimension ----------------------------------------------------------------------------------------------------------
+def _c2c(name, forward, doc):
+    def f(input, n=None, dim=-1, norm=None):
+        need_tensor("fft_" + name, input)
+        d, size = one_dim(input, n, dim)
+        scale = scale_of(norm, forward)
+        if input.is_complex():
+            return call(F.fft_c2c, (input, (d,), (size,), scale, forward))
+        made = call(F.fft_r2c, (input, (d,), (size,), scale, False))
+        return made if forward else made.conj()
+    f.__name__, f.__doc__ = name, doc
+    return function(name, **fft)(f)
+
+
+_c2c("fft", True, "The discrete Fourier transform along one dimension.")
+_c2c("ifft", False, "The inverse of fft.")
+
+
+@function(**fft)
+def rfft(input, n=None, dim=-1, norm=None):
+    """The first n // 2 + 1 numbers of the transform of a real signal; the others are their conjugates."""
+    need_tensor("fft_rfft", input)
+    real_input(input, "rfft expects a real input tensor")
+    d, size = one_dim(input, n, dim)
+    return call(F.fft_r2c, (input, (d,), (size,), scale_of(norm, True), True))
+
+
+@function(**fft)
+def ihfft(input, n=None, dim=-1, norm=None):
+    """The inverse of hfft."""
+    need_tensor("fft_ihfft", input)
+    real_input(input, "ihfft expects a real input tensor")
+    d, size = one_dim(input, n, dim)
+    return call(F.fft_r2c, (input, (d,), (size,), scale_of(norm, False), True)).conj()
+
+
+@function(**fft)
+def irfft(input, n=None, dim=-1, norm=None):
+    """The inverse of rfft: n real numbers."""
+    need_tensor("fft_irfft", input)
+    d, size = one_dim(input, n, dim, halved=True)
+    return call(F.fft_c2r, (input, (d,), (size // 2 + 1,), scale_of(norm, False), size))
+
+
+@function(**fft)
+def hfft(input, n=None, dim=-1, norm=None):
+    """The transform of a signal that is Hermitian, given by its first half: n real numbers."""
+    need_tensor("fft_hfft", input)
+    d, size = one_dim(input, n, dim, halved=True)
+    x = input.conj() if input.is_complex() else input
+    return call(F.fft_c2r, (x, (d,), (size // 2 + 1,), scale_of(norm, True), size))
+
+
+# -- along several ------------------------------------------------------------------------------------------------------------------
+def _complex_n(forward):
+    def f(input, s=None, dim=None, norm=None):
+        dims, sizes = many_dims(input, s, dim)
+        return call(F.fft_c2c, (input, dims, sizes, scale_of(norm, forward), forward))
+    return f
+
+
+def _rfftn(input, s=None, dim=None, norm=None):
+    real_input(input, "rfftn expects a real-valued input tensor")
+    dims, sizes = many_dims(input, s, dim)
+    at_least_one("rfftn", dims)
+    return call(F.fft_r2c, (input, dims, sizes, scale_of(norm, True), True))
+
+
+def _half_sizes(name, input, s, dim):
+    """What the kernel of irfftn and hfftn takes: the sizes of its input, and of the last dimension of its output."""
+    if s is not None and not isinstance(s, int) and dim is None and len(s) > input.ndim:
+        many_dims(input, s, dim)
+    last_given = s is not None and (s if isinstance(s, int) else (s[-1] if len(s) else -1)) != -1
+    dims, sizes = many_dims(input, s, dim)
+    at_least_one(name, dims)
+    last = sizes[-1] if last_given else 2 * (input.shape[dims[-1]] - 1)
+    if last < 1:
+        raise RuntimeError(f"Invalid number of data points ({last}) specified")
+    return dims, sizes[:-1] + (last // 2 + 1,), last
+
+
+def _irfftn(input, s=None, dim=None, norm=None):
+    dims, sizes, last = _half_sizes("irfftn", input, s, dim)
+    return call(F.fft_c2r, (input, dims, sizes, scale_of(norm, False), last))
+
+
+def _hfftn(input, s=None, dim=None, norm=None):
+    dims, sizes, last = _half_sizes("hfftn", input, s, dim)
+    scale = scale_of(norm, True)
+    x = input
+    if len(dims) > 1:
+        x = call(F.fft_c2c, (x, dims[:-1], sizes[:-1], scale, True))
+    return call(F.fft_c2r, (x.conj() if x.is_complex() else x, dims[-1:], sizes[-1:], scale, last))
+
+
+def _ihfftn(input, s=None, dim=None, norm=None):
+    if input.is_complex():
+        raise RuntimeError(f"Only supports floating-point dtypes, but found: {P.c_name(input.dtype.np)}")
+    dims, sizes = many_dims(input, s, dim)
+    at_least_one("ihfftn", dims)
+    scale = scale_of(norm, False)
+    x = call(F.fft_r2c, (input, dims[-1:], sizes[-1:], scale, True)).conj()
+    return call(F.fft_c2c, (x, dims[:-1], sizes[:-1], scale, False)) if len(dims) > 1 else x
+
+
+def _several(name, f, doc):
+    def g(input, s=None, dim=None, norm=None):
+        need_tensor(f"fft_{name}n", input)
+        return f(input, s, dim, norm)
+    g.__name__, g.__doc__ = name + "n", doc + " along all dimensions, or those in `dim`, with the sizes `s`."
+    function(name + "n", **fft)(g)
+
+    def two(input, s=None, dim=(-2, -1), norm=None):
+        need_tensor(f"fft_{name}2", input)
+        return f(input, s, dim, norm)
+    two.__name__, two.__doc__ = name + "2", doc + " along two dimensions."
+    function(name + "2", **fft)(two)
+
+
+_several("fft", _complex_n(True), "The discrete Fourier transform")
+_several("ifft", _complex_n(False), "The inverse transform")
+_several("rfft", _rfftn, "The transform of real numbers")
+_several("irfft", _irfftn, "The inverse of rfft")
+_several("hfft", _hfftn, "The transform of Hermitian signals")
+_several("ihfft", _ihfftn, "The inverse of hfft")
+
+
+# -- frequencies and shifts ---------------------------------------------------------------------------------------------------------
+def _frequency_dtype(name, dtype):
+    d = np_dtype(dtype, P.default_float)
+    if P.kind_of(d) < 2:
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    if P.kind_of(d) == 3:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{P.c_name(d)}'")
+
+
+@function(**fft)
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """The frequencies that fft's numbers belong to, for samples `d` apart."""
+    _frequency_dtype("fftfreq", dtype)
+    made = arange(n, dtype=dtype or get_default_dtype(), device=device)
+    made = made.where(made < n - n // 2, made - n) * (1.0 / (n * d)) if n else made
+    return made.requires_grad_(requires_grad)
+
+
+@function(**fft)
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """The frequencies that rfft's numbers belong to, for samples `d` apart."""
+    _frequency_dtype("rfftfreq", dtype)
+    made = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device) * (1.0 / (n * d) if n else float("inf"))
+    return made.requires_grad_(requires_grad)
+
+
+def _shift(name, amount, doc):
+    def f(input, dim=None):
+        need_tensor("fft_" + name, input)
+        dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+        return input.roll([amount(input.shape[wrap_dim(d, input.ndim)]) for d in dims], dims)
+    f.__name__, f.__doc__ = name, doc
+    function(name, method=False, namespace="fft")(f)
+
+
+_shift("fftshift", lambda n: n // 2, "Moves the zero frequency to the middle.")
+_shift("ifftshift", lambda n: (n + 1) // 2, "The inverse of fftshift.")
