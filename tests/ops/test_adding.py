@@ -64,7 +64,7 @@ def test_an_elementwise_operator():
     assert torch.cube(x.requires_grad_()).grad_fn.name() == "CubeBackward0"
     assert grads(torch.cube, x) == ([3.0, 12.0, 27.0], [6.0, -12.0, 18.0])
     assert torch.func.vmap(torch.cube)(x.detach().reshape(3, 1)).tolist() == [[1.0], [-8.0], [27.0]]
-    assert "cube(Tensor self) -> Tensor" in torch.cube.__doc__ and "The third power." in torch.Tensor.cube.__doc__
+    assert "cube(input" in torch.cube.__doc__ and "The third power." in torch.Tensor.cube.__doc__ and "CubeBackward0" in torch.cube.__doc__
 
 
 def test_a_reduction_with_indices():
@@ -80,7 +80,7 @@ def test_a_reduction_with_indices():
     assert not x.largest(1).indices.requires_grad
     assert grads(lambda y: y.largest(1).values ** 2, x) == ([[0.0, 10.0], [14.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]])
     assert torch.func.vmap(lambda y: y.largest(0).indices)(x.detach()).tolist() == [1, 0]
-    assert "largest.dim(Tensor self, int dim, bool keepdim=False)" in torch.largest.__doc__
+    assert "The largest element;" in torch.largest.__doc__ and "The largest elements along a dimension" in torch.largest.__doc__
 
 
 @pytest.mark.parametrize("call, text", [
