@@ -1,6 +1,6 @@
 """From a call on tensors to a record in the trace, a node in the graph and a new tensor. Everything passes here.
 
-`apply` serves every operator; `apply1`, `apply2` and `apply_number` are the same for the calls that programs are made of.
+`apply_any` serves every operator; `apply`, `apply1`, `apply2` and `apply_number` are the same for the calls that programs are made of.
 """
 from __future__ import annotations
 
@@ -197,30 +197,12 @@ def beyond_int64(a, x, layout):
     return tuple([SF if e is SI else e for e in layout]), (float(x),), "f"
 
 
-def apply(op, tensors, layout, nums=(), kinds=""):
-    """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
-    vals, edges, needs, bit = [], [], 0, 1
-    for t in tensors:
-        if t._view is None:
-            v, e = t._st.value, t._edge
-            if e is True:
-                e = t
-        else:
-            v, e = read(t), edge(t)
-        vals.append(v)
-        edges.append(e)
-        if e is not None:
-            needs |= bit
-        bit <<= 1
+def apply_any(op, tensors, layout, nums=(), kinds=""):
+    """`op` on tensors, with run-time numbers: what the fast forms below leave out."""
+    vals = [read(t) for t in tensors]
+    edges = tuple([edge(t) for t in tensors])
     result, inst = record(context, op, layout, vals, nums, kinds)
-    if result.__class__ is list:
-        return finish(result, inst, vals, tuple(edges), tensors, nums)
-    made = wrap(result)
-    if needs and context.grad:
-        made._edge = node = make_node(inst, needs, tuple(edges), vals, tensors, (result,), nums)
-        if node is not None and node.plan.outs:
-            guard_output(node, 0, made._st)
-    return made
+    return finish(result, inst, vals, edges, tensors, nums)
 
 
 def finish(result, inst, vals, edges, tensors, nums):
@@ -247,7 +229,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     return tuple(made) if result.__class__ is list else made[0]
 
 
-# -- unrolled forms of `apply`, written by unroll.py -----------------------------------------------------------------------
+# -- fast forms of `apply_any`, written by unroll.py -----------------------------------------------------------------------
 def apply1(op, a, layout):
     """`op` on one tensor."""
     if a._view is None:
@@ -260,17 +242,17 @@ def apply1(op, a, layout):
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
-        return finish(*context.executor.immediate(context, op, layout, (va,), (), ""), (va,), (ea,), (a,), ())
+        return apply_any(op, (a,), layout)
     state = tr.state
-    if state is None:                          # entering a value may have computed this trace
-        return apply1(op, a, layout)
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, (a,), layout)
     key = (op, layout, "", slots)
     st = state.next.get(key)
     if st is None:
         st = state.miss(key, (va,))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
-        return apply(op, (a,), layout, (), "")
+        return apply_any(op, (a,), layout)
     v = _new_value(Value)
     v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
     t = _new_tensor(Tensor)
@@ -281,7 +263,7 @@ def apply1(op, a, layout):
         tr.trim(state)
     values.append(v)
     if tr.state is not state:                  # something was recorded in between
-        return apply1(op, a, layout)
+        return apply_any(op, (a,), layout)
     tr.state = st
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
@@ -310,17 +292,17 @@ def apply2(op, a, b, layout):
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
     except Immediate:
-        return finish(*context.executor.immediate(context, op, layout, (va, vb), (), ""), (va, vb), (ea, eb), (a, b), ())
+        return apply_any(op, (a, b), layout)
     state = tr.state
-    if state is None:                          # entering a value may have computed this trace
-        return apply2(op, a, b, layout)
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, (a, b), layout)
     key = (op, layout, "", slots)
     st = state.next.get(key)
     if st is None:
         st = state.miss(key, (va, vb))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
-        return apply(op, (a, b), layout, (), "")
+        return apply_any(op, (a, b), layout)
     v = _new_value(Value)
     v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
     t = _new_tensor(Tensor)
@@ -331,7 +313,7 @@ def apply2(op, a, b, layout):
         tr.trim(state)
     values.append(v)
     if tr.state is not state:                  # something was recorded in between
-        return apply2(op, a, b, layout)
+        return apply_any(op, (a, b), layout)
     tr.state = st
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
@@ -345,8 +327,8 @@ def apply2(op, a, b, layout):
 
 def apply_number(op, a, x, layout, kind):
     """`op` on one tensor and one Python number, in the order that `layout` says."""
-    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
-        return apply(op, (a,), *beyond_int64(a, x, layout))
+    if kind == "i":
+        x = wrapped(x)
     if a._view is None:
         va, ea = a._st.value, a._edge
         if ea is True:
@@ -357,17 +339,17 @@ def apply_number(op, a, x, layout, kind):
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
-        return finish(*context.executor.immediate(context, op, layout, (va,), (x,), kind), (va,), (ea,), (a,), (x,))
+        return apply_any(op, (a,), layout, (x,), kind)
     state = tr.state
-    if state is None:                          # entering a value may have computed this trace
-        return apply_number(op, a, x, layout, kind)
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, (a,), layout, (x,), kind)
     key = (op, layout, kind, slots)
     st = state.next.get(key)
     if st is None:
         st = state.miss(key, (va,))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
-        return apply(op, (a,), layout, (x,), kind)
+        return apply_any(op, (a,), layout, (x,), kind)
     v = _new_value(Value)
     v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
     t = _new_tensor(Tensor)
@@ -379,10 +361,64 @@ def apply_number(op, a, x, layout, kind):
     tr.nums.append(x)
     values.append(v)
     if tr.state is not state:                  # something was recorded in between
-        return apply_number(op, a, x, layout, kind)
+        return apply_any(op, (a,), layout, (x,), kind)
     tr.state = st
     if ea is not None and context.grad:
         t._edge = node = make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+def apply(op, tensors, layout, nums=(), kinds=""):
+    """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
+    tr = context.trace
+    vals, edges, slots, needs, bit = [], [], [], 0, 1
+    try:
+        for t in tensors:
+            if t._view is None:
+                v, e = t._st.value, t._edge
+                if e is True:
+                    e = t
+            else:
+                v, e = read(t), edge(t)
+            vals.append(v)
+            edges.append(e)
+            if e is not None:
+                needs |= bit
+            bit <<= 1
+            slots.append(v.slot if v.trace is tr else tr.enter(v))
+    except Immediate:
+        return apply_any(op, tensors, layout, nums, kinds)
+    slots, edges = tuple(slots), tuple(edges)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, tensors, layout, nums, kinds)
+    key = (op, layout, kinds, slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, vals)
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply_any(op, tensors, layout, nums, kinds)
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._st, t._view, t._edge, t._extra = s, None, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    if kinds:
+        tr.nums.extend(nums)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_any(op, tensors, layout, nums, kinds)
+    tr.state = st
+    if needs and context.grad:
+        t._edge = node = make_node(inst, needs, edges, vals, tensors, (v,), nums)
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:

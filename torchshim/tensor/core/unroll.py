@@ -1,7 +1,9 @@
-"""Writes the unrolled forms of `apply` into dispatch.py: `python -m torchshim.tensor.core.unroll`.
+"""Writes the fast forms of `apply_any` into dispatch.py: `python -m torchshim.tensor.core.unroll`.
 
 Calls with one or two tensors, and with one and a number, are most of what a program does; unrolled they take half the time of
-`apply`. All are written from one text, so that there is one way to record (engine/record/trace.py tells why it goes so).
+`apply`, and that takes two thirds of the time of `apply_any`, which does it with calls and leaves nothing out. All are written from one
+text, so that there is one way to record (engine/record/trace.py tells why it goes so). Whatever is rare goes to `apply_any`: several
+results, operands that cannot be recorded, and records that are made again.
 """
 from __future__ import annotations
 
@@ -22,29 +24,49 @@ READ = '''\
         v{t}, e{t} = read({t}), edge({t})
 '''
 
-BEYOND = '''\
-    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
-        return apply(op, (a,), *beyond_int64(a, x, layout))
+ENTER = '''\
+    tr = context.trace
+    try:
+        slots = ({slots})
+    except Immediate:
+        return apply_any({again})
+'''
+
+READ_AND_ENTER = '''\
+    tr = context.trace
+    vals, edges, slots, needs, bit = [], [], [], 0, 1
+    try:
+        for t in tensors:
+            if t._view is None:
+                v, e = t._st.value, t._edge
+                if e is True:
+                    e = t
+            else:
+                v, e = read(t), edge(t)
+            vals.append(v)
+            edges.append(e)
+            if e is not None:
+                needs |= bit
+            bit <<= 1
+            slots.append(v.slot if v.trace is tr else tr.enter(v))
+    except Immediate:
+        return apply_any(op, tensors, layout, nums, kinds)
+    slots, edges = tuple(slots), tuple(edges)
 '''
 
 FORM = '''\
 def {name}({args}):
     """{doc}"""
-{reads}    tr = context.trace
-    try:
-        slots = ({slots})
-    except Immediate:
-        return finish(*context.executor.immediate(context, op, layout, ({vals}), {nums}, {kinds}), ({vals}), ({edges}), ({tensors}), {nums})
-    state = tr.state
-    if state is None:                          # entering a value may have computed this trace
-        return {name}({args})
+{reads}    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any({again})
     key = (op, layout, {kinds}, slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, ({vals}))
+        st = state.miss(key, {vals})
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
-        return apply(op, ({tensors}), layout, {nums}, {kinds})
+        return apply_any({again})
     v = _new_value(Value)
     v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
     t = _new_tensor(Tensor)
@@ -55,10 +77,10 @@ def {name}({args}):
         tr.trim(state)
 {number}    values.append(v)
     if tr.state is not state:                  # something was recorded in between
-        return {name}({args})
+        return apply_any({again})
     tr.state = st
 {count}    if {wants} and context.grad:
-        t._edge = node = make_node(inst, {needs}, ({edges}), ({vals}), ({tensors}), (v,), {nums})
+        t._edge = node = make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
@@ -66,7 +88,7 @@ def {name}({args}):
     return t
 '''
 
-BEGIN = "# -- unrolled forms of `apply`, written by unroll.py -----------------------------------------------------------------------\n"
+BEGIN = "# -- fast forms of `apply_any`, written by unroll.py -----------------------------------------------------------------------\n"
 END = "# -- end of what unroll.py writes ---------------------------------------------------------------------------------------\n"
 
 
@@ -76,10 +98,12 @@ def form(name, tensors, number, doc):
         return ", ".join(text.format(t=t) for t in tensors) + ("," if len(tensors) == 1 else "")
     several = len(tensors) > 1
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
+    again = f"op, ({each('{t}')}), layout" + (", (x,), kind" if number else "")
     return FORM.format(
-        name=name, doc=doc, args=", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])]),
-        reads=(BEYOND if number else "") + "".join(READ.format(t=t) for t in tensors),
-        slots=each("v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), vals=each("v{t}"), edges=each("e{t}"), tensors=each("{t}"),
+        name=name, doc=doc, args=", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])]), again=again,
+        reads=('    if kind == "i":\n        x = wrapped(x)\n' if number else "") + "".join(READ.format(t=t) for t in tensors)
+        + ENTER.format(slots=each("v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
+        vals=f"({each('v{t}')})", edges=f"({each('e{t}')})", tensors=f"({each('{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
         number="    tr.nums.append(x)\n" if number else "",
@@ -87,10 +111,20 @@ def form(name, tensors, number, doc):
         wants="needs" if several else "ea is not None", needs="needs" if several else "1")
 
 
+def general():
+    """The source of `apply`: any number of tensors and numbers."""
+    return FORM.format(
+        name="apply", doc="`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several.",
+        args='op, tensors, layout, nums=(), kinds=""', again="op, tensors, layout, nums, kinds", reads=READ_AND_ENTER,
+        vals="vals", edges="edges", tensors="tensors", nums="nums", kinds="kinds",
+        unclean="len(values) != n or len(tr.nums) != state.n_nums", number="    if kinds:\n        tr.nums.extend(nums)\n",
+        count="", wants="needs", needs="needs")
+
+
 def written(source):
     """dispatch.py's source with the forms as they should be."""
     before, rest = source.split(BEGIN)
-    return before + BEGIN + "\n\n".join(form(*f) for f in FORMS) + "\n\n" + END + rest.split(END)[1]
+    return before + BEGIN + "\n\n".join([*(form(*f) for f in FORMS), general()]) + "\n\n" + END + rest.split(END)[1]
 
 
 if __name__ == "__main__":
