@@ -73,7 +73,7 @@ class Log:
                     continue
                 target, nr = e if e.__class__ is tuple else (e, 0)
                 codes.append((place.setdefault(id(target), len(place)), nr))
-            specs.append((place[id(node)], node.plan, tuple([v.slot for v in saved]), tuple(codes)))
+            specs.append((place[id(node)], node.__class__, node.plan, tuple([v.slot for v in saved]), tuple(codes)))
         leaves = []
         for leaf, old, result in self.leaves:
             if id(leaf) not in place or result.trace is not tr or (old is not None and old.trace is not tr):
@@ -124,9 +124,9 @@ class Walk:
     def _nodes(self, tr, root, entering):
         """(objects met, numbers of the nodes) where all nodes are as then; else None."""
         objects, nums, last = [root], [], root.seq + 1
-        for at, plan, slots, codes in self.specs:
+        for at, kind, plan, slots, codes in self.specs:
             node = objects[at]
-            if isinstance(node, TensorBase) or node.plan is not plan or node.extra is not None or node.seq >= last:
+            if node.__class__ is not kind or node.plan is not plan or node.extra is not None or node.seq >= last:
                 return None
             last = node.seq
             saved = node.saved
@@ -158,7 +158,7 @@ class Walk:
                     return None
             if node.nums:
                 nums.extend(node.nums)
-        if len({id(o) for o in objects}) != len(objects):
+        if len(set(map(id, objects))) != len(objects):
             return None                        # what were two is one now
         return objects, nums
 
@@ -184,7 +184,7 @@ class Walk:
                 return False
             sums.add(id(st))
         if sums:
-            for at, _, _, _ in self.specs:
+            for at, _, _, _, _ in self.specs:
                 for g in objects[at].guard:
                     if g[1].__class__ is not Storage or id(g[1]) in sums:
                         return False
@@ -204,12 +204,13 @@ class Walk:
         for (at, old, _, _), v in zip(self.leaves, grads):
             leaf = objects[at]
             if old is None:
-                log_grad(leaf)
+                if tr.undo is not None:
+                    log_grad(leaf)
                 leaf._more().grad = wrap(v)
             else:
                 set_value(leaf._extra.grad, v)
         if not retain_graph:
-            for at, _, _, _ in self.specs:
+            for at, _, _, _, _ in self.specs:
                 objects[at].release()
         if self.state.n_values >= tr.limit:
             tr.cut()

@@ -119,16 +119,17 @@ class Trace:
             return
         self.end = state
         self.state = None
-        failure = None
-        with self.running:
-            if state.n_values:
+        failure = error = None
+        if state.n_values:
+            with self.running:
                 del self.values[state.n_values:]
                 counters["flushes"] += 1
                 counters["ops"] += state.n_ops
                 failure = context.executor.run_trace(self)
-            error = undo_failed(self) if self.checks else None
-            self.checks = self.undo = self.end = None
-            self.values, self.inputs, self.nums = [], [], []       # whoever still records here finds lists, and then no state
+                error = undo_failed(self) if self.checks else None
+                self.checks = self.undo = self.end = None
+        self.end = None
+        self.values, self.inputs, self.nums = [], [], []       # whoever still records here finds lists, and then no state
         if error is not None:
             raise error
         if failure is not None and raise_failure:
