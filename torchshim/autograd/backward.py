@@ -313,7 +313,9 @@ class _Walk:
             self.log.leaf(leaf, before, read(leaf._extra.grad))
         if x is not None and x.post_hooks:
             for hook in list(x.post_hooks.values()):
-                hook(leaf)
+                made = hook(leaf)
+                if made is not None:
+                    raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
 
 
 def _reach(roots, inputs):

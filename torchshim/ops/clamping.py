@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from . import promotion as P
 from .arithmetic import NUMBERS, named
 from .common import is_float
-from .registry import T, common_of, op
+from .registry import SC, T, common_of, op
 
 
 # Of two equal operands torch keeps the first, which shows in the sign of zeros; nan wins from either side.
@@ -25,6 +25,11 @@ def check_clamp(self, min, max):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if P.kind_of(self.dtype) == 3:
         raise NotImplementedError("clamp is not supported for complex types")
+    for bound, kernel in ((min, "maximum_cpu"), (max, "minimum_cpu")):
+        if bound is SC:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        if hasattr(bound, "dtype") and P.kind_of(bound.dtype) == 3:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of((self, bound)))}\'')
 
 
 def _inside(out, x, lo, hi):
@@ -52,7 +57,7 @@ def clamp(self, min, max):
 def check_bound(kernel):
     def check(self, bound):
         tensors = [x for x in (self, bound) if x not in NUMBERS]
-        if P.kind_of(common_of(tensors)) == 3:
+        if bound is SC or P.kind_of(common_of(tensors)) == 3:
             raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of(tensors))}\'' if len(tensors) == 2 else
                                       "clamp is not supported for complex types")
     return check

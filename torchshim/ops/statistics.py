@@ -245,7 +245,21 @@ def cdist(x1, x2, p, mode):
     gap = jnp.broadcast_to(a[..., :, None, :] - b[..., None, :, :], batch + (a.shape[-2], b.shape[-2], a.shape[-1]))
     if not gap.shape[-1]:
         return jnp.zeros(gap.shape[:-1], x1.dtype)
+    if p == math.inf:
+        return _largest(gap).astype(x1.dtype)
     return p_norm(gap, float(p), (gap.ndim - 1,), False).astype(x1.dtype)
+
+
+@jax.custom_jvp
+def _largest(gap):
+    return jnp.max(jnp.abs(gap), -1)
+
+
+@_largest.defjvp
+def _largest_jvp(primals, tangents):
+    (gap,), (t,), = primals, tangents
+    out = _largest(gap)                        # torch's cdist gives each of several largest the whole gradient, its norm a share
+    return out, jnp.sum(jnp.where(jnp.abs(gap) == out[..., None], jnp.sign(gap), 0) * t, -1)
 
 
 # -- others -------------------------------------------------------------------------------------------------------------------

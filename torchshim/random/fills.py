@@ -173,6 +173,10 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A random permutation of 0 … n-1."""
     d = np_dtype(dtype, np.dtype(np.int64))
+    if P.kind_of(d) == 1 and n - 1 > np.iinfo(d).max:
+        raise RuntimeError(f"value cannot be converted to type {creation.c_type(d)} without overflow")
+    if d == np.float16 and n > 2049:
+        raise RuntimeError("n cannot be greater than 2049 for Half type.")
     s = stream(generator)
     t = made(lambda k, c: s.randperm(n, d), (n,), d, to_jax(device), requires_grad)
     return t if out is None else into(out, t, "randperm")

@@ -107,11 +107,18 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     d = np_dtype(dtype)
     if d is None:
         d = {bool: np.dtype(bool), int: np.dtype(np.int64), float: P.default_float, complex: P.default_complex()}[type(x)]
+    x = _storable(x, d)
     t = filled(_sizes("full", (size,)), x, d, to_jax(device))
     if out is not None:
         from .bind import into
         return into(out, t, "full")
     return done(t, requires_grad, layout=layout)
+
+
+def _storable(x, d):
+    """`x`, which torch's `fill_` takes into a tensor of dtype `d`."""
+    from .shape import filler
+    return x if type(x) is int and not -2 ** 63 <= x < 2 ** 63 else filler(x, meta_of((), d, "meta"), "fill_")
 
 
 def filled(shape, x, d, device, strides=None):
@@ -156,7 +163,10 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """A tensor like `input`, filled with one number."""
     m = input._meta
     x = fill_value.item() if isinstance(fill_value, TensorBase) else number(fill_value)
-    return done(filled(m.shape, x, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
+    if x is None:
+        raise TypeError(f"full_like(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
+    d = np_dtype(dtype, m.dtype)
+    return done(filled(m.shape, _storable(x, d), d, m.device if device is None else to_jax(device),
                        like_strides(m, memory_format)), requires_grad)
 
 
@@ -261,7 +271,7 @@ def host_array(data, dtype=None):
             return np.array(data if not (P.kind_of(d or natural) < 3 and c is complex) else data.real, dtype=d or natural)
         except OverflowError:
             if d is not None and d.kind in "iu":
-                raise RuntimeError(f"value cannot be converted to type {_c_type(d)} without overflow") from None
+                raise RuntimeError(f"value cannot be converted to type {c_type(d)} without overflow") from None
             raise RuntimeError("Overflow when unpacking long long") from None
     if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
         return _from_sequence(data, d)
@@ -272,7 +282,7 @@ def host_array(data, dtype=None):
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
-def _c_type(d):
+def c_type(d):
     return {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}.get(d.name, d.name)
 
 
@@ -357,7 +367,7 @@ def _from_sequence(data, d):
             flat = [int(x) for x in flat]
         return np.array(flat, dtype=d).reshape(shape)
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {_c_type(d)} without overflow") from None
+        raise RuntimeError(f"value cannot be converted to type {c_type(d)} without overflow") from None
 
 
 @function(method=False)

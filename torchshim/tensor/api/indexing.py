@@ -333,7 +333,7 @@ def setitem(self, key, value):
     """self[key] = value"""
     if not isinstance(value, TensorBase):
         n = number(value)
-        if n is None:
+        if n is None or isinstance(value, np.generic) and not isinstance(value, (float, complex, np.integer)):
             raise TypeError(f"can't assign a {_type_of(value)} to a {_legacy(self)}")
         value = n
     if key is False:
@@ -367,7 +367,7 @@ def _set_plain(self, spec, value):
         return False
     if not isinstance(value, TensorBase):
         nums = []
-        token = pack(filler(value, m, "fill_"), nums)
+        token = pack(filler(value, m, "fill_", True), nums)
         slice_write(self, spec, None, NUMBER_NAME[token], nums, PACKED[token])
         return True
     vm = meta(value)

@@ -21,7 +21,7 @@ POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 
 def _general(op, self, other, position=1):
     """`op` with whatever else counts as a number: NumPy scalars, complex numbers, subclasses."""
-    x = number(other)
+    x = float(other) if isinstance(other, np.bool_) else number(other)       # which is no bool to torch
     if x is None:
         return apply2(op, self, other, op.layout) if isinstance(other, TensorBase) else NotImplemented
     nums = []

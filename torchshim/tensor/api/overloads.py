@@ -23,7 +23,7 @@ _PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "D
 
 def type_name(x):
     """How torch's argument errors call a type."""
-    return "Tensor" if isinstance(x, TensorBase) else type(x).__name__
+    return "Tensor" if isinstance(x, TensorBase) else "numpy.ndarray" if type(x) is np.ndarray else type(x).__name__
 
 
 def shown_name(p):

@@ -11,7 +11,7 @@ from ...ops import shape as S
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.registry import T
-from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_TENSOR, ZERO
+from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
 from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read,
                           refuse_inference, refuse_overlap, version, wrap, write)
@@ -82,21 +82,23 @@ def fill_(self, value, op=FILL):
             value = value.to(device=self.device)
         return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
-    token = pack(filler(value, meta(self), "fill_"), nums)
+    token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM), nums)
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
 
 
-_C_TYPES = {"float32": "float", "float64": "double", "float16": "double", "bfloat16": "double", "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
+_C_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
             "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 
 _RANGES = {np.dtype(n): (int(np.iinfo(n).min), int(np.iinfo(n).max)) for n in
            ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
-_LARGEST = {P.float32: 3.4028235677973366e38, P.complex64: 3.4028235677973366e38}
+_LARGEST = {P.float32: 3.4028235677973366e38, P.complex64: 3.4028235677973366e38, np.dtype(P.float16): 65504.0,
+            np.dtype(P.bfloat16): 3.3895313892515355e38}
 
 
-def filler(value, m, name):
-    """A number that can be stored in a tensor like `m`; torch's errors for others."""
+def filler(value, m, name, item=False):
+    """A number that can be stored in a tensor like `m`; torch's errors for others. `item`: it is assigned to an index, where
+    one beyond a half type becomes infinite."""
     n = number(value)
     if n is None:
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
@@ -113,7 +115,7 @@ def filler(value, m, name):
     if k == 1 and c in (int, float):
         low, high = _RANGES[d]
         bad = bad or not (low <= n <= high or c is int and low == 0 and -high <= n < 0)
-    elif c is float and d in _LARGEST:
+    elif c in (int, float) and d in _LARGEST and not (item and d.itemsize == 2):
         bad = bad or abs(n) > _LARGEST[d] and n - n == 0
     if bad:
         raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d.name, d.name)} without overflow")

@@ -104,6 +104,9 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         a = tensor(a, device=b.device)
     elif number(b) is not None:
         b = tensor(b, device=a.device)
+    for x in (a, b):
+        if P.kind_of(x._meta.dtype) in (0, 3):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {P.c_name(x._meta.dtype)}")
     made = call(S.isin, (a, b, bool(invert)))
     return made if out is None else into(out, made, "isin")
 

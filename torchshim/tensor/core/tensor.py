@@ -347,7 +347,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def detach_(self):
         """Cut this tensor from its history."""
         if self._view is not None and self._view.base is not None:
-            raise RuntimeError("Can't detach views in-place; use detach() instead. If you are using DistributedDataParallel (DDP) "
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
@@ -364,6 +364,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def data(self, other):
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        if self.requires_grad and P.kind_of(other._meta.dtype) < 2:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         x, y = self._more(), detached(other)
         x.version = x.version or [dispatch.version(self)]      # its own count goes on
         dispatch.log_edge(self)

@@ -1,0 +1,63 @@
+"""What torch 2.13 refuses, in its words: numbers that do not fit, kinds of numbers, dtypes."""
+import numpy as np
+import pytest
+
+import torchshim as torch
+
+
+def _assign(x, value):
+    x[0] = value
+    return x
+
+
+def _hooked():
+    p = torch.ones(2, requires_grad=True)
+    p.register_post_accumulate_grad_hook(lambda p: 1)
+    (p * 2).sum().backward()
+
+
+HALF, INT = torch.zeros(2, dtype=torch.float16), torch.tensor([5], dtype=torch.uint8)
+REFUSED = [
+    (lambda: HALF.clone().fill_(70000), RuntimeError, "value cannot be converted to type c10::Half without overflow"),
+    (lambda: HALF.clone().fill_(65504.1), RuntimeError, "value cannot be converted to type c10::Half without overflow"),
+    (lambda: HALF.bfloat16().fill_(1e39), RuntimeError, "value cannot be converted to type c10::BFloat16 without overflow"),
+    (lambda: torch.full((2,), 1e39), RuntimeError, "value cannot be converted to type float without overflow"),
+    (lambda: torch.full_like(HALF, 70000), RuntimeError, "value cannot be converted to type c10::Half without overflow"),
+    (lambda: torch.full((2,), 300, dtype=torch.uint8), RuntimeError, "value cannot be converted to type uint8_t without overflow"),
+    (lambda: torch.full_like(torch.ones(2), np.ones(1)), TypeError,
+     "full_like(): argument 'fill_value' (position 2) must be Number, not numpy.ndarray"),
+    (lambda: torch.randperm(300, dtype=torch.uint8), RuntimeError, "value cannot be converted to type uint8_t without overflow"),
+    (lambda: torch.randperm(3000, dtype=torch.float16), RuntimeError, "n cannot be greater than 2049 for Half type."),
+    (lambda: torch.ones(2).clamp(1j, 2), RuntimeError, "value cannot be converted to type double without overflow"),
+    (lambda: torch.ones(2).clamp(torch.tensor(1j)), NotImplementedError, "\"maximum_cpu\" not implemented for 'ComplexFloat'"),
+    (lambda: torch.ones(2).clamp_min(1j), NotImplementedError, "clamp is not supported for complex types"),
+    (lambda: torch.isin(torch.tensor([True]), True), RuntimeError, "Unsupported input type encountered for isin(): Bool"),
+    (lambda: torch.isin(torch.ones(1), torch.tensor([1j])), RuntimeError, "Unsupported input type encountered for isin(): ComplexFloat"),
+    (lambda: INT // 256, RuntimeError, "ZeroDivisionError"),
+    (lambda: _assign(torch.zeros(2), np.float32(1)), TypeError, "can't assign a numpy.float32 to a torch.FloatTensor"),
+    (lambda: _assign(torch.zeros(2).long(), np.bool_(1)), TypeError, "can't assign a numpy.bool to a torch.LongTensor"),
+    (_hooked, TypeError, "expected Variable, but hook returned 'int'"),
+    (lambda: setattr(torch.ones(3, requires_grad=True), "data", torch.zeros(3).long()), RuntimeError,
+     "data set to a tensor that requires gradients must be floating point or complex dtype"),
+]
+
+
+@pytest.mark.parametrize("make, kind, text", REFUSED)
+def test_refusals(make, kind, text):
+    with pytest.raises(kind) as e:
+        make()
+    assert str(e.value) == text
+
+
+def test_what_is_taken():
+    assert _assign(torch.zeros(2, dtype=torch.float16), 70000.0).tolist() == [float("inf"), 0]
+    assert torch.full((2,), -1, dtype=torch.uint8).tolist() == [255, 255] and (INT // 257).tolist() == [5]
+    assert _assign(torch.zeros(2), np.float64(1)).tolist() == [1, 0] and _assign(torch.zeros(2), np.int32(1)).tolist() == [1, 0]
+    assert (torch.tensor([1]) + np.bool_(True)).dtype == torch.float32
+
+
+def test_each_of_several_largest_gets_the_gradient_of_a_distance():
+    """Of cdist; the norm itself shares it out."""
+    a, b = torch.tensor([[1.0, 1.0, 0]], requires_grad=True), torch.zeros(1, 3, requires_grad=True)
+    torch.cdist(a, b, p=float("inf")).sum().backward()
+    assert a.grad.tolist() == [[1, 1, 0]] and b.grad.tolist() == [[-1, -1, 0]]
