@@ -196,6 +196,9 @@ def mode(self, dim, keepdim):
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+OUTSIDE_UNIT = op("outside_unit.late(Tensor q) -> Tensor")(lambda q: jnp.any(~((q >= 0) & (q <= 1))))
+
+
 def quantile_strides(inst, self, q, *rest):
     """Several quantiles lie next to each other in memory, though theirs is the first dimension."""
     if not q.ndim:

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
 from ...tensor.api.bind import call
-from ...tensor.core.dispatch import read
-from .common import known, reduction_of
+from ...tensor.api.indexing import in_range
+from .common import reduction_of
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -104,9 +104,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     if target.dim() > 1 or target.numel() != n:
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
                            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}.")
-    a = known(read(target))
-    if a is not None and a.size and (a.min() < 0 or a.max() >= (input.shape[-1] if input.dim() else 1)):
-        raise RuntimeError("target out of range")
+    in_range(target, 0, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("target out of range"))
     return call(ops.multi_margin_loss, (input, target, weight, int(p), float(margin), reduction))
 
 
@@ -115,6 +113,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    in_range(target, -1, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("argument #2 'target' is out of range"))
     return call(ops.multilabel_margin_loss, (input, target, reduction))
 
 

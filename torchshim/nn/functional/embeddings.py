@@ -60,6 +60,9 @@ def one_hot(tensor, num_classes=-1):
                 "Class values must be smaller than num_classes.")
         elif a.max() >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
+    elif num_classes > 0:
+        in_range(tensor, 0, num_classes, lambda i: RuntimeError("Class values must be non-negative." if i < 0 else
+                                                                "Class values must be smaller than num_classes."))
     return call(ops.one_hot, (tensor, num_classes))
 
 

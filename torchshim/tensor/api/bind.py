@@ -130,10 +130,14 @@ def precheck(op, args):
     late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
     if late is not None:
         position, wrong, error = late
-        v = read(args[position])
-        if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
-            bad, _ = record(context, wrong, wrong.layout, (v,))
-            expect(context.trace, bad, v, error)
+        expect_not(wrong, read(args[position]), error)
+
+
+def expect_not(wrong, v, error):
+    """Let `error()` be raised, at the latest at the next look, if the operator `wrong` says so of the Value `v` (on the CPU)."""
+    if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
+        bad, _ = record(context, wrong, wrong.layout, (v,))
+        expect(context.trace, bad, v, error)
 
 
 def call(op, args, name=None, first=1):
@@ -148,8 +152,9 @@ def call_inplace(op, args, name=None, first=1):
     return apply_inplace(op.inplace_op, tensors, layout, nums, kinds)
 
 
-def into(out, result, name):
-    """Write results into `out=` tensors as torch does: resized when the shape differs, cast when the kind allows."""
+def into(out, result, name, operands=()):
+    """Write results into `out=` tensors as torch does: resized when the shape differs, cast when the kind allows. `operands` are those of
+    an elementwise operator, which may not overlap it in part."""
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
@@ -172,6 +177,8 @@ def into(out, result, name):
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         out.resize_(result.shape)
+    elif operands:
+        dispatch.refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
     out.copy_(result)
     return out
 
@@ -236,7 +243,8 @@ def _source(op, first, inplace, with_out, flag):
     if flag:
         body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
     if with_out:
-        body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name)\n"
+        operands = f", ({', '.join([n for n, p in zip(names, op.params) if p.kind == 'tensor' and not p.is_list])},)" if op.elementwise else ""
+        body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name{operands})\n"
     body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
     if required_dim:
         sig = [s if s != "dim" else "dim=_unset" for s in sig]

@@ -15,7 +15,7 @@ from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, whole
 from .bind import number, pack
-from ..core.dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, slice_view, slice_write
+from ..core.dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, refuse_overlap, slice_view, slice_write
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import selected, sliced
@@ -345,6 +345,7 @@ def setitem(self, key, value):
     if picks:
         _put(t, picks, value)
         return
+    refuse_overlap(t)
     if not isinstance(value, TensorBase):
         fill_(t, value, FILL_ITEM)
         return

@@ -7,7 +7,7 @@ from ...engine import present
 from ...ops import promotion as P
 from ...ops import sorting as S
 from ...ops.common import wrap_dim
-from .bind import call, function, into, number
+from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
 from ..core.dispatch import TensorBase, read
 from ..core.dtype import FROM_NP
@@ -23,6 +23,9 @@ def msort(input, *, out=None):
 
 
 def _quantile(name, ignore_nan):
+    def out_of_range():
+        return RuntimeError(f"{name}() q values must be in the range [0, 1]")
+
     def f(input, q, dim=None, keepdim=False, *, interpolation="linear", axis=None, keepdims=None, out=None):
         need_tensor(name, input)
         n = number(q)
@@ -35,7 +38,9 @@ def _quantile(name, ignore_nan):
             if known is not None and hasattr(known, "__array__") and q.ndim < 2:
                 a = np.asarray(known)
                 if a.size and not ((a >= 0) & (a <= 1)).all():
-                    raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+                    raise out_of_range()
+            elif q.ndim < 2:
+                expect_not(S.OUTSIDE_UNIT, read(q), out_of_range)
         made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation, ignore_nan))
         return made if out is None else into(out, made, name)
     f.__name__ = f.__qualname__ = name

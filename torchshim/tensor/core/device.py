@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import jax
 
@@ -14,7 +15,7 @@ _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "h
 class device:
     """A device: `torch.device("cuda:0")`, `torch.device("cuda", 0)`, or a context in which new tensors are made there."""
     __module__ = "torchshim"
-    __slots__ = ("type", "index", "_outer")
+    __slots__ = ("type", "index")
 
     def __init__(self, type="cpu", index=None):
         if isinstance(type, device):
@@ -52,27 +53,31 @@ class device:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
     def __enter__(self):
-        global current
-        self._outer, current = current, self
+        _thread.devices.append(self)
         return self
 
     def __exit__(self, *exc):
-        global current
-        current = self._outer
+        _thread.devices.pop()
 
 
-current = None             # set by `with torch.device(...)` and set_default_device
+class _Thread(threading.local):
+    """Where this thread makes new tensors: what set_default_device said, then the open `with torch.device(...)`."""
+
+    def __init__(self):
+        self.devices = [None]
+
+
+_thread = _Thread()
 
 
 def set_default_device(d):
     """Where new tensors are made."""
-    global current
-    current = None if d is None else device(d)
+    _thread.devices[-1] = None if d is None else device(d)
 
 
 def get_default_device():
     """Where new tensors are made."""
-    return current or device("cpu")
+    return _thread.devices[-1] or device("cpu")
 
 
 def accelerators(kind):
@@ -87,7 +92,7 @@ def accelerators(kind):
 def to_jax(d):
     """The JAX device behind a torch device, device string or None; "meta" stands for itself."""
     if d is None:
-        d = current
+        d = _thread.devices[-1]
         if d is None:
             return default_device()
     elif not isinstance(d, device):
