@@ -1,6 +1,9 @@
 """What is known of an array without looking at it."""
 from __future__ import annotations
 
+import collections
+import sys
+
 import numpy as np
 
 
@@ -28,7 +31,9 @@ class Meta:
         return True
 
 
+META_CAP = 10_000          # metas before those that nobody holds are forgotten
 _interned: dict = {}
+_full = META_CAP
 
 
 def contiguous_strides(shape):
@@ -52,11 +57,25 @@ def is_contiguous(shape, strides):
     return True
 
 
+def _forget():
+    """Drop the metas that only the table holds. Those in use stay, since traces tell them apart by identity."""
+    global _full
+    entries = collections.Counter(map(id, _interned.values()))
+    for key in list(_interned):
+        m = _interned[key]
+        if sys.getrefcount(m) <= entries[id(m)] + 2:        # `m` and the call hold it too
+            del _interned[key]
+            entries[id(m)] -= 1
+    _full = max(META_CAP, 2 * len(_interned))
+
+
 def meta_of(shape, dtype, device, strides=None):
     """The one Meta with these fields; `strides` None means contiguous."""
     key = (shape, dtype, device, strides)
     m = _interned.get(key)
     if m is None:
+        if len(_interned) > _full:
+            _forget()
         shape = tuple(int(n) for n in shape)
         full = contiguous_strides(shape) if strides is None else tuple(strides)
         canonical = (shape, dtype, device, full)

@@ -124,6 +124,7 @@ class Trace:
             with self.running:
                 del self.values[state.n_values:]
                 counters["flushes"] += 1
+                state.last = counters["flushes"]
                 counters["ops"] += state.n_ops
                 failure = context.executor.run_trace(self)
                 error = undo_failed(self) if self.checks else None

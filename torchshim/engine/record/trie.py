@@ -10,17 +10,18 @@ import threading
 from ..site import leaving, user_site
 from .meta import Meta
 
-TRIE_CAP = 200_000         # states kept before the trie is dropped and grown anew
+TRIE_CAP = 12_000          # states before those that are long unused are forgotten
 growing = threading.RLock()
 counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, "states": 0, "immediate": 0}
 _roots: dict = {}
+_full = TRIE_CAP           # how many states are enough to look for some to forget
 epoch = 0                  # context that changes what operators mean (default dtype): part of the root's key
 
 
 class State:
     """A place in the trie. `inst` made it from `slots`, or `inst` is a Meta: an input was met."""
     __slots__ = ("next", "parent", "inst", "slots", "nums_before", "n_values", "n_inputs", "n_nums", "n_ops",
-                 "programs", "seen", "site", "variants", "steps", "walked", "key", "stop")
+                 "programs", "seen", "site", "variants", "steps", "walked", "key", "stop", "last")
 
     def __init__(self, parent, inst=None, slots=(), values=0, inputs=0, nums=0, site=None, key=None):
         self.next, self.parent, self.inst, self.slots = {}, parent, inst, slots
@@ -34,6 +35,7 @@ class State:
             self.n_ops = parent.n_ops + (0 if inputs else 1)
         self.programs = self.variants = self.steps = self.stop = None
         self.seen, self.walked = 0, False
+        self.last = counters["flushes"]    # when a trace last ended here, counted in flushes
         self.site, self.key = site, key
 
     def grow(self, key, inst, slots=(), **counts):
@@ -67,16 +69,39 @@ def root(device):
     """Where a trace on `device` begins."""
     key = (device, epoch)
     r = _roots.get(key)
-    if r is None or counters["states"] > TRIE_CAP:
+    if r is None or counters["states"] > _full:
         with growing:
-            if counters["states"] > TRIE_CAP:
-                _roots.clear()
-                counters["states"] = 0
+            if counters["states"] > _full:
+                _forget()
             r = _roots.get(key)
             if r is None:
                 r = _roots[key] = State(None)
                 counters["states"] += 1
     return r
+
+
+def _forget():
+    """Cut off the half of the trie whose traces ended longest ago; what has compiled programs stays (of those there is a cap too).
+
+    Traces that are somewhere in what is cut off go on there: states know their parents, and nobody else finds them.
+    """
+    global _full
+    states = list(_roots.values())
+    for st in states:                          # grows while we go: parents come before their children
+        states.extend(list(st.next.values()))
+    used = {}
+    for st in reversed(states):
+        own = float("inf") if st.programs else st.last
+        used[st] = max([used[c] for c in list(st.next.values()) if c in used], default=own)
+        used[st] = max(used[st], own)
+    limit = sorted(used.values())[len(states) // 2]
+    for st in states:
+        for k, c in list(st.next.items()):
+            if used.get(c, limit) < limit:
+                st.next.pop(k, None)
+    left = sum([used[st] >= limit for st in states])
+    counters["states"] = left
+    _full = max(TRIE_CAP, 2 * left)
 
 
 def period(state):
