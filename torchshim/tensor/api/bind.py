@@ -188,10 +188,17 @@ def can_store(result, out):
     return P.can_cast(result.dtype.np, out.dtype.np)
 
 
-@functools.cache
-def _compiled(source):
+_codes: dict = {}
+_compiled = functools.cache(lambda source: compile(source, "<operator>", "exec"))
+
+
+def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
-    return compile(source, "<operator>", "exec")
+    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, first, inplace, with_out, flag)
+    code = _codes.get(key)
+    if code is None:
+        code = _codes[key] = _compiled(_source(op, first, inplace, with_out, flag))
+    return code
 
 
 def _source(op, first, inplace, with_out, flag):
@@ -285,7 +292,7 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
     for p in op.params:
         space["_d_" + p.name] = p.default
     space["_name"] = name
-    exec(_compiled(_source(op, first, inplace, with_out, flag)), space)
+    exec(_code(op, first, inplace, with_out, flag), space)
     f = space.pop("_f")
     f.__code__ = placed(f.__code__, name, op)
     f.__name__ = name

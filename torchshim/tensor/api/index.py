@@ -10,6 +10,7 @@ from ...ops.common import wrap_dim
 from ...ops.layout import broadcast_shapes
 from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
+from ..core.memory_format import contiguous_format
 from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
 from ..core.graph import node_class
 from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
@@ -468,7 +469,7 @@ forms("index_put", _index_put)
 # -- a copy with a view of it written ---------------------------------------------------------------------------------------------
 def _view_scatter(name, view, grad):
     def f(input, src, *args, **kwargs):
-        out = input.clone(memory_format=FUNCTIONS["contiguous_format"])
+        out = input.clone(memory_format=contiguous_format)
         part = view(out, *args, **kwargs)
         if meta(part).shape != meta(src).shape:
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "

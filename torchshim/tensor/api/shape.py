@@ -16,7 +16,7 @@ from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type
 from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read,
                           refuse_inference, refuse_overlap, version, wrap, write)
 from ..core.dtype import int64
-from ..core.memory_format import is_in_format, strides_for
+from ..core.memory_format import contiguous_format, is_in_format, strides_for
 from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view
 
 
@@ -35,7 +35,7 @@ def clone(input, *, memory_format=None):
 def contiguous(self, *, memory_format=None):
     """The tensor itself if its elements lie row-major (or in `memory_format`), else a copy that does."""
     m = meta(self)
-    fmt = memory_format or FUNCTIONS["contiguous_format"]
+    fmt = memory_format or contiguous_format
     if fmt.name == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if fmt.name != "contiguous_format":
@@ -463,7 +463,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
             if repeats < 0:
                 raise RuntimeError("Repeats must be non-negative")
             wide = expanded(unsqueezed(input, d + 1), m.shape[:d + 1] + (repeats,) + m.shape[d + 1:])
-            return view(clone(wide, memory_format=FUNCTIONS["contiguous_format"]), m.shape[:d] + (m.shape[d] * repeats,) + m.shape[d + 1:])
+            return view(clone(wide, memory_format=contiguous_format), m.shape[:d] + (m.shape[d] * repeats,) + m.shape[d + 1:])
     rm = meta(repeats)
     if rm.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
@@ -564,8 +564,8 @@ def vander(x, N=None, increasing=False):
 def _copy_of(name):
     def f(*args, **kwargs):
         out = FUNCTIONS.get(name, getattr(Tensor, name, None))(*args, **kwargs)
-        copied = tuple([clone(x, memory_format=FUNCTIONS["contiguous_format"]) for x in out]) if isinstance(out, tuple) else \
-            clone(out, memory_format=FUNCTIONS["contiguous_format"])
+        copied = tuple([clone(x, memory_format=contiguous_format) for x in out]) if isinstance(out, tuple) else \
+            clone(out, memory_format=contiguous_format)
         return copied
     f.__name__ = f.__qualname__ = name + "_copy"
     f.__doc__ = f"As `{name}`, with memory of its own."
@@ -580,4 +580,4 @@ for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select",
 @function("narrow_copy", out=True)
 def narrow_copy(input, dim, start, length):
     """As `narrow`, with memory of its own."""
-    return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=FUNCTIONS["contiguous_format"])
+    return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=contiguous_format)

@@ -7,6 +7,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
+from ..core.memory_format import contiguous_format
 from ..core.dispatch import Tensor, check_inplace, detached, edge, log_edge, make_view, meta, needs_grad, version
 from ..core.dtype import dtype as torch_dtype
 from ..core.graph import node_class
@@ -106,7 +107,7 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
     from ..core.dispatch import apply1
     if edge(t) is None:
         return apply1(RESHAPE_COPY, t, (T, shape))
-    return apply1(RESHAPE_COPY, clone(t, memory_format=FUNCTIONS["contiguous_format"]), (T, shape))
+    return apply1(RESHAPE_COPY, clone(t, memory_format=contiguous_format), (T, shape))
 
 
 def reshape(self, *args, shape=None):
@@ -131,7 +132,7 @@ def ravel(input):
     m = meta(input)
     if not m.contiguous:
         from .shape import clone
-        input = clone(input, memory_format=FUNCTIONS["contiguous_format"])
+        input = clone(input, memory_format=contiguous_format)
     return view(input, (-1,))
 
 

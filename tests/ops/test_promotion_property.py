@@ -1,7 +1,7 @@
 """Protects type promotion: the dtype of every pair of operands, and the values that go with it.
 
 goldens/promotion.json holds PyTorch 2.13's answers for tensors of all dtypes, 0-d tensors and
-Python numbers, written by ``python tests/tensor/goldens/record_promotion.py``.
+Python numbers, written by ``python tests/ops/goldens/record_promotion.py``.
 """
 
 import json

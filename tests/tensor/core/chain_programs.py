@@ -10,8 +10,8 @@ import re
 
 import numpy as np
 
-import tests.tensor.strided_ops  # noqa: F401  (gives the model its operators)
-from tests.tensor.strided_model import Predicted, Refused, Tensor, World
+import tests.tensor.core.strided_ops  # noqa: F401  (gives the model its operators)
+from tests.tensor.core.strided_model import Predicted, Refused, Tensor, World
 
 MOST_ELEMENTS = 24
 SHAPES = [(4,), (6,), (3,), (2, 3), (3, 2), (2, 2), (4, 3), (2, 2, 3), (1, 4), (3, 3), (2, 1, 2)]

@@ -14,7 +14,7 @@ import os
 import pytest
 
 import torchshim as torch
-from tests.tensor.chain_programs import Session, check_chain, replay
+from tests.tensor.core.chain_programs import Session, check_chain, replay
 
 CHUNKS = 20
 FIRST = int(os.environ.get("TORCHSHIM_CHAINS_FROM", "0"))

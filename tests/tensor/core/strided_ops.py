@@ -6,7 +6,7 @@ in-place writes make a backward fail and whether a graph can be used twice.
 
 import numpy as np
 
-from tests.tensor.strided_model import (
+from tests.tensor.core.strided_model import (
     Refused,
     Tensor,
     World,

@@ -1,6 +1,6 @@
 """Writes promotion.json: the dtype that PyTorch 2.13 gives for every pair of operands.
 
-Run where PyTorch is installed:  python tests/tensor/goldens/record_promotion.py
+Run where PyTorch is installed:  python tests/ops/goldens/record_promotion.py
 
 OPERANDS are tensors of every dtype (``float16``), 0-d tensors (``float16 0-d``) and Python numbers.
 ``tables[operation]`` holds one string for each left operand, one letter for each right operand:
