@@ -23,8 +23,18 @@ declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr",
         rule=(lambda out, x: -(1 + jnp.log(x)),))
 declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "c"), **SPECIAL,
         rule=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
+
+
+def _log_ndtr(x):
+    """By erfcx on the left and erfc on the right: nothing cancels."""
+    t = x / math.sqrt(2)
+    left = jnp.log(special.erfcx(-jnp.minimum(t, 1)) / 2) - jnp.minimum(t, 1) ** 2
+    return jnp.where(x < 1, left, jnp.log1p(-jax.lax.erfc(t) / 2))
+
+
 declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
-declare("log_ndtr", special.log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL)
+declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL,
+        rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL)
 
 
@@ -38,7 +48,8 @@ def plain(name, f, doc):
 
 plain("modified_bessel_i0", special.i0, "The modified Bessel function of the first kind of order 0.")
 plain("modified_bessel_i1", special.i1, "The modified Bessel function of the first kind of order 1.")
-plain("spherical_bessel_j0", lambda x: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x)), "sin(x) / x.")
+plain("spherical_bessel_j0", lambda x: jnp.where(x == 0, 1, jnp.where(jnp.isinf(x), 0, jnp.sin(x) / jnp.where(x == 0, 1, x))),
+      "sin(x) / x.")
 
 
 def _numbered(name):
@@ -65,14 +76,17 @@ def hurwitz(s, q):
         now = low(q)
         return jnp.where(now, q + 1, q), jnp.where(now, total + jnp.power(jnp.where(now, q, 1), -s), total)
     end, total = jax.lax.while_loop(lambda state: low(state[0]).any(), step, (q, jnp.zeros_like(q)))
-    tail = jnp.where(end == jnp.inf, 0, special.zeta(s, jnp.where(end > 0, end, 1)))
+    fits = (end > 0) & ~jnp.isinf(end) & ~jnp.isinf(s)
+    tail = special.zeta(jnp.where(fits, s, 2), jnp.where(fits, end, 1))
+    tail = jnp.where(end == jnp.inf, jnp.nan, jnp.where(s == jnp.inf, jnp.where(q < 1, jnp.inf, jnp.where(q == 1, 1, jnp.nan)), tail))
     return jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def polygamma_of(n, x):
     """The n-th derivative of digamma, for n >= 1."""
-    return (1 if n % 2 else -1) * math.factorial(n) * hurwitz(jnp.full_like(x, n + 1), x)
+    out = (1 if n % 2 else -1) * math.factorial(n) * hurwitz(jnp.full_like(x, n + 1), x)
+    return jnp.where(x == jnp.inf, 0, out) if n == 1 else out
 
 
 @polygamma_of.defjvp
@@ -118,34 +132,46 @@ def mvlgamma(self, p):
     return total
 
 
+def _at_the_ends(a, x, f, upper):
+    """f(a, x) with torch's limits for a = 0 and a = inf."""
+    usual = (a > 0) & ~jnp.isinf(a)
+    low, high = (1, 0) if upper else (0, 1)                     # where the distribution has not begun, and where it has ended
+    ends = jnp.where(a == 0, jnp.where(x > 0, high, jnp.nan), jnp.where(jnp.isinf(x) | (x < 0), jnp.nan, low))
+    return jnp.where(usual, f(jnp.where(usual, a, 1), x), jnp.where((a < 0) | jnp.isnan(a) | jnp.isnan(x), jnp.nan, ends))
+
+
 @op("igamma(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammaBackward0", inplace="method", numbers=(),
     refuses=("igamma_cpu", "bic"))
 def igamma(self, other):
     """The regularized lower incomplete gamma function."""
-    return special.gammainc(self, other)
+    return _at_the_ends(self, other, special.gammainc, 0)
 
 
 @op("igammac(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammacBackward0", inplace="method", numbers=(),
     refuses=("igammac_cpu", "bic"))
 def igammac(self, other):
     """The regularized upper incomplete gamma function."""
-    return special.gammaincc(self, other)
+    return _at_the_ends(self, other, special.gammaincc, 1)
 
 
 # -- orthogonal polynomials --------------------------------------------------------------------------------------------
-def polynomial(name, first, step, shifted=False):
-    """P_n(x), with n for each element, by the recurrence p_(k+1) = step(k, x, p_k, p_(k-1)); 0 for negative n."""
+def polynomial(name, first, step, shifted=False, closed=None):
+    """P_n(x), with n for each element, by the recurrence p_(k+1) = step(k, x, p_k, p_(k-1)); 0 for negative n. `closed(n, x)` is the
+    value for |x| <= 1, taken from degree 7 on as in torch."""
     def body(x, n):
         x = 2 * x - 1 if shifted else x
         n = jnp.trunc(n)
         one = jnp.ones_like(x)
+        known = (n > 6) & (jnp.abs(x) <= 1) if closed else jnp.zeros(x.shape, bool)
+        degree = jnp.where(known, 0, n)
 
         def advance(state):
             k, p, before, found = state
             p, before = step(k, x, p, before), p
             return k + 1, p, before, jnp.where(n == k + 1, p, found)
         start = (jnp.ones((), x.dtype), first(x), one, jnp.where(n < 0, 0, jnp.where(n == 0, one, first(x))))
-        return jax.lax.while_loop(lambda state: (n > state[0]).any(), advance, start)[3]
+        out = jax.lax.while_loop(lambda state: (degree > state[0]).any(), advance, start)[3]
+        return jnp.where(known, closed(n, x), out) if closed else out
     body.__name__, body.__doc__ = name, f"The polynomial {name.replace('_', ' ')} of degree n."
     return op(f"{name}(Tensor x, Tensor n) -> Tensor", promote="float", namespace="special", method=False, numbers=("x", "n"),
               refuses=(name + "_cpu", "c"))(body)
@@ -155,9 +181,23 @@ def _chebyshev(k, x, p, before):
     return 2 * x * p - before
 
 
+def _by_angle(inside, right, left):
+    """A closed form in the angle of x, with its limits at 1 and at -1 (up to the sign of (-1) ** n)."""
+    def closed(n, x):
+        inner = jnp.where(jnp.abs(x) < 1, x, 0)
+        sign = jnp.where(n % 2 == 0, 1, -1)
+        return jnp.where(x == 1, right(n), jnp.where(x == -1, sign * left(n), inside(n, jnp.arccos(inner))))
+    return closed
+
+
+_KINDS = {
+    "t": (lambda x: x, _by_angle(lambda n, a: jnp.cos(n * a), lambda n: 1, lambda n: 1)),
+    "u": (lambda x: 2 * x, _by_angle(lambda n, a: jnp.sin((n + 1) * a) / jnp.sin(a), lambda n: n + 1, lambda n: n + 1)),
+    "v": (lambda x: 2 * x - 1, _by_angle(lambda n, a: jnp.cos((n + .5) * a) / jnp.cos(a / 2), lambda n: 1, lambda n: 2 * n + 1)),
+    "w": (lambda x: 2 * x + 1, _by_angle(lambda n, a: jnp.sin((n + .5) * a) / jnp.sin(a / 2), lambda n: 2 * n + 1, lambda n: 1))}
 for _prefix, _shifted in (("", False), ("shifted_", True)):
-    for _kind, _first in (("t", lambda x: x), ("u", lambda x: 2 * x), ("v", lambda x: 2 * x - 1), ("w", lambda x: 2 * x + 1)):
-        polynomial(f"{_prefix}chebyshev_polynomial_{_kind}", _first, _chebyshev, _shifted)
+    for _kind, (_first, _closed) in _KINDS.items():
+        polynomial(f"{_prefix}chebyshev_polynomial_{_kind}", _first, _chebyshev, _shifted, _closed)
 polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q))
 polynomial("hermite_polynomial_he", lambda x: x, lambda k, x, p, q: x * p - k * q)
 polynomial("laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))

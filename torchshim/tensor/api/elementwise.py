@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ops import activation, arithmetic, clamping as bounds, logic, special, unary        # noqa: F401  (they declare operators)
+from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, special, unary     # noqa: F401  (they declare operators)
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch

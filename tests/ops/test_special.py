@@ -1,0 +1,51 @@
+"""Special functions at ordinary and at special places. Expectations are mpmath's, or PyTorch 2.13's conventions."""
+import math
+
+import pytest
+
+import torchshim as torch
+
+S = torch.special
+INF, NAN = math.inf, math.nan
+
+
+def same(t, expected, rel=1e-12):
+    assert t.tolist() == pytest.approx(expected, rel=rel, abs=1e-15, nan_ok=True)
+
+
+def d(*numbers):
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def test_bessel():
+    x = d(0, 1, 5.5, 11.9, 12.1, 1000, INF)
+    same(S.bessel_j0(x), [1, .7651976865579666, -.00684386941781933, .025049441699589645, .06966677360680731, .02478668615242018, NAN])
+    same(S.bessel_j1(-x[:3]), [0, -.4400505857449335, .34143821542904335])
+    same(S.bessel_y0(x[:3]), [-INF, .08825696421567698, -.33948059288191099])
+    same(S.bessel_y1(d(-1, 1, 20)), [NAN, -.7812128213002887, -.16551161436252168])
+    same(S.modified_bessel_k0(d(-1, 0, 1, 3)), [NAN, INF, .42102443824070833, .03473950438627925])
+    same(S.scaled_modified_bessel_k1(d(.5, 2, 700)), [2.731009708211785, 1.0334768470686888, .047396187653494549])
+    same(S.airy_ai(d(-20, -3, 0, 1, 5, 104, INF)),
+         [-.17640612707798469, -.37881429367765826, .3550280538878172, .13529241631288141, .00010834442813607442, 0, NAN], 1e-12)
+    assert S.bessel_j0(torch.tensor([1, 2])).dtype == torch.float32
+    with pytest.raises(NotImplementedError, match="\"bessel_j0_cpu\" not implemented for 'ComplexFloat'"):
+        S.bessel_j0(torch.ones(1, dtype=torch.complex64))
+
+
+def test_limits():
+    same(S.zeta(d(2, 2, INF, INF), d(1, INF, .5, 2)), [math.pi ** 2 / 6, NAN, INF, NAN])
+    same(S.gammainc(d(0, INF, INF, 2), d(.5, 1, INF, 1)), [1, 0, NAN, 1 - 2 / math.e])
+    same(S.gammaincc(d(0, INF), d(.5, 1)), [0, 1])
+    same(S.log_ndtr(d(-50, -1, 4, 9)), [-1254.8313611394103, -1.841021645009264, -3.1671743377489255e-05, -1.1285884059538406e-19], 1e-12)
+    same(S.spherical_bessel_j0(d(0, INF)), [1, 0])
+    x = d(-50, 3).requires_grad_()
+    S.log_ndtr(x).sum().backward()
+    same(x.grad, [50.01998403190402, .004437839042137064], 1e-10)
+
+
+def test_polynomials_of_high_degree():
+    x = d(-1, .5, 1, 2)
+    same(S.chebyshev_polynomial_t(x, d(51, 10 ** 9, 10 ** 9, 8)), [-1, math.cos(1e9 * math.acos(.5)), 1, 18817], 1e-6)
+    same(S.chebyshev_polynomial_v(x[:1], d(7)), [-15])
+    same(S.shifted_chebyshev_polynomial_u(d(0, .3), d(9, 8)), [-10, math.sin(9 * math.acos(-.4)) / math.sin(math.acos(-.4))])
+    same(S.legendre_polynomial_p(x, 3), [-1, -.4375, 1, 17])
