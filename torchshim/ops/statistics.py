@@ -119,7 +119,7 @@ def _areas(name, y, x, dx, dim):
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     out = y.dtype if x is None else P.promote(y.dtype, x.dtype)
     out = out if P.kind_of(out) > 1 else P.default_float
-    h = cast(dx, P.compute_dtype(out)) if x is None else cast(_steps(name, y, x, d), P.compute_dtype(out))
+    h = cast(jnp.asarray(dx), P.compute_dtype(out)) if x is None else cast(_steps(name, y, x, d), P.compute_dtype(out))
     y = cast(y, P.compute_dtype(out))
     n = y.shape[d]
     both = jax.lax.slice_in_dim(y, min(1, n), n, axis=d) + jax.lax.slice_in_dim(y, 0, max(n - 1, 0), axis=d)
@@ -128,20 +128,37 @@ def _areas(name, y, x, dx, dim):
     return both * h, d, out
 
 
-@op("trapezoid.any(Tensor y, Tensor? x, float dx, int dim) -> Tensor",
-    grad=lambda inst: "MulBackward1" if inst.layout[1] is None else "DivBackward1")
-def trapezoid(y, x, dx, dim):
-    """Integral by the trapezoidal rule."""
+def _trapezoid(y, x, dx, dim):
     area, d, out = _areas("trapezoid", y, x, dx, dim)
     return (jnp.sum(area, d) / 2).astype(out)
 
 
-@op("cumulative_trapezoid.any(Tensor y, Tensor? x, float dx, int dim) -> Tensor",
-    grad=lambda inst: "CumsumBackward0" if inst.layout[1] is None else "DivBackward1")
-def cumulative_trapezoid(y, x, dx, dim):
-    """Integrals from the beginning by the trapezoidal rule."""
+def _cumulative_trapezoid(y, x, dx, dim):
     area, d, out = _areas("cumulative_trapezoid", y, x, dx, dim)
     return (jnp.cumsum(area, d) / 2).astype(out)
+
+
+def _declare_trapezoids(name, body, doc, grad, points_first=True):
+    """The two overloads of an integral: over sample points, and over samples at distance dx."""
+    def points():
+        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad="DivBackward0", method=False, out=False)(over_points)
+
+    def over_points(y, x, dim):
+        return body(y, x, None, dim)
+
+    def evenly(y, dx, dim):
+        return body(y, None, dx, dim)
+    over_points.__doc__ = evenly.__doc__ = doc
+    if points_first:
+        points()
+    op(f"{name}(Tensor y, *, {'Scalar' if points_first else 'float'} dx=1, int dim=-1) -> Tensor", grad=grad, method=False, out=False)(evenly)
+    if not points_first:
+        points()
+
+
+_declare_trapezoids("trapezoid", _trapezoid, "Integral by the trapezoidal rule.", "MulBackward1")
+_declare_trapezoids("trapz", _trapezoid, "Integral by the trapezoidal rule: trapezoid's old name.", "MulBackward1", points_first=False)
+_declare_trapezoids("cumulative_trapezoid", _cumulative_trapezoid, "Integrals from the beginning by the trapezoidal rule.", "CumsumBackward0")
 
 
 @op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0")

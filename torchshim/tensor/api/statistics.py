@@ -1,4 +1,4 @@
-"""Statistics whose arguments Python sorts out: integrals, numerical gradients, histograms, distances."""
+"""Statistics whose arguments Python sorts out: numerical gradients, histograms, distances."""
 from __future__ import annotations
 
 import math
@@ -11,21 +11,6 @@ from .bind import call, function, into, number, sizes
 from .creation import linspace
 from ..core.dispatch import TensorBase
 from .reduction import need_tensor, no_derivative
-
-
-def _trapezoid(name, op):
-    def f(y, x=None, *, dx=1, dim=-1):
-        need_tensor(name, y, "y")
-        if x is not None and not isinstance(x, TensorBase):
-            x, dx = None, x
-        return call(op, (y, x, float(dx), dim))
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"{name}(y, x=None, *, dx=1, dim=-1): integral of samples by the trapezoidal rule."
-    return f
-
-
-trapezoid = function("trapezoid", "trapz", method=False)(_trapezoid("trapezoid", S.trapezoid))
-cumulative_trapezoid = function(method=False)(_trapezoid("cumulative_trapezoid", S.cumulative_trapezoid))
 
 
 @function(method=False)
