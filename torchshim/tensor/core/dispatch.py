@@ -571,7 +571,9 @@ def _moves(state, op, free, name, slots, spec, m):
 
 
 # -- inference tensors -----------------------------------------------------------------------------------------------------
-UNVERSIONED = float("nan")     # the version of memory born in inference mode: it stays what it is, and is unlike any other
+# The version of memory born in inference mode is NaN: a write that counts (`version += 1`) leaves it NaN, so `version != version` tells
+# such memory at no cost for other memory, and no saved version ever equals it.
+UNVERSIONED = float("nan")
 
 
 def is_inference(t):

@@ -1,6 +1,7 @@
 """The autograd graph as operators leave it: one `Node` for each call that needs a gradient.
 
-An edge is None (no gradient), a leaf Tensor, a Node (its only output), or (Node, output number).
+An edge has four shapes, so that most calls make no object for it: None (no gradient), a leaf Tensor, a Node (its only output), or
+(Node, output number). A leaf's AccumulateGrad exists only when somebody asks for it; then an edge may lead to that, and means the leaf.
 """
 from __future__ import annotations
 
