@@ -327,8 +327,8 @@ def apply2(op, a, b, layout):
 
 def apply_number(op, a, x, layout, kind):
     """`op` on one tensor and one Python number, in the order that `layout` says."""
-    if kind == "i":
-        x = wrapped(x)
+    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
+        return apply(op, (a,), *beyond_int64(a, x, layout))
     if a._view is None:
         va, ea = a._st.value, a._edge
         if ea is True:

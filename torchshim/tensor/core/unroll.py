@@ -15,6 +15,11 @@ FORMS = (
     ("apply_number", "a", True, "`op` on one tensor and one Python number, in the order that `layout` says."),
 )
 
+BEYOND = '''\
+    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
+        return apply(op, (a,), *beyond_int64(a, x, layout))
+'''
+
 READ = '''\
     if {t}._view is None:
         v{t}, e{t} = {t}._st.value, {t}._edge
@@ -101,7 +106,7 @@ def form(name, tensors, number, doc):
     again = f"op, ({each('{t}')}), layout" + (", (x,), kind" if number else "")
     return FORM.format(
         name=name, doc=doc, args=", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])]), again=again,
-        reads=('    if kind == "i":\n        x = wrapped(x)\n' if number else "") + "".join(READ.format(t=t) for t in tensors)
+        reads=(BEYOND if number else "") + "".join(READ.format(t=t) for t in tensors)
         + ENTER.format(slots=each("v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
         vals=f"({each('v{t}')})", edges=f"({each('e{t}')})", tensors=f"({each('{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
