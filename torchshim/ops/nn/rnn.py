@@ -1,0 +1,163 @@
+"""Recurrent networks: one layer in one direction as a scan over time, single steps, and packed sequences."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .. import promotion as P
+from ..common import wide
+from ..layout import broadcast_shapes
+from ..registry import op
+
+
+def _affine(x, weight, bias):
+    y = jnp.matmul(x, weight.T)
+    return y if bias is None else y + bias
+
+
+def _lstm(from_input, h, c, w_hh, b_hh, w_hr):
+    i, f, g, o = jnp.split(from_input + _affine(h, w_hh, b_hh), 4, -1)
+    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    h = jax.nn.sigmoid(o) * jnp.tanh(c)
+    return (h if w_hr is None else jnp.matmul(h, w_hr.T)), c
+
+
+def _gru(from_input, h, c, w_hh, b_hh, w_hr):
+    ir, iz, new = jnp.split(from_input, 3, -1)
+    hr, hz, hn = jnp.split(_affine(h, w_hh, b_hh), 3, -1)
+    r, z = jax.nn.sigmoid(ir + hr), jax.nn.sigmoid(iz + hz)
+    n = jnp.tanh(new + r * hn)
+    return (h - n) * z + n, c
+
+
+def _elman(activation):
+    def step(from_input, h, c, w_hh, b_hh, w_hr):
+        return activation(from_input + _affine(h, w_hh, b_hh)), c
+    return step
+
+
+@jax.custom_jvp
+def _relu(x):
+    return jnp.maximum(x, 0)
+
+
+@_relu.defjvp
+def _relu_jvp(primals, tangents):
+    y = _relu(primals[0])
+    return y, jnp.where(y > 0, tangents[0], 0)
+
+
+_STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _elman(jnp.tanh), "RNN_RELU": _elman(_relu)}
+
+
+def _layer_name(inst):
+    mkldnn = inst.layout[-2] == "LSTM" and inst.in_metas[0].dtype == P.float32 and inst.layout[7] is None and inst.layout[8] is None
+    return "MkldnnRnnLayerBackward0" if mkldnn else "StackBackward0"
+
+
+@op("rnn_layer(Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Tensor? lengths, "
+    "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, nondiff=("lengths",), function=False, method=False)
+def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse):
+    """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
+
+    c: the cell state of an LSTM; w_hr: projects its output; lengths (batch,): each sequence's; reverse: from the last time on.
+    """
+    dtype = input.dtype
+    w_hh, b_hh, w_hr = [None if a is None else wide(a) for a in (w_hh, b_hh, w_hr)]
+    from_input = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
+    step, state = _STEPS[mode], (wide(h), wide(h if c is None else c))
+
+    def body(state, now):
+        x, t = now
+        new = step(x, *state, w_hh, b_hh, w_hr)
+        if lengths is not None:
+            alive = (t < lengths)[:, None]
+            new = tuple(jnp.where(alive, a, b) for a, b in zip(new, state))
+        return new, new[0]
+    state, out = jax.lax.scan(body, state, (from_input, jnp.arange(input.shape[0])), reverse=reverse)
+    return out.astype(dtype), state[0].astype(dtype), state[1].astype(dtype)
+
+
+def _check_cell(gates):
+    def check(input, h, *rest):
+        w_ih, w_hh = [m for m in rest if m is not None and len(m.shape) == 2][-2:]
+        if input.shape[1] != w_ih.shape[1]:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+        for n, state in enumerate([h, *rest[:1]] if gates == 4 else [h]):
+            if state.shape[0] != input.shape[0]:
+                raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{n} batch size {state.shape[0]}")
+            if state.shape[1] != w_hh.shape[0] // gates:
+                raise RuntimeError(f"hidden{n} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[0] // gates}")
+    return check
+
+
+def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
+    from_input = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
+    h, c = _STEPS[mode](from_input, wide(h), None if c is None else wide(c), wide(w_hh), None if b_hh is None else wide(b_hh), None)
+    return h.astype(input.dtype)
+
+
+@op("lstm_cell_state(Tensor input, Tensor h, Tensor c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh) -> (Tensor, Tensor)",
+    grad="AddBackward0", check=_check_cell(4), function=False, method=False)
+def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
+    """(new cell state, output gate) of one step of an LSTM."""
+    gates = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
+    i, f, g, o = jnp.split(gates + _affine(wide(h), wide(w_hh), None if b_hh is None else wide(b_hh)), 4, -1)
+    c = jax.nn.sigmoid(f) * wide(c) + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return c.astype(input.dtype), jax.nn.sigmoid(o).astype(input.dtype)
+
+
+@op("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", grad="AddBackward0",
+    check=_check_cell(3), method=False)
+def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
+    """One step of a GRU for input (batch, features) and state (batch, hidden)."""
+    return _one_step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
+
+
+@op("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+    grad="TanhBackward0", check=_check_cell(1), method=False)
+def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
+    """tanh(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
+    return _one_step("RNN_TANH", input, hx, None, w_ih, w_hh, b_ih, b_hh)
+
+
+@op("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+    grad="ReluBackward0", check=_check_cell(1), method=False)
+def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
+    """relu(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
+    return _one_step("RNN_RELU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
+
+
+# -- packed sequences -------------------------------------------------------------------------------------------------
+@op("pack_rows(Tensor self, Tensor rows, str name) -> Tensor", grad=lambda inst: inst.layout[-1], nondiff=("rows",), function=False,
+    method=False)
+def pack_rows(self, rows, name):
+    """The rows of (time, batch, ...) that belong to sequences, time by time; each of them is named once."""
+    return self.reshape(self.shape[0] * self.shape[1], *self.shape[2:]).at[rows].get(mode="clip", unique_indices=True)
+
+
+@op("unpack_rows(Tensor self, Tensor rows, Scalar value, int times, int batch) -> Tensor", grad="CopySlices", nondiff=("rows",),
+    function=False, method=False)
+def unpack_rows(self, rows, value, times, batch):
+    """(times, batch, ...) with the packed rows at their places and `value` elsewhere."""
+    made = jnp.broadcast_to(jnp.asarray(value).astype(self.dtype), (times * batch, *self.shape[1:]))
+    return made.at[rows].set(self, mode="clip", unique_indices=True).reshape(times, batch, *self.shape[1:])
+
+
+def _check_pad(sequences, batch_first, padding_value, padding_side):
+    for s in sequences[1:]:
+        broadcast_shapes([(1, *sequences[0].shape[1:]), (1, *s.shape[1:])])
+
+
+@op("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side='right') -> Tensor",
+    grad="CopySlices", check=_check_pad, function=False, method=False)
+def pad_sequence(sequences, batch_first, padding_value, padding_side):
+    """Sequences (length, ...) side by side, filled up to the longest: (longest, number, ...), or its transpose with batch_first."""
+    longest = max(s.shape[0] for s in sequences)
+    dtype = sequences[0].dtype
+    value = jnp.asarray(padding_value).astype(dtype)
+    made = []
+    for s in sequences:
+        fill = jnp.broadcast_to(value, (longest - s.shape[0], *s.shape[1:]))
+        made.append(jnp.concatenate([fill, s.astype(dtype)] if padding_side == "left" else [s.astype(dtype), fill]))
+    return jnp.stack(made, 0 if batch_first else 1)
