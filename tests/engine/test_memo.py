@@ -1,6 +1,10 @@
 """Protects the memo that operators, metas and others keep what they made in: bounded, and one answer for all threads."""
 import threading
 
+import numpy as np
+
+import torchshim as torch
+from torchshim.engine.record import meta, trie
 from torchshim.engine.record.memo import Memo
 
 
@@ -30,3 +34,33 @@ def test_threads_agree_and_the_bound_holds():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_states_that_are_long_unused_are_forgotten(monkeypatch):
+    """Code that never repeats stays bounded; what is compiled stays compiled."""
+    monkeypatch.setattr(trie, "TRIE_CAP", 200)
+    monkeypatch.setattr(trie, "_full", 200)
+
+    def step(x):
+        return (x * 2 + 1).sum().item()
+    kept = torch.ones(3)
+    for _ in range(3):
+        step(kept)
+    compiled, pending, most = torch.stats()["compiles"], torch.ones(2) * 3, 0
+    for n in range(4, 304):
+        assert step(torch.ones(n)) == 3 * n
+        most = max(most, trie.counters["states"])
+    assert step(kept) == 9
+    assert torch.stats()["compiles"] == compiled and pending.tolist() == [3, 3]
+    assert most < 900                          # of about 1500
+
+
+def test_metas_that_nobody_holds_are_forgotten(monkeypatch):
+    monkeypatch.setattr(meta, "META_CAP", 200)
+    monkeypatch.setattr(meta, "_full", 200)
+    of = lambda n: meta.meta_of((n, 7, 0, 11), np.dtype("float32"), "meta")
+    kept, before = [of(n) for n in range(50)], len(meta._interned)
+    for n in range(50, 5000):
+        of(n)
+    assert len(meta._interned) < 2 * before + 1000
+    assert all(of(n) is m for n, m in enumerate(kept))
