@@ -4,6 +4,7 @@ import threading
 import numpy as np
 
 import torchshim as torch
+from torchshim.engine.compile import policy
 from torchshim.engine.record import meta, trie
 from torchshim.engine.record.memo import Memo
 
@@ -40,6 +41,7 @@ def test_states_that_are_long_unused_are_forgotten(monkeypatch):
     """Code that never repeats stays bounded; what is compiled stays compiled."""
     monkeypatch.setattr(trie, "TRIE_CAP", 200)
     monkeypatch.setattr(trie, "_full", 200)
+    monkeypatch.setattr(policy, "credit", [0])     # no guesses
 
     def step(x):
         return (x * 2 + 1).sum().item()
