@@ -30,7 +30,7 @@ def _check_targets(target, classes, ignore_index):
         return
     v = read(target)
     if v.extra is not TRACED:
-        flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], _out_of_bounds)
+        flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], v, _out_of_bounds)
 
 
 def _out_of_bounds(target):
@@ -134,7 +134,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
         a = known(v)
         if a is None:
-            flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], _not_a_probability)
+            flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, _not_a_probability)
         elif not ((a >= 0) & (a <= 1)).all():
             raise _not_a_probability(0)
     return call(ops.binary_cross_entropy, (input, target, weight, reduction))
