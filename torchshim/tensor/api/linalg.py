@@ -64,7 +64,7 @@ def finite(A, text, error=_LinAlgError):
     """Have torch's error raised at the next look if the matrix holds inf or nan."""
     v = read(A)
     if v.extra is not TRACED and v.meta.device != "meta" and A.numel():
-        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), lambda _: error(text))
+        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), v, lambda _: error(text))
 
 
 def _finite_svd(A):
