@@ -86,7 +86,7 @@ def test_warnings_name_the_users_line(call):
     assert seen and all(w.filename == __file__ and w.lineno == call.__code__.co_firstlineno for w in seen)
 
 
-def test_a_compile_names_the_users_line(capsys):
+def test_a_compile_names_the_users_line(capsys, free_compiles):
     x = torch.randn(8, 8)
     for _ in range(3):
         torch.matmul(x, x).softmax(1).cumsum(0).sum().item()

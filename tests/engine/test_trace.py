@@ -11,6 +11,8 @@ import pytest
 import torchshim as torch
 from torchshim import engine
 
+pytestmark = pytest.mark.usefixtures("free_compiles")
+
 
 def compiles():
     return torch.stats()["compiles"]

@@ -44,7 +44,7 @@ def test_values_and_gradients(call, value, gradient, name):
     assert near(x.grad, gradient, 2e-5)
 
 
-def test_no_recompile_for_changing_numbers():
+def test_no_recompile_for_changing_numbers(free_compiles):
     """eps, p and label_smoothing are run-time inputs of the compiled program."""
     x, y = logits(), torch.tensor([1, 2])
 

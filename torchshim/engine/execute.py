@@ -1,7 +1,7 @@
 """Running traces: the tiers, and the immediate path for tracers.
 
-A trace seen for the first time runs operator by operator (NumPy rules on CPU, cached jitted operators elsewhere);
-when it comes again it is compiled to one XLA program. A program may compute more than is alive: it is reused
+A trace runs operator by operator (NumPy rules on CPU, cached jitted operators elsewhere) until its repetitions have cost
+what compiling it to one XLA program costs. A program may compute more than is alive: it is reused
 for every subset of its outputs.
 """
 from __future__ import annotations
@@ -40,14 +40,12 @@ def run_trace(tr):
         p = None if tier == "operators" else policy.find(state, mask, dead)
         try:
             if p is None:
-                state.seen += 1
-                early = tier == "auto" and state.seen == 1 and policy.promising(state)
-                if tier == "operators" or tr.context.eager or (tier == "auto" and state.seen == 1 and not early):
+                if not policy.due(state, "operators" if tr.context.eager else tier, live):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live, tr)
-                p = policy.compiled(state, live, dead, values, mask, early)
+                p = policy.compiled(state, live, dead, values, mask)
             else:
-                policy.hit(p)
+                counters["hits"] += 1
             with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
                 arrays = p(inputs, tr.nums)
         except Exception as error:
@@ -92,7 +90,6 @@ def _run_operators(state, values, inputs, nums, live, tr, cause):
             except Exception as error:
                 failed = failed or (error, inst, site)
                 continue
-            inst.ran = True
             for k, a in enumerate(out):
                 made[first + k] = a
             for s in slots:

@@ -23,7 +23,6 @@ class LazyInstance(Instance):
     def __init__(self, op, layout, fn, in_metas, kinds, out_metas):
         super().__init__(op, layout, fn, in_metas, kinds, out_metas[0].device, [m.strides for m in out_metas],
                          results=[(m.shape, m.dtype) for m in out_metas])
-        self.ran = True                        # cheap in every tier: never a reason to wait
 
     def call(self, *args):
         return self.fn(*args)

@@ -148,7 +148,7 @@ def test_an_index_that_is_not_known_yet_is_checked_at_the_next_look():
     assert "test_indexing.py" in e.value.__notes__[0]
 
 
-def test_slicing_at_changing_places_is_one_program():
+def test_slicing_at_changing_places_is_one_program(free_compiles):
     data, out = torch.randn(200, 4), torch.zeros(20)
     for start in range(0, 40, 10):
         out[start // 10] = data[start : start + 10].sum().item()

@@ -90,7 +90,7 @@ def test_a_storage_is_ordinary_again_when_the_last_array_is_gone():
     assert v.tolist() == [3, 3]
 
 
-def test_a_training_loop_that_prints_its_weights_compiles_as_one_that_does_not():
+def test_a_training_loop_that_prints_its_weights_compiles_as_one_that_does_not(free_compiles):
     def compiles(look):
         w = torch.zeros(5, requires_grad=True)
         opt = torch.optim.SGD([w], lr=0.1)

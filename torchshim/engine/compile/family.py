@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ..record.memo import Memo
 from . import gradient
+from .cost import weighed
 from .instance import NUMBER
 from .sizes import Sizes, pattern_of, symbolic_shapes
 
@@ -61,6 +62,7 @@ class Family:
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         self._shapes = Sizes(len(sizes))
         self._shapes.place([(a.shape, a.dtype) for a in self.jaxpr.out_avals])
+        self._shapes.place(weighed(self.jaxpr.jaxpr))
         self.diff_outs = ()
         self._pullbacks, self._program = {}, None
         self.results(sizes)
@@ -68,6 +70,10 @@ class Family:
     def results(self, sizes):
         """(shape, dtype) of each result."""
         return self._shapes.at(sizes)[0]
+
+    def weight(self, sizes):
+        """What `cost.weighed` says of an Instance."""
+        return self._shapes.at(sizes)[1]
 
     def interpreted(self, sizes):
         """The interpreter of the Instance with these sizes; None where it has to be built by itself."""

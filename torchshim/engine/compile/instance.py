@@ -11,6 +11,7 @@ import numpy as np
 
 from ..device import need_xla
 from ..record.meta import meta_of
+from .cost import of_instance
 from .options import compiler_options
 
 
@@ -36,11 +37,11 @@ class Instance:
     traced (a `Family`). None: `fn` is made for these shapes. `results`, where they are known, are the shapes and dtypes.
     """
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "family", "sizes", "node_class", "plans", "steps",
-                 "_jaxpr", "_jit", "_interp", "info", "ran", "diff_ins", "diff_outs", "grad_fn_name")
+                 "_jaxpr", "_jit", "_interp", "_cost", "info", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
-        self._jaxpr = self._jit = self._interp = self.info = self.family = self.sizes = None
+        self._jaxpr = self._jit = self._interp = self._cost = self.info = self.family = self.sizes = None
         if alike is not None:
             from .family import family_of
             self.family, self.sizes = family_of(self, alike)
@@ -51,7 +52,6 @@ class Instance:
         self.out = self.out_metas[0] if len(results) == 1 else self.out_metas
         self.plans = {}
         self.node_class = self.grad_fn_name = None
-        self.ran = False                       # whether some tier has run it
         self.diff_ins = _inexact(in_metas)
         self.diff_outs = _inexact(self.out_metas)
 
@@ -63,6 +63,18 @@ class Instance:
             with jax.enable_x64(True):
                 self._jaxpr = jax.make_jaxpr(self.fn)(*avals)
         return self._jaxpr
+
+    @property
+    def traced(self):
+        """Whether JAX has traced the function at these shapes."""
+        return self._jaxpr is not None
+
+    @property
+    def cost(self):
+        """What compiling it saves and takes, see `cost.of_instance`; to be asked for after it ran."""
+        if self._cost is None:
+            self._cost = of_instance(self)
+        return self._cost
 
     def __repr__(self):
         return f"{self.op.name}({', '.join(map(repr, self.in_metas))})"

@@ -10,8 +10,8 @@ import weakref
 import numpy as np
 
 from ..record.trie import counters
-from . import report
-from .program import OWN, Program, input_metas, needed_steps, steps_of
+from . import cost, report
+from .program import OWN, Program, input_metas, needed_steps, state_device, steps_of
 
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
@@ -42,17 +42,18 @@ def find(state, mask, dead):
     return None
 
 
-# A trace seen for the first time most of whose operators ran before is likely a loop that got into its stride, or the
-# evaluation beside one: compiling it at once saves a round. Each guess costs a credit, given back when the program is
-# used again, so that code that never repeats soon stops guessing. Very long traces wait: they take seconds to compile.
-EARLY_FROM, EARLY_TO, EARLY_SHARE = 8, 1024, 0.5
-credit = [4]
+def due(state, tier, live):
+    """Whether to compile a state that is met once more: as soon as it has lost by not being compiled what compiling costs.
 
-
-def promising(state):
-    if credit[0] <= 0 or not EARLY_FROM <= state.n_ops <= EARLY_TO:
-        return False
-    return sum([s[0].ran for s in steps_of(state)]) >= EARLY_SHARE * state.n_ops
+    The best that could be done, knowing how often it will come, is at most twice as good. Accelerators have no other tier.
+    """
+    state.seen += 1
+    if tier != "auto" or state.seen == 1:
+        return tier == "compiled"
+    if state.due is None:
+        on_host = state_device(state).platform == "cpu"
+        state.due = cost.repetitions(*cost.of_trace(steps_of(state), len(live), state.n_inputs)) if on_host else 2
+    return state.seen >= state.due
 
 
 DONATE_BYTES = 1 << 16
@@ -71,24 +72,10 @@ def donatable(inputs):
     return frozenset(out)
 
 
-def compiled(state, live, dead, values, mask, early):
-    """A program for `state` that computes `live`, compiled unless another thread did so meanwhile; `early`: this is a guess."""
+def compiled(state, live, dead, values, mask):
+    """A program for `state` that computes `live`, compiled unless another thread did so meanwhile."""
     with lock:
-        p = find(state, mask, dead)
-        if p is None:
-            p = _compile(state, live, dead, values)
-            p.early = early
-            credit[0] -= early
-        return p
-
-
-def hit(p):
-    """`p` was found, not compiled: a guess that paid gives its credit back."""
-    counters["hits"] += 1
-    if p.early:
-        with lock:
-            credit[0] += p.early
-            p.early = False
+        return find(state, mask, dead) or _compile(state, live, dead, values)
 
 
 def _compile(state, live, dead, values):
@@ -99,8 +86,8 @@ def _compile(state, live, dead, values):
     donate = _matching(state, sorted(slots), dead)
     for p in known:
         donate &= p.donate
-    report.note_compile(state, live, known, values)
     p = Program(state, tuple(sorted(slots)), frozenset(donate))
+    p.event = report.note_compile(state, live, known)
     state.programs = known + [p]
     _lru[p] = None
     while len(_lru) > PROGRAM_CAP:
@@ -135,6 +122,7 @@ def _matching(state, live, dead):
 
 def used(p):
     """`p` has just run: it is the last to be dropped."""
+    p.event.runs += 1
     with lock:
         if p in _lru:                          # another thread may have dropped it
             _lru.move_to_end(p)

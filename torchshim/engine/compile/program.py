@@ -64,9 +64,9 @@ def mask_of(slots):
 class Program:
     """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers.
 
-    Threads share it. It stays what it is, but for `early` (the policy's) and two memos that are replaced whole.
+    Threads share it. It stays what it is, but for `event` (the report's) and two memos that are replaced whole.
     """
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "early", "device")
+    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate

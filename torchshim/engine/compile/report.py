@@ -3,14 +3,35 @@ from __future__ import annotations
 
 import collections
 
+from . import cost
+from .program import steps_of
 from ..record.meta import Meta
 from ..record.trie import counters
 
 _events: collections.deque = collections.deque(maxlen=1000)
 
 
-def note_compile(state, live, known, values):
-    """Remember a compile; `known` are the programs that the state has already."""
+class Event:
+    """A compile: what was compiled, why, and how often it ran since."""
+
+    def __init__(self, state, outputs, cause):
+        self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, outputs, cause, state.site, state.seen
+        self.saves, self.price = cost.of_trace(steps_of(state), outputs, state.n_inputs)
+        self.runs = 0
+
+    def __str__(self):
+        saved = self.saves * self.runs - self.price
+        return (f"{self.operators} operators, {self.outputs} values kept, ends at {_line(self.site)}\n    {self.cause}\n"
+                f"    compiled when met for the {_ordinal(self.seen)} time; estimates: compiling {self.price / 1e6:.0f} ms, "
+                f"a run saves {self.saves / 1e3:.0f} µs, {self.runs} runs so far {'saved' if saved > 0 else 'lost'} {abs(saved) / 1e6:.0f} ms")
+
+
+def _ordinal(n):
+    return f"{n}{'th' if n // 10 % 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def note_compile(state, live, known):
+    """Remember a compile; `known` are the programs that the state has already. Returns the event."""
     if known:
         union = set().union(*[p.live for p in known])
         extra = sorted(set(live) - union)
@@ -18,7 +39,9 @@ def note_compile(state, live, known, values):
         cause = f"a value is still held that no earlier program returned: {names}" if extra else f"same trace, {names}"
     else:
         cause = _divergence(state)
-    _events.append((state.n_ops, len(live), cause, state.site))
+    event = Event(state, len(live), cause)
+    _events.append(event)
+    return event
 
 
 def _made_by(state, slot):
@@ -59,9 +82,9 @@ def _line(site):
 
 
 def explain(file=None):
-    """Print each compile so far: its size, its cause, and the line where its trace ended."""
-    for k, (ops, outputs, cause, site) in enumerate(_events):
-        print(f"compile {k + 1}: {ops} operators, {outputs} values kept, ends at {_line(site)}\n    {cause}", file=file)
+    """Print each compile so far: its size, its cause, what it costs and saved by estimate, and the line where its trace ended."""
+    for k, event in enumerate(_events):
+        print(f"compile {k + 1}: {event}", file=file)
     if not _events:
         print("nothing was compiled", file=file)
 

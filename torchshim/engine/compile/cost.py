@@ -1,0 +1,68 @@
+"""What it costs to interpret a trace, to run it compiled and to compile it: estimates in nanoseconds from what it computes.
+
+No clock is read: two runs of a program compile at the same repetitions and print the same digits. The constants were fitted
+once, on two cores of an AMD EPYC, to the programs of `compat.bench` (JAX 0.10.2); only their ratios matter.
+"""
+from __future__ import annotations
+
+import math
+
+OPERATOR, PRIMITIVE, VIEW = 2000, 2000, 1500   # interpreting: an operator, one of its primitives, an alias of memory
+ELEMENT, HEAVY, PRODUCT = 0.3, 6, 0.3          # what a compiled program saves: an element, one of a costly function, a product in a convolution
+CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
+COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives
+NEVER = 1 << 62
+
+_COSTLY = {"exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sin", "cos", "tan", "erf", "erfc", "erf_inv", "lgamma", "digamma",
+           "pow", "sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "gather", "scatter", "scatter_add",
+           "scatter_mul", "argmax", "argmin", "atan2", "asin", "acos", "atan", "sinh", "cosh", "reduce_window_sum", "reduce_window_max"}
+_LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
+
+
+def weighed(jaxpr):
+    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, elements of costly functions,
+    products in convolutions). They are symbolic where sizes are."""
+    total = [0, 0, 0, 0, 0]
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        inner = [weighed(j) for j in _programs(eqn.params)]
+        if inner and not name.startswith(("reduce", "scatter", "custom_linear")):
+            turns = eqn.params.get("length", 1) if name == "scan" else _LOOPS.get(name, 1)
+            for counts in inner:
+                total = [t + n * (1 if k == 1 else turns) for k, (t, n) in enumerate(zip(total, counts))]
+            continue
+        elements = sum([math.prod(getattr(v.aval, "shape", ())) for v in (eqn.invars if name.startswith("reduce") else eqn.outvars)])
+        total[0] += 1
+        total[1] += 1
+        total[3 if name in _COSTLY else 2] += elements
+        if name == "conv_general_dilated":
+            total[4] += elements * math.prod(eqn.invars[1].aval.shape[2:])
+    return tuple(total)
+
+
+def _programs(params):
+    """The jaxprs among an equation's parameters."""
+    found = [p for value in params.values() for p in (value if isinstance(value, (tuple, list)) else (value,))]
+    return [getattr(p, "jaxpr", p) for p in found if hasattr(getattr(p, "jaxpr", p), "eqns")]
+
+
+def of_instance(inst):
+    """(nanoseconds that compiling saves on an operator, primitives to compile)."""
+    if inst.family is not None:
+        ran, programmed, elements, costly, products = inst.family.weight(inst.sizes)
+    elif inst.traced:
+        ran, programmed, elements, costly, products = weighed(inst.jaxpr.jaxpr)
+    else:                                      # what runs without being traced: views, and writes through them
+        return (VIEW, 1) if inst.op.view is not None else (OPERATOR + ELEMENT * inst.out_metas[0].numel, 2)
+    return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + HEAVY * costly + PRODUCT * products, programmed
+
+
+def of_trace(steps, results, inputs):
+    """(nanoseconds saved by each run of a compiled program, nanoseconds to compile it) for operators with so many arrays out and in."""
+    each = [s[0].cost for s in steps]
+    return sum([c[0] for c in each]) - CALL - RESULT * results - INPUT * inputs, COMPILE + COMPILE_PRIMITIVE * sum([c[1] for c in each])
+
+
+def repetitions(saved, price):
+    """After how many runs a trace has lost by not being compiled what compiling it costs."""
+    return NEVER if saved <= 0 else max(2, math.ceil(price / saved) + 1)
