@@ -120,5 +120,6 @@ from .tensor.api import docs as _docs
 _tracebacks.install()
 _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
-__getattr__ = _missing_attribute(__name__, lazy=("accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "mps", "nn", "optim", "return_types", "signal",
-                                               "utils", "func", "storage", "special", "xpu"))
+__getattr__ = _missing_attribute(__name__, lazy=(
+    "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "mps", "nn", "optim",
+    "return_types", "signal", "utils", "func", "storage", "special", "xpu"))

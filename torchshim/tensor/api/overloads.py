@@ -43,7 +43,8 @@ def _is_number(x):
 
 
 _IS = {
-    "int": _is_int, "SymInt": _is_int, "bool": lambda x: isinstance(x, bool), "float": _is_number, "Scalar": _is_number, "Number": _is_number,
+    "int": _is_int, "SymInt": _is_int, "float": _is_number, "Scalar": _is_number, "Number": _is_number,
+    "bool": lambda x: isinstance(x, bool),
     "str": lambda x: isinstance(x, str), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
     "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
 }
@@ -105,8 +106,9 @@ class Overload:
         """torch's TypeError of the only overload that has as many parameters."""
         if len(args) > len(self.positional):
             n, least = len(self.positional), len([p for p in self.positional if p.default is REQUIRED])
-            takes_ = f"{n}" if n == least else f"from {least} to {n}"
-            raise TypeError(f"{name}() takes {takes_} positional argument{'s' * (n != 1)} but {len(args)} {'was' if len(args) == 1 else 'were'} given")
+            count = f"{n}" if n == least else f"from {least} to {n}"
+            raise TypeError(f"{name}() takes {count} positional argument{'s' * (n != 1)} but {len(args)} "
+                            f"{'was' if len(args) == 1 else 'were'} given")
         for i, (p, x) in enumerate(zip(self.positional, args)):
             if not takes(p, x, self.op):
                 raise TypeError(f"{name}(): argument '{shown_name(p)}' (position {i + 1}) must be {_kind(p)}, not {type_name(x)}")
