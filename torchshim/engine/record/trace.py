@@ -130,7 +130,11 @@ class Trace:
                 error = undo_failed(self) if self.checks else None
                 self.checks = self.undo = self.end = None
         self.end = None
-        self.values, self.inputs, self.nums = [], [], []       # whoever still records here finds lists, and then no state
+        # Cleared, not replaced: whoever still records here finds lists, and then no state; and a value that nobody held is not kept
+        # alive, uncomputed, by a frame that held the list: a view's weak reference would find it.
+        self.values.clear()
+        self.inputs.clear()
+        self.nums.clear()
         if error is not None:
             raise error
         if failure is not None and raise_failure:
