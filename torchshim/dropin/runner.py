@@ -5,6 +5,7 @@ in the main thread of this process, and ends it as it would end ``python``.
 """
 
 import builtins
+import importlib.util
 import os
 import pkgutil
 import platform
@@ -16,7 +17,6 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFil
 from torchshim.dropin.commandline import Program, parse
 from torchshim.dropin.ending import end_by_exception
 from torchshim.dropin.install import install
-from torchshim.engine.compile.cache import use_persistent_cache
 
 
 def main(args: list[str] | None = None) -> None:
@@ -24,7 +24,7 @@ def main(args: list[str] | None = None) -> None:
     program = parse(sys.argv[1:] if args is None else args)
     install()
     _forbid_contraction()
-    use_persistent_cache("1")
+    _use_persistent_cache()
     error = None
     try:
         _run(program)
@@ -46,6 +46,14 @@ def _forbid_contraction() -> None:
     if "xla_cpu_max_isa" not in flags and platform.machine().lower() in ("x86_64", "amd64"):
         # AVX is the last instruction set without fused multiply-add.
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_max_isa=AVX".lstrip()
+
+
+def _use_persistent_cache() -> None:
+    """Let JAX keep compiled programs between runs; imported here, as the runner works for a package without an engine too."""
+    if importlib.util.find_spec("torchshim.engine.compile") is not None:
+        from torchshim.engine.compile.cache import use_persistent_cache
+
+        use_persistent_cache("1")
 
 
 def _run(program: Program) -> None:
