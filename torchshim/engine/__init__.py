@@ -12,7 +12,7 @@ from .device import default_device, device_name
 from .execute import wrap
 from .record.checks import expect
 from .record.context import Context, steppers
-from .record.memory import Memory, allocated, borrowed, present, same_bits
+from .record.memory import CHUNK, Memory, allocated, borrowed, present, same_bits
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .record.trace import Trace, place_input, record
 from .record.trie import State, counters

@@ -174,3 +174,29 @@ def test_read_only_arrays_are_read_and_never_written():
     assert t.tolist() == [9, 1, 2]
     t.add_(1)
     assert t.tolist() == [10, 2, 3] and a.tolist() == [9, 1, 2]
+
+
+def test_picking_from_large_memory_reads_what_is_there_and_takes_no_snapshot_of_it():
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((3000, 32)).astype(np.float32)
+    t, i = torch.from_numpy(a), np.array([5, -1, 2999, 5])
+    at, mask = torch.from_numpy(i), np.arange(3000) % 700 == 3
+    columns = np.arange(4 * 32).reshape(4, 32) % 32
+    for k in range(3):
+        a[5] = k
+        pairs = [(t[at], a[i]), (t[[0, 7]], a[[0, 7]]), (t[:, at[:1] % 32], a[:, i[:1] % 32]), (t[torch.from_numpy(mask)], a[mask]),
+                 (t[1:, 3:][at[:1]], a[1:, 3:][i[:1]]), (t.t()[3, at], a.T[3, i]), (t.index_select(0, at % 3000), a[i % 3000]),
+                 (t.gather(1, torch.from_numpy(columns)), np.take_along_axis(a[:4], columns, 1)), (t.take(at), a.take(i)),
+                 (t.masked_select(torch.from_numpy(mask)[:, None]), a[mask].ravel()),
+                 (torch.nn.functional.embedding(at % 3000, t), a[i % 3000])]
+        assert t._st.value.extra.last is None
+        for picked, there in pairs:
+            assert np.array_equal(picked.tolist(), there.tolist())
+    row = t[at[:1]]
+    a[5] = 9
+    assert row[0, 0].item() == 2 and t[at[:1]].add_(1).tolist() == [[10.0] * 32] and a[5, 0] == 9
+    with pytest.raises(IndexError, match="index 3000 is out of bounds for dimension 0 with size 3000"):
+        t[at + 1]
+    t.requires_grad_()
+    t[at].sum().backward()
+    assert t.grad[5].tolist() == [2.0] * 32

@@ -104,8 +104,8 @@ def same_bits(a, b):
     if a.dtype.kind == "c":
         return same_bits(a.real, b.real) and same_bits(a.imag, b.imag)
     bits = f"u{a.dtype.itemsize}"
-    a, b = a.view(bits), b.view(bits)
     if a.size <= CHUNK or not (a.flags.c_contiguous and b.flags.c_contiguous):
-        return bool((a == b).all())
-    a, b = a.reshape(-1), b.reshape(-1)
+        return bool((a.view(bits) == b.view(bits)).all())
+    bits = bits if a.nbytes % 8 else "u8"      # at the speed of the memory
+    a, b = a.reshape(-1).view(bits), b.reshape(-1).view(bits)
     return all((a[k:k + CHUNK] == b[k:k + CHUNK]).all() for k in range(0, a.size, CHUNK))

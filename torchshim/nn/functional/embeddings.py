@@ -8,8 +8,8 @@ from ...engine import warn
 from ...ops.nn import embedding as ops
 from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
-from ...tensor.core.dispatch import TensorBase, apply, read
-from ...tensor.api.indexing import in_range
+from ...tensor.core.dispatch import TensorBase, read
+from ...tensor.api.indexing import in_range, picked
 from ...tensor.core.tensor import tensor_from
 from .common import known
 
@@ -38,7 +38,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         from ...autograd.modes import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
-    return apply(ops.embedding, (weight, input), (T, T, padding_idx, bool(scale_grad_by_freq), False))
+    return picked(ops.embedding, (weight, input), (T, T, padding_idx, bool(scale_grad_by_freq), False))
 
 
 def one_hot(tensor, num_classes=-1):

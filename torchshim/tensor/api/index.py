@@ -13,7 +13,7 @@ from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.memory_format import contiguous_format
 from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
 from ..core.graph import node_class
-from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, put_values
+from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced
@@ -95,7 +95,7 @@ def gather(input, dim, index, *, sparse_grad=False):
                 raise RuntimeError(f"Size does not match at dimension {k} expected index {list(im.shape)} to be no larger than self "
                                    f"{list(m.shape)} apart from dimension {d}")
         _within(index, m.shape[d] if m.ndim else 1, d)
-    return apply(I.GATHER, (input, index), (T, d, T))
+    return picked(I.GATHER, (input, index), (T, d, T))
 
 
 def _check_scatter(name, t, d, index, src):
@@ -177,7 +177,7 @@ def index_select(input, dim, index):
     if not m.ndim and im.numel != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {im.numel} value(s)")
     in_range(index, 0, m.shape[d] if m.ndim else 1, lambda i: IndexError("index out of range in self"))
-    return apply(I.INDEX_SELECT, (input, index), (T, d, T))
+    return picked(I.INDEX_SELECT, (input, index), (T, d, T))
 
 
 def _vector(name, index):
@@ -313,7 +313,7 @@ def masked_select(input, mask):
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes([mm.shape, m.shape])
     chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
-    return apply(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))
+    return picked(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))
 
 
 def _masked_scatter(inplace, self, mask, source):
@@ -398,7 +398,7 @@ def take(input, index):
     if not meta(input).numel and meta(index).numel:
         raise IndexError("take(): tried to take from an empty tensor")
     _flat_range(input, index)
-    return apply(I.TAKE, (input, index), (T, T))
+    return picked(I.TAKE, (input, index), (T, T))
 
 
 def _put(inplace, self, index, source, accumulate=False):
@@ -436,7 +436,7 @@ def take_along_dim(input, indices, dim=None):
     own[d], other[d] = m.shape[d], im.shape[d]
     n = m.shape[d] if m.ndim else 1
     in_range(indices, -n, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
-    return apply(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
+    return picked(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
 
 
 def _index_put(inplace, self, indices, values, accumulate=False):

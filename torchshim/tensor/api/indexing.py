@@ -15,7 +15,10 @@ from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, whole
 from .bind import number, pack
-from ..core.dispatch import Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, refuse_overlap, slice_view, slice_write
+from ..core import host
+from ..core.dispatch import (Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, refuse_overlap, slice_view,
+                             slice_write, wrap)
+from ..core.host import HostStorage
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import selected, sliced
@@ -274,7 +277,7 @@ def getitem(self, key):
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
             in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
-            return apply(I.INDEX, (self, key), FIRST)
+            return (picked if self._st.__class__ is HostStorage else apply)(I.INDEX, (self, key), FIRST)
     spec, at, name, picks = parse(self, key)
     if not picks:
         return slice_view(self, spec, at, name) if name is not None else alias_of(self)
@@ -282,10 +285,23 @@ def getitem(self, key):
     return pick(t, picks)
 
 
+def picked(op, tensors, layout):
+    """`apply` of an operator that picks elements of `tensors[0]` by the others. From memory that NumPy sees too it takes no more than
+    these, at once."""
+    t, *indices = tensors
+    if t._st.__class__ is HostStorage and not (context.grad and needs_grad(t)):
+        metas = tuple([meta(x) for x in tensors])
+        if all([m.device is metas[0].device for m in metas]) and not any([present(i._st.value).extra is TRACED for i in indices]):
+            value = host.picked(op, layout, t, metas, [np.asarray(look(i)) for i in indices])
+            if value is not None:
+                return wrap(value)
+    return apply(op, tensors, layout)
+
+
 def pick(t, picks):
     """t indexed by tensors at some dimensions."""
     tensors, layout = _index_list(t, picks)
-    return apply(I.INDEX, [t, *tensors], (T, layout))
+    return picked(I.INDEX, [t, *tensors], (T, layout))
 
 
 def _index_list(t, picks):

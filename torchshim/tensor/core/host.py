@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import numpy as np
 
-from ...engine import Memory, Value, allocated, array_of, present, same_bits, value_of
+from ...engine import CHUNK, Memory, Value, allocated, array_of, present, same_bits, value_of
 from ...ops.views import conjugate
 from .storage import Storage
 
@@ -72,3 +73,19 @@ def part(st, vw):
     if known is not None and known.array is not None and same_bits(np.asarray(known.array), a):
         return known
     return value_of(a.copy(), vw.meta)
+
+
+def picked(op, layout, t, metas, indices):
+    """A Value of what `op` picks from `t`'s memory by the arrays `indices`, read where it lies; `metas` are `t`'s and theirs.
+    None where reading all of the memory costs no more, and as for `part`."""
+    m = metas[0]
+    memory, vw = t._st.value.extra, t._view
+    if memory.__class__ is not Memory or m.numel <= CHUNK or not memory.seen():
+        return None
+    if vw is not None and any([inst.op is conjugate for inst, _ in vw.steps]):
+        return None
+    inst = op.resolve(layout, metas, "")
+    a = memory.part(m, 0 if vw is None else vw.offset)
+    with jax.ensure_compile_time_eval(), np.errstate(all="ignore"):
+        out = np.asarray(inst.interpreted()(a, *indices)[0])
+    return value_of(out.copy() if np.may_share_memory(out, a) else out, inst.out)
