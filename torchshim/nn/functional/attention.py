@@ -40,7 +40,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
                 n *= size
             raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[1]}] but got: [{n}, {b[0]}].")
     if enable_gqa and (q.ndim < 3 or q.shape[-3] % k.shape[-3] or q.shape[-3] % v.shape[-3]):
-        raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
     tensors = (query, key, value)
     if attn_mask is not None:
         tensors += (attn_mask,)

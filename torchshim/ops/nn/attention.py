@@ -8,14 +8,28 @@ from ..common import wide
 from ..registry import op
 
 
+def _is_flash(q, k, v, keep, enable_gqa):
+    """Whether torch's CPU kernel takes it, apart from masks that need a gradient; else it multiplies matrices."""
+    return q.ndim == 4 and keep is None and q.shape[0] == k.shape[0] and q.shape[-1] == v.shape[-1] and (
+        enable_gqa or q.shape[1] == k.shape[1])
+
+
 def _name(inst):
-    q, k = inst.in_metas[0], inst.in_metas[1]
-    flash = q.ndim == 4 and inst.layout[4] is None and q.shape[:2] == k.shape[:2]
-    return "ScaledDotProductFlashAttentionForCpuBackward0" if flash else "UnsafeViewBackward0"
+    q, k, v = inst.in_metas[:3]
+    if _is_flash(q, k, v, inst.layout[4], inst.layout[8]):
+        return "ScaledDotProductFlashAttentionForCpuBackward0"
+    return "MmBackward0" if q.ndim == k.ndim == 2 else "UnsafeViewBackward0"
+
+
+def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
+    """torch's kernel writes a tensor like the query."""
+    if _is_flash(query, key, value, keep, enable_gqa) and not query.contiguous and query.dense:
+        return query.strides
+    return None
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
-    "float? scale, bool enable_gqa) -> Tensor", grad=_name, nondiff=("keep",), function=False, method=False)
+    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, nondiff=("keep",), function=False, method=False)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 
