@@ -70,10 +70,15 @@ from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enab
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .determinism import (are_deterministic_algorithms_enabled, get_deterministic_debug_mode,
                           is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode, use_deterministic_algorithms)
+from .settings import (compiled_with_cxx11_abi, get_float32_matmul_precision, get_num_interop_threads, get_num_threads,
+                       is_warn_always_enabled, set_float32_matmul_precision, set_flush_denormal, set_num_interop_threads, set_num_threads,
+                       set_warn_always)
 from .torch_version import TorchVersion as _TorchVersion
 from . import random, serialization, version
 from .serialization import load, save
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+from .linalg.low_rank import pca_lowrank, svd_lowrank
 
 from math import e, inf, nan, pi
 newaxis = None
@@ -98,6 +103,11 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """torch.func.vmap."""
     from .func import vmap as make
     return make(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
+
+
+def is_signed(input, /):
+    """Whether the dtype has negative numbers."""
+    return input.is_signed()
 
 
 def is_inference(input, /):

@@ -104,3 +104,15 @@ def test_names_layouts_and_out():
     assert made.eigenvalues is out[0] and type(made).__name__ == "linalg_eigh_out" and out[1].shape == (3, 3)
     assert L.matrix_norm(x.detach(), 1).item() == 7 and L.norm(x.detach(), "nuc").item() == pytest.approx(12)
     assert L.vander(torch.tensor([2, 3])).tolist() == [[1, 2], [1, 3]] and L.matrix_rank(torch.ones(3, 3)).item() == 1
+
+
+def test_low_rank_and_removed_names():
+    torch.manual_seed(0)
+    x = torch.randn(6, 2) @ torch.randn(2, 4)
+    U, S, V = torch.svd_lowrank(x, 2)
+    assert close(U @ torch.diag(S) @ V.T, x, 1e-5)
+    U, S, V = torch.pca_lowrank(x.T, 2)
+    assert close(U @ torch.diag(S) @ V.T, x.T - x.T.mean(0), 1e-5)
+    with pytest.raises(RuntimeError, match="L_complex = torch.linalg.eigvals"):
+        torch.eig(x)
+    assert torch.nuclear_norm(torch.eye(3)).item() == 3 and torch.frobenius_norm(torch.ones(4), 0).item() == 2

@@ -37,25 +37,33 @@ def _arange(shape, dtype, start, step):
     return (start.astype(wide) + jnp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
 
 
-def _linspace(shape, dtype, start, end):
+def _ends(dtype, numbers):
+    """Numbers as they are counted with: real ones as they come, complex ones from their parts."""
+    return [jax.lax.complex(a, b) for a, b in zip(numbers[::2], numbers[1::2])] if P.kind_of(dtype) == 3 else numbers
+
+
+def _linspace(shape, dtype, *numbers):
+    start, end = _ends(dtype, numbers)
     n = shape[0]
-    wide = P.compute_dtype(dtype) if P.kind_of(dtype) == 2 else jnp.float64
     if n == 1:
         return start.astype(dtype).reshape(1)
+    wide = jnp.float64 if P.kind_of(dtype) == 1 else P.compute_dtype(dtype)
     a, b = start.astype(wide), end.astype(wide)
     step = (b - a) / (n - 1)
     i = jnp.arange(n)
+    exact = jnp.complex128 if P.kind_of(dtype) == 3 else jnp.float64
     # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
-    a, b, step, far = (x.astype(jnp.float64) for x in (a, b, step, i))
+    a, b, step, far = (x.astype(exact) for x in (a, b, step, i))
     return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
 
 
-def _logspace(shape, dtype, start, end, base):
+def _logspace(shape, dtype, *numbers):
+    start, end, base = _ends(dtype, numbers)
     n = shape[0]
     i = jnp.arange(n).astype(jnp.float64)
     step = (end - start) / max(n - 1, 1)
     at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
-    return (base ** at).astype(dtype)
+    return jnp.power(base, at).astype(dtype)
 
 
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype))

@@ -1,6 +1,6 @@
 """Products of vectors and matrices: matmul and its relatives, linear layers, einsum.
 
-float32 products keep full precision on every device (torch's default, `set_float32_matmul_precision("highest")`).
+float32 products keep full precision on every device unless `set_float32_matmul_precision` allows less.
 """
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from .common import wide, wrap_dim
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
-HIGHEST = jax.lax.Precision.HIGHEST
+_PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
+
+
+def precision():
+    """What set_float32_matmul_precision allows."""
+    return _PRECISIONS[P.matmul_precision]
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------------
@@ -89,7 +94,7 @@ def expandable(shape, target, dtype=None):
 
 
 def product(a, b):
-    return jnp.matmul(a, b, precision=HIGHEST)
+    return jnp.matmul(a, b, precision=precision())
 
 
 # -- matmul -------------------------------------------------------------------------------------------------------------------
@@ -180,7 +185,7 @@ def inner(self, other):
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{shown(self.shape)} and {shown(other.shape)}")
     same_dtype(self, other)
-    return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=HIGHEST)
+    return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
 
 
 def vector(name, x, of):
@@ -259,7 +264,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
     expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
     fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
-    return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=HIGHEST), beta, alpha)
+    return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)
 
 
 @op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
@@ -299,7 +304,7 @@ def linear(input, weight, bias):
         if bias is not None:
             same_as_self(bias, weight)
         fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
-    out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=HIGHEST)
+    out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision())
     if bias is None:
         return out
     if weight.ndim == 2:
@@ -321,7 +326,7 @@ def bilinear(input1, input2, weight, bias):
             raise RuntimeError(f"bilinear(): input{k} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[k]}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
-    out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=HIGHEST)
+    out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=precision())
     return out if bias is None else out + bias
 
 
@@ -342,7 +347,7 @@ def tensordot(self, other, dims_self, dims_other):
             self = jnp.sum(self, i, keepdims=True, dtype=self.dtype)
         elif n == 1 and m != 1:
             other = jnp.sum(other, j, keepdims=True, dtype=other.dtype)
-    return jnp.tensordot(self, other, (a, b), precision=HIGHEST)
+    return jnp.tensordot(self, other, (a, b), precision=precision())
 
 
 @op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False)
@@ -378,7 +383,7 @@ def multi_dot(tensors):
             raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {shown(a.shape)} and {shown(b.shape)} cannot be multiplied")
     if n == 2:
         return product(*tensors)
-    return jnp.linalg.multi_dot(tensors, precision=HIGHEST)
+    return jnp.linalg.multi_dot(tensors, precision=precision())
 
 
 LABELS = string.ascii_uppercase + string.ascii_lowercase
@@ -474,4 +479,4 @@ def einsum(equation, tensors):
         if x.dtype != tensors[0].dtype:
             raise RuntimeError(f"expected scalar type {P.c_name(tensors[0].dtype)} but found {P.c_name(x.dtype)}")
     text = ",".join(inputs) + "->" + out
-    return jnp.einsum(text.replace(".", "..."), *tensors, precision=HIGHEST, optimize="optimal" if len(tensors) < 5 else "auto")
+    return jnp.einsum(text.replace(".", "..."), *tensors, precision=precision(), optimize="optimal" if len(tensors) < 5 else "auto")

@@ -22,6 +22,12 @@ _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16:
               bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>",
               complex128: "c10::complex<double>"}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
+matmul_precision = "highest"
+
+
+def settings():
+    """What of the process's state decides what an operator computes."""
+    return default_float, matmul_precision
 
 
 def set_default_float(dtype):

@@ -118,7 +118,7 @@ class Op(Operator):
 
     # -- resolution ---------------------------------------------------------------------------------------------------
     def key(self, layout, metas, kinds):
-        return layout, metas, P.default_float
+        return layout, metas, P.settings()
 
     def build(self, layout, metas, kinds):
         """The Instance for this call; raises torch's errors for arguments that do not fit."""
@@ -139,7 +139,7 @@ class Op(Operator):
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
-            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), alike=(layout, P.default_float))
+            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), alike=(layout, P.settings()))
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -344,7 +344,7 @@ class InplaceOp(Operator):
         self.op, self.rule, self.saves_number = op, op.rule, op.saves_number
 
     def key(self, layout, metas, kinds):
-        return layout, metas, P.default_float
+        return layout, metas, P.settings()
 
     def build(self, layout, metas, kinds):
         try:
@@ -372,7 +372,7 @@ class InplaceOp(Operator):
         def inplace(*flat):
             return [cast(fn(*flat)[0], target.dtype)]
         inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,),
-                        alike=(base.layout, P.default_float))
+                        alike=(base.layout, P.settings()))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         return inst

@@ -303,3 +303,27 @@ def hash_tensor(self, dim, keepdim, mode):
     axes = wrap_dims(dim, self.ndim)
     out = jax.lax.reduce(bits, np.uint64(0), jax.lax.bitwise_xor, axes)
     return jnp.expand_dims(out, axes) if keepdim else out
+
+
+@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True)
+def pdist(self, p):
+    """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""
+    if not is_float(self):
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if self.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    n = self.shape[0]
+    if n < 2:
+        return jnp.zeros(0, self.dtype)
+    if not self.shape[1]:
+        return jnp.zeros(n * (n - 1) // 2, self.dtype)
+    x = wide(self)
+    # the place k of pair (i, j) is i * (2 * n - i - 1) / 2 + j - i - 1: solved for i, then put right where the root was rounded
+    k = jnp.arange(n * (n - 1) // 2)
+    before = lambda i: i * (2 * n - i - 1) // 2
+    i = jnp.floor(n - 0.5 - jnp.sqrt((n - 0.5) ** 2 - 2.0 * k)).astype(k.dtype)
+    i = jnp.where(before(i) > k, i - 1, jnp.where(before(i + 1) <= k, i + 1, i))
+    gap = x[i] - x[k - before(i) + i + 1]
+    return (_largest(gap) if p == math.inf else p_norm(gap, float(p), (1,), False)).astype(self.dtype)

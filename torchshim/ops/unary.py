@@ -169,3 +169,25 @@ isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether e
 isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.")
 signbit = test("signbit", lambda x: jnp.signbit(x) if is_float(x) else jnp.full(x.shape, False) if x.dtype == jnp.bool_ else x < 0,
                "Whether the sign bit is set.", _no_complex_test("signbit is not implemented for complex tensors.", NotImplementedError))
+
+
+@jax.custom_jvp
+def _mantissa(x):
+    return jnp.frexp(x)[0]
+
+
+@_mantissa.defjvp
+def _mantissa_jvp(primals, tangents):
+    exponent = jnp.frexp(primals[0])[1]
+    return _mantissa(*primals), tangents[0] * jnp.exp2(-exponent.astype(tangents[0].dtype))
+
+
+@op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0")
+def frexp(self):
+    """self = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
+    if not is_float(self):
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    x = self.astype(P.compute_dtype(self.dtype))
+    fixed = jax.lax.stop_gradient(x)
+    exponent = jnp.where(jnp.isfinite(fixed) & (fixed != 0), jnp.frexp(fixed)[1], 0)
+    return _mantissa(x).astype(self.dtype), exponent.astype(np.int32)

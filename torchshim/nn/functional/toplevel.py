@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...ops.nn import dropout as drop_ops
 from ...ops.nn import embedding as embedding_ops
+from ...ops.nn import resize as resize_ops
 from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
@@ -15,6 +16,19 @@ FUNCTIONS["pairwise_distance"] = distance.pairwise_distance
 FUNCTIONS["rms_norm"] = N.rms_norm
 for _name in ("softmax", "log_softmax"):
     NAMESPACES.setdefault("special", {})[_name] = make(_name, getattr(softmax_ops, _name), "input")
+
+
+def _sampler(dims):
+    def f(input, grid, interpolation_mode, padding_mode, align_corners):
+        if input.ndim != dims + 2:
+            raise RuntimeError(f"grid_sampler_{dims}d(): expected {dims + 2}D input and grid with same number of dimensions, but got input "
+                               f"with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")
+        return call(resize_ops.grid_sampler, (input, grid, interpolation_mode, padding_mode, align_corners))
+    f.__doc__ = f"grid_sample of {dims} dimensions, with the modes as numbers."
+    return function(f"grid_sampler_{dims}d", method=False)(f)
+
+
+grid_sampler_2d, grid_sampler_3d = _sampler(2), _sampler(3)
 
 
 @function(method=False)

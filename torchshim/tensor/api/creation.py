@@ -8,7 +8,7 @@ from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
 from .bind import FUNCTIONS, function, number, sizes, type_name
 from ..core.device import to_jax
-from ..core.dispatch import TensorBase, read, wrap
+from ..core.dispatch import TensorBase, detached, read, wrap
 from ..core.dtype import dtype as torch_dtype, get_default_dtype
 from ..core.tensor import Size, Tensor, tensor_from
 
@@ -84,16 +84,39 @@ empty = FUNCTIONS["empty"] = _factory("empty", ZEROS)
 
 @function(method=False)
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """A tensor with the given strides (zeros here); strides must be those of a dense layout."""
+    """A tensor with the given strides (zeros here): gaps in memory and elements that coincide included."""
     size, stride = tuple(size), tuple(stride)
-    order = sorted(range(len(size)), key=lambda d: (stride[d], size[d]))
+    if len(size) != len(stride):
+        raise RuntimeError("dimensionality of sizes ({}) must match dimensionality of strides ({})".format(len(size), len(stride)))
+    if any(s < 0 for s in stride):
+        raise RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: [" + ", ".join(map(str, stride)) + "]")
+    d, where = np_dtype(dtype, P.default_float), to_jax(device)
     step = 1
-    for d in order:
-        if size[d] > 1:
-            if stride[d] != step:
-                raise NotImplementedError("torchshim: empty_strided with gaps or overlap")
-            step *= size[d]
-    return done(made(ZEROS, size, np_dtype(dtype, P.default_float), to_jax(device), strides=stride), requires_grad)
+    for n, s in sorted(((n, s) for n, s in zip(size, stride) if n > 1), key=lambda e: e[1]):
+        if s != step:
+            end = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
+            return done(detached(made(ZEROS, (end,), d, where).as_strided(size, stride)), requires_grad)
+        step *= n
+    return done(made(ZEROS, size, d, where, strides=stride), requires_grad)
+
+
+@function(method=False)
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor (of zeros here) whose dimensions lie in memory in the order `physical_layout`, the outermost first."""
+    size, order = tuple(size), tuple(physical_layout)
+    if len(order) != len(size):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is "
+                           f"not equal to len(physical_layout) = {len(order)}")
+    if any(not 0 <= d < len(size) for d in order):
+        wrong = next(d for d in order if not 0 <= d < len(size))
+        raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {wrong} at index "
+                           f"{order.index(wrong)}).  NB: negative dims not currently supported; file an issue if you want it.")
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    stride, step = [0] * len(size), 1
+    for d in reversed(order):
+        stride[d], step = step, step * max(size[d], 1)
+    return empty_strided(size, stride, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @function(method=False)
@@ -209,31 +232,57 @@ def range_(start, end, step=1, **kw):
     return done(t, **kw) if kw else t
 
 
+def _ends(name, start, end, steps, dtype, out, more=()):
+    """(start, end, dtype) of linspace and logspace, or torch's errors."""
+    for what, x in (("start", start), ("end", end)):
+        if isinstance(x, TensorBase) and x.ndim:
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {what} with {x.ndim} dimension(s).")
+    start, end = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end))
+    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type_name(steps)}")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    d = np_dtype(dtype)
+    if any(isinstance(x, complex) for x in (start, end, *more)):
+        if d is not None and P.kind_of(d) != 3:
+            raise RuntimeError(f"torch.{name}(): inferred dtype c10::complex<{'float' if P.default_complex() == P.complex64 else 'double'}> "
+                               f"can't be safely cast to passed dtype {P.c_name(d)}")
+        d = d or P.default_complex()
+    d = d if d is not None else out.dtype.np if out is not None else P.default_float
+    if P.kind_of(d) == 0:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if P.kind_of(d) == 1 and name == "linspace":        # cast, and wrapped, before they are counted with
+        bits = np.iinfo(d).bits
+        start, end = (int(np.array(int(x) & (1 << bits) - 1, f"u{bits // 8}").astype(d)) for x in (start, end))
+    return start, end, d
+
+
+def _spaced(op, name, numbers, steps, d, out, device, requires_grad):
+    if P.kind_of(d) == 3:
+        nums, kinds = [part for x in numbers for part in (complex(x).real, complex(x).imag)], "ff" * len(numbers)
+    else:
+        nums, kinds = [float(x) for x in numbers], "f" * len(numbers)
+    t = made(op, (steps.__index__(),), d, to_jax(device), tuple(nums), kinds)
+    if out is not None:
+        from .bind import into
+        return into(out, t, name)
+    return done(t, requires_grad)
+
+
 @function(method=False)
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """`steps` numbers from start to end, both included."""
-    start, end = (x.item() if isinstance(x, TensorBase) else x for x in (start, end))
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    d = np_dtype(dtype, P.default_complex() if isinstance(start, complex) or isinstance(end, complex) else P.default_float)
-    if P.kind_of(d) == 3:
-        raise NotImplementedError("torchshim: linspace of complex numbers")
-    t = made(LINSPACE, (steps,), d, to_jax(device), (float(start), float(end)), "ff")
-    if out is not None:
-        from .bind import into
-        return into(out, t, "linspace")
-    return done(t, requires_grad)
+    start, end, d = _ends("linspace", start, end, steps, dtype, out)
+    return _spaced(LINSPACE, "linspace", (start, end), steps, d, out, device, requires_grad)
 
 
 @function(method=False)
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """base to the power of `steps` numbers from start to end."""
-    start, end = (x.item() if isinstance(x, TensorBase) else x for x in (start, end))
-    t = made(LOGSPACE, (steps,), np_dtype(dtype, P.default_float), to_jax(device), (float(start), float(end), float(base)), "fff")
-    if out is not None:
-        from .bind import into
-        return into(out, t, "logspace")
-    return done(t, requires_grad)
+    if isinstance(base, complex):
+        raise TypeError("logspace(): argument 'base' must be float, not complex")
+    start, end, d = _ends("logspace", start, end, steps, dtype, out)
+    return _spaced(LOGSPACE, "logspace", (start, end, base), steps, d, out, device, requires_grad)
 
 
 @function(method=False)

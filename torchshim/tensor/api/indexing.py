@@ -75,8 +75,9 @@ def in_range(t, low, high, error):
     flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
 
 
-def flag(bad, operand, error):
-    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line."""
+def flag(bad, operand, error, what="index"):
+    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line,
+    where `what` was used."""
     if bad.array is not None and bad.extra is TRACED:
         return
     site = user_site()
@@ -84,7 +85,7 @@ def flag(bad, operand, error):
     def make():
         e = error(int(np.asarray(bad.array)))
         if site:
-            e.add_note(f'The index was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
+            e.add_note(f'The {what} was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
         return e
     expect(context.trace, bad, operand, make)
 

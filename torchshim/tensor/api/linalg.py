@@ -13,7 +13,7 @@ from ...engine import TRACED
 from ...ops.common import wrap_dim
 from ...ops.linalg import common as C, factor, functions, householder, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
-from ...ops.reduction import linalg_vector_norm, nuclear_norm
+from ...ops.reduction import linalg_vector_norm
 from . import return_types
 from .bind import call, function
 from .indexing import flag
@@ -64,7 +64,7 @@ def finite(A, text, error=_LinAlgError):
     """Have torch's error raised at the next look if the matrix holds inf or nan."""
     v = read(A)
     if v.extra is not TRACED and v.meta.device != "meta" and A.numel():
-        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), v, lambda _: error(text))
+        flag(read(call(spectrum.linalg_nonfinite, (A.detach(),))), v, lambda _: error(text), "matrix")
 
 
 def _finite_svd(A):
@@ -520,3 +520,69 @@ def cond(input, p=None):
 def linalg_real(x):
     """The real dtype of a tensor's numbers."""
     return x.real.dtype if x.is_complex() else x.dtype
+
+
+@function(method=False, out=True)
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of the singular values of a matrix, or of those along two dimensions."""
+    need_tensor("nuclear_norm", input)
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+@function(method=False, out=True)
+def frobenius_norm(input, dim, keepdim=False):
+    """The root of the sum of squares along one or two dimensions."""
+    need_tensor("frobenius_norm", input)
+    return _linalg_norm(input, None, dim, keepdim)
+
+
+# -- what torch removed -------------------------------------------------------------------------------------------------------------
+_REMOVED = "This function was deprecated since version 1.9 and is now removed."
+
+
+def _removed(text):
+    return RuntimeError(_REMOVED + text)
+
+
+@function()
+def symeig(input, eigenvectors=False, upper=True, *, out=None):
+    """Removed; torch.linalg.eigh."""
+    raise _removed(" The default behavior has changed from using the upper triangular portion of the matrix by default to using the lower "
+                   "triangular portion.\n\nL, _ = torch.symeig(A, upper=upper) should be replaced with:\nL = torch.linalg.eigvalsh(A, "
+                   "UPLO='U' if upper else 'L')\n\nand\n\nL, V = torch.symeig(A, eigenvectors=True) should be replaced with:\nL, V = "
+                   "torch.linalg.eigh(A, UPLO='U' if upper else 'L')")
+
+
+@function("eig")
+def _eig(self, eigenvectors=False, *, e=None, v=None):
+    """Removed; torch.linalg.eig."""
+    raise _removed(" `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking complex "
+                   "tensors.\n\nL, _ = torch.eig(A) should be replaced with:\nL_complex = torch.linalg.eigvals(A)\n\nand\n\nL, V = "
+                   "torch.eig(A, eigenvectors=True) should be replaced with:\nL_complex, V_complex = torch.linalg.eig(A)")
+
+
+@function("lstsq")
+def _lstsq(input, A, *, out=None):
+    """Removed; torch.linalg.lstsq."""
+    raise _removed(" `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments and does "
+                   "not return the QR decomposition in the returned tuple (although it returns other information about the problem).\n\n"
+                   "To get the QR decomposition consider using `torch.linalg.qr`.\n\nThe returned solution in `torch.lstsq` stored the "
+                   "residuals of the solution in the last m - n columns of the returned value whenever m > n. In torch.linalg.lstsq, the "
+                   "residuals are in the field 'residuals' of the returned named tuple.\n\nThe unpacking of the solution, as in\nX, _ = "
+                   "torch.lstsq(B, A).solution[:A.size(1)]\nshould be replaced with:\nX = torch.linalg.lstsq(A, B).solution")
+
+
+@function("solve")
+def _solve_removed(input, A, *, out=None):
+    """Removed; torch.linalg.solve."""
+    raise _removed(" `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and does "
+                   "not return the LU factorization.\n\nTo get the LU factorization see `torch.lu`, which can be used with "
+                   "`torch.lu_solve` or `torch.lu_unpack`.\nX = torch.solve(B, A).solution should be replaced with:\nX = "
+                   "torch.linalg.solve(A, B)")
+
+
+@function("matrix_rank", method=False)
+def _matrix_rank_removed(input, tol=None, symmetric=False, *, out=None):
+    """Removed; torch.linalg.matrix_rank."""
+    raise _removed("\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
+                   "`torch.linalg.matrix_rank()` to 'hermitian'.")

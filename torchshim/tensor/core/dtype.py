@@ -71,7 +71,7 @@ def set_default_dtype(d, /):
         raise TypeError("only floating-point types are supported as the default type")
     context.trace.flush()
     P.set_default_float(d.np)
-    _trie.epoch = d.name                      # operators mean something else now: other traces
+    _trie.epoch = P.settings()                      # operators mean something else now: other traces
     context.trace.flush()
 
 

@@ -1,0 +1,35 @@
+"""Ranges of integers and complex numbers, tensors with gaps, pairs of rows. Expectations are PyTorch 2.13's."""
+import pytest
+
+import torchshim as torch
+
+
+def test_ranges():
+    assert torch.linspace(-5, 5, 4, dtype=torch.int32).tolist() == [-5, -1, 1, 5]
+    assert torch.linspace(10, -7, 6, dtype=torch.uint8).tolist() == [10, 57, 105, 153, 201, 249]
+    assert torch.linspace(3.7, 5, 1, dtype=torch.int64).tolist() == [3] and torch.linspace(1 + 1j, 3, 3).tolist() == [1 + 1j, 2 + .5j, 3]
+    assert torch.logspace(0, 3, 5, base=2, dtype=torch.int64).tolist() == [1, 1, 2, 4, 8]
+    assert torch.logspace(0, 1j, 3).dtype == torch.complex64
+    with pytest.raises(RuntimeError, match=r"inferred dtype c10::complex<float> can't be safely cast to passed dtype Float"):
+        torch.linspace(1j, 3, 4, dtype=torch.float32)
+
+
+def test_gaps_and_overlap():
+    x = torch.empty_strided((3, 3), (1, 1)).fill_(0)
+    x[0, 1] = 5.
+    assert x.tolist() == [[0, 5, 0], [5, 0, 0], [0, 0, 0]] and not x._is_view()
+    assert torch.empty_strided((2, 3), (5, 1)).untyped_storage().nbytes() == 32
+    assert torch.empty_permuted((2, 3, 5), (0, 2, 1)).stride() == (15, 1, 3)
+
+
+def test_pairs_of_rows():
+    x = torch.arange(6.).reshape(3, 2).requires_grad_()
+    y = torch.pdist(x, 1.)
+    assert y.tolist() == [4, 8, 4] and y.grad_fn.name() == "PdistBackward0"
+    many = torch.arange(300.).reshape(100, 3)
+    assert torch.allclose(torch.pdist(many), torch.cdist(many, many)[tuple(torch.triu_indices(100, 100, 1))], atol=1e-2)
+
+
+def test_frexp():
+    m = torch.frexp(torch.tensor([0., 1, -3, torch.inf]))
+    assert m.mantissa.tolist() == [0, .5, -.75, torch.inf] and m.exponent.tolist() == [0, 1, 2, 0]

@@ -1,0 +1,80 @@
+"""Switches of the whole process: threads, the precision of float32 products, warnings, denormal numbers."""
+import os
+
+from .engine import context, warn
+from .engine.record import trie as _trie
+from .ops import promotion as _promotion
+
+_PRECISIONS = ("highest", "high", "medium")
+_threads = _interop_threads = None
+_warn_always = False
+
+
+def get_float32_matmul_precision():
+    """How float32 matrix products may round: "highest" (float32), "high" (TensorFloat32 or the like) or "medium" (bfloat16)."""
+    return _promotion.matmul_precision
+
+
+def set_float32_matmul_precision(precision):
+    """Let float32 matrix products round more, where the device is faster for it: JAX's precisions HIGHEST, HIGH and DEFAULT. CPUs always
+    compute in float32."""
+    if precision not in _PRECISIONS:
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect.")
+        return
+    context.trace.flush()
+    _promotion.matmul_precision = precision
+    _trie.epoch = _promotion.settings()
+    context.trace.flush()
+
+
+def get_num_threads():
+    """Threads for operators on the CPU: what set_num_threads was told, else the processors that this process may use."""
+    return _threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _threads or os.cpu_count()
+
+
+def set_num_threads(num, /):
+    """Remembered and reported. XLA's and NumPy's pools are made when they start (OMP_NUM_THREADS, XLA_FLAGS): they do not change."""
+    global _threads
+    _threads = _positive("set_num_threads", num)
+
+
+def get_num_interop_threads():
+    """What set_num_interop_threads was told, else as many as there are threads."""
+    return _interop_threads or get_num_threads()
+
+
+def set_num_interop_threads(num, /):
+    """Remembered and reported; programs run one after the other."""
+    global _interop_threads
+    _interop_threads = _positive("set_num_interop_threads", num)
+
+
+def _positive(name, num):
+    if not isinstance(num, int) or isinstance(num, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num < 1:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return num
+
+
+def set_flush_denormal(mode, /):
+    """Whether denormal numbers could be set to count as zero: always False, they keep their values."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return False
+
+
+def is_warn_always_enabled():
+    """Whether warnings that come once in a process come each time."""
+    return _warn_always
+
+
+def set_warn_always(b, /):
+    """Remembered and reported."""
+    global _warn_always
+    _warn_always = b
+
+
+def compiled_with_cxx11_abi():
+    """As in torch's builds."""
+    return True
