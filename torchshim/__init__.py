@@ -26,6 +26,10 @@ Above these rooms stand torch's own folders (`nn`, `optim`, `random` ...), writt
 makes `import torch` mean this package; `tracebacks.py` shows errors at the user's line. `torchshim.ops` tells how an operator
 is added.
 """
+import gc as _gc
+
+_collects = _gc.isenabled()
+_gc.disable()                                  # what an import makes stays: looking through JAX's objects for garbage would double its time
 from .dropin import (TORCH_COMPAT as __torch_compat__, TORCH_VERSION as __version__, TORCHSHIM_VERSION as __torchshim_version__,
                      install, missing_attribute as _missing_attribute, uninstall)
 from . import engine as _engine
@@ -133,3 +137,6 @@ _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 __getattr__ = _missing_attribute(__name__, lazy=(
     "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "mps", "nn", "optim",
     "return_types", "signal", "utils", "func", "storage", "special", "xpu"))
+
+if _collects:
+    _gc.enable()

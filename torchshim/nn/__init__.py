@@ -1,8 +1,32 @@
-"""torch.nn: modules, their parameters, initialisers and functions."""
+"""torch.nn: modules, their parameters, initialisers and functions.
+
+`import torchshim` needs the functions; the modules come with the first of them that is asked for.
+"""
+import importlib as _importlib
+
 from ..dropin import missing_attribute as _missing_attribute
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
-from . import functional, init, modules, parameter, utils
-from .modules import *
-from .parallel import DataParallel
+from . import functional, parameter
 
-__getattr__ = _missing_attribute(__name__)
+_missing = _missing_attribute(__name__)
+
+
+def _everything():
+    names = {n: x for n, x in vars(_importlib.import_module(__name__ + "._namespace")).items() if n[0] != "_"}
+    globals().update(names)
+    return names
+
+
+def __getattr__(name):
+    if name[0] != "_" or name == "__all__":
+        names = _everything()
+        if name == "__all__":                  # `from torch.nn import *`
+            return [n for n in globals() if n[0] != "_"]
+        if name in names:
+            return names[name]
+    return _missing(name)
+
+
+def __dir__():
+    _everything()
+    return sorted(globals())

@@ -15,6 +15,7 @@ from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch
 from . import docs
+from .compiled import compiled, keep
 from .placement import placed
 from .overloads import Overload, overloaded, shown_name, type_name
 from .return_types import named, written
@@ -189,7 +190,6 @@ def can_store(result, out):
 
 
 _codes: dict = {}
-_compiled = functools.cache(lambda source: compile(source, "<operator>", "exec"))
 
 
 def _code(op, first, inplace, with_out, flag):
@@ -197,7 +197,7 @@ def _code(op, first, inplace, with_out, flag):
     key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, first, inplace, with_out, flag)
     code = _codes.get(key)
     if code is None:
-        code = _codes[key] = _compiled(_source(op, first, inplace, with_out, flag))
+        code = _codes[key] = compiled(_source(op, first, inplace, with_out, flag))
     return code
 
 
@@ -352,6 +352,7 @@ def bind_all(tensor_class):
             groups.setdefault((op.namespace, op.name), []).append(op)
     for ops in groups.values():
         bind(ops, tensor_class)
+    keep()
 
 
 def function(*names, method=True, torch=True, namespace=None, out=False):
@@ -375,8 +376,6 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
 
 def with_out(f, name):
     """`f` with torch's out= keyword."""
-    import functools
-
     @functools.wraps(f)
     def g(*args, out=None, **kwargs):
         if out is None:
