@@ -201,13 +201,49 @@ def _code(op, first, inplace, with_out, flag):
     return code
 
 
+#: Orders of the parameters that torch takes too, with a warning.
+OLD_FORMS = {"add": (("self", "alpha", "other"),), "sub": (("self", "alpha", "other"),),
+             "addcmul": (("self", "value", "tensor1", "tensor2"),), "addcdiv": (("self", "value", "tensor1", "tensor2"),)}
+for _name, *_two in (("addmm", "mat1", "mat2"), ("addmv", "mat", "vec"), ("addr", "vec1", "vec2"), ("addbmm", "batch1", "batch2"),
+                     ("baddbmm", "batch1", "batch2")):
+    OLD_FORMS[_name] = (("beta", "self", "alpha", *_two), ("beta", "self", *_two))
+_warned_of = set()
+
+
+def old_form(op, name, given, method, inplace, out):
+    """A call with its arguments in an old order."""
+    for order in OLD_FORMS[op.name]:
+        order = ("self", *[n for n in order if n != "self"]) if method else order
+        if len(order) == len(given):
+            break
+    else:
+        new = sum(not p.keyword_only for p in op.params)
+        raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
+    if name not in _warned_of:
+        _warned_of.add(name)
+        by_name = {p.name: p for p in op.params}
+        said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"
+        shown = lambda n: said(n) + (f" = {by_name[n].default}" if by_name[n].keyword_only else "")
+        new = [shown(p.name) for p in op.params]
+        new.insert(sum(not p.keyword_only for p in op.params), "*")
+        shown_out = "" if method else ", *, Tensor out = None"
+        skip = 1 if method else 0
+        warn(f"This overload of {name} is deprecated:\n\t{name}({', '.join(said(n) for n in order[skip:])}{shown_out})\nConsider using one "
+             f"of the following signatures instead:\n\t{name}({', '.join(new[skip:])}{'' if method else ', Tensor out = None'})")
+    values = dict(zip(order, given))
+    args = [values.get(p.name, p.default) for p in op.params]
+    made = (call_inplace if inplace else call)(op, args, name, int(not method))
+    return made if out is None else into(out, made, name)
+
+
 def _source(op, first, inplace, with_out, flag):
     """A Python function with the operator's own signature; `flag` adds an `inplace` parameter."""
     sig, names, star = [], [], False
+    old = op.full_name in OLD_FORMS
     for p in op.params:
         pname = first if p.name == "self" else p.name
         if p.keyword_only and not star:
-            sig.append("*")
+            sig.append("*old" if old else "*")
             star = True
         sig.append(pname if p.default is REQUIRED else f"{pname}=_d_{p.name}")
         names.append(pname)
@@ -245,6 +281,9 @@ def _source(op, first, inplace, with_out, flag):
             given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
     body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
+    if old:
+        given = ", ".join(n for n, p in zip(names, op.params) if not p.keyword_only)
+        body = f"    if old: return old_form(_op, _name, ({given}, *old), {first == 'self'}, {inplace}, {'out' if with_out else None})\n" + body
     target = "call_inplace" if inplace else "call"
     made = f"{target}(_op, ({args},), _name, {int(first != 'self')})"
     if flag:
@@ -288,7 +327,7 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
              "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
              "apply_inplace": apply_inplace, "inplace_number": inplace_number,
              "precheck": precheck, "_numbers": op.number_layouts(1),
-             "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
+             "old_form": old_form, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
     space["_name"] = name

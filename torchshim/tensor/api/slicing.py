@@ -83,7 +83,7 @@ def _pieces(t, d, sizes, name):
     return make_views(t, V.split, (d, tuple(sizes), name), tuple(offsets))
 
 
-@function("split")
+@function(method=False)
 def split(input, split_size_or_sections, dim=0):
     """Pieces of one size (the last may be smaller), or of the sizes listed."""
     if isinstance(split_size_or_sections, (list, tuple)):
@@ -93,6 +93,12 @@ def split(input, split_size_or_sections, dim=0):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim), integer(split_size_or_sections, "split", "split_size")
     return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
+
+
+@function("split", torch=False)
+def _split(self, split_size, dim=0):
+    """Pieces of one size (the last may be smaller), or of the sizes listed."""
+    return split(self, split_size, dim)
 
 
 def _even(n, size):
