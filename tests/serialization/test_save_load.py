@@ -222,3 +222,9 @@ def test_texts_of_errors():
         saved([a, a.untyped_storage()])
     with pytest.raises(AttributeError, match="'write' attribute"):
         torch.save({}, 5)
+
+
+def test_layouts_and_memory_formats():
+    made = [torch.strided, torch.channels_last]
+    assert pickle.loads(pickle.dumps(made)) == made and loaded(saved(torch.strided)) is torch.strided
+    assert loaded(saved(made), weights_only=False)[1] is torch.channels_last

@@ -19,6 +19,7 @@ from ..storage import _load_from_bytes
 from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage, fresh_storage
 from ..tensor.core.device import accelerators, device as torch_device
 from ..tensor.core.dtype import ALL, dtype as torch_dtype
+from ..tensor.core.layout import ALL as layouts, layout as torch_layout
 from . import weights_only as _safe
 from .archive import Reader, Writer, replacing
 from .pickling import find_torch, pickler, storage_name
@@ -306,6 +307,12 @@ def _reduce_storage(storage):
     return _load_from_bytes, (out.getvalue(),)
 
 
+def _get_layout(name):
+    """The torch.layout that a pickle names."""
+    return layouts[name.removeprefix("torch.")]
+
+
+copyreg.pickle(torch_layout, lambda x: (_get_layout, (repr(x),)))
 copyreg.pickle(TypedStorage, _reduce_storage)
 copyreg.pickle(UntypedStorage, _reduce_storage)
 
@@ -526,12 +533,6 @@ def _fill(s, array, dtype):
 
 def _no_storage(pid):
     raise UnpicklingError("a storage where none belongs")
-
-
-def _get_layout(name):
-    """The torch.layout that a pickle names."""
-    from ..tensor.core.layout import ALL as layouts
-    return layouts[name.removeprefix("torch.")]
 
 
 def storage_to_tensor_type(storage):

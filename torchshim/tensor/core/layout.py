@@ -1,8 +1,9 @@
-"""torch.layout objects."""
+"""torch.layout objects, and what they have in common with memory formats: they are their names."""
 
 
-class layout:
-    """How a tensor is stored; torchshim has strided ones."""
+class Named:
+    """An object of torch that is nothing but its name there; pickles name it too."""
+    __module__ = "torchshim"
     __slots__ = ("name",)
 
     def __init__(self, name):
@@ -12,11 +13,13 @@ class layout:
         return "torch." + self.name
 
     def __reduce__(self):
-        return _named, (self.name,)
+        return self.name
 
 
-def _named(name):
-    return ALL[name]
+class layout(Named):
+    """How a tensor is stored; torchshim has strided ones."""
+    __module__ = "torchshim"
+    __slots__ = ()
 
 
 ALL = {n: layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")}

@@ -3,24 +3,13 @@ from __future__ import annotations
 
 from ...ops.layout import channels_last_strides, lies_channels_last
 from ...ops.views import memory_order
+from .layout import Named
 
 
-class memory_format:
+class memory_format(Named):
     """How the elements of a tensor lie in memory."""
-    __slots__ = ("name",)
-
-    def __init__(self, name):
-        self.name = name
-
-    def __repr__(self):
-        return "torch." + self.name
-
-    def __reduce__(self):
-        return _named, (self.name,)
-
-
-def _named(name):
-    return FORMATS[name]
+    __module__ = "torchshim"
+    __slots__ = ()
 
 
 FORMATS = {n: memory_format(n) for n in ("preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
