@@ -29,9 +29,42 @@ def test_updates_are_torchs(name):
             close(got["state"][k][n], v)
 
 
-@pytest.mark.parametrize("name", cases.SCHEDULES)
+@pytest.mark.parametrize("name", [*cases.SCHEDULES, *cases.COMPOSED])
 def test_schedules_are_torchs(name):
     close(cases.schedule(torch, name), GOLDENS["schedule"][name])
+
+
+def test_plateau_is_torchs():
+    close(cases.plateau(torch), GOLDENS["plateau"])
+
+
+@pytest.mark.parametrize("name, search", [("lbfgs", None), ("wolfe", "strong_wolfe")])
+def test_lbfgs_is_torchs(name, search):
+    got, want = cases.lbfgs(torch, search), GOLDENS[name]
+    assert got["counts"] == want["counts"] and got["names"] == want["names"]
+    np.testing.assert_allclose(got["x"] + got["losses"], want["x"] + want["losses"], rtol=1e-8)
+
+
+def test_muon_is_torchs_to_bfloat16():
+    np.testing.assert_allclose(cases.muon(torch), GOLDENS["muon"], rtol=2e-2)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "NAdam"])
+def test_gradients_flow_through_a_differentiable_step(name):
+    """The derivative of the loss after one step by the start and by lr agrees with differences."""
+    def after(x, lr, options):
+        w = x.clone()
+        opt = getattr(torch.optim, name)([w], lr=lr, differentiable=True, **options)
+        w.grad = 2 * w.detach()
+        opt.step()
+        return (w ** 3).sum()
+    options = {"momentum": 0.5} if name == "SGD" else {}
+    x = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    gx, glr = torch.autograd.grad(after(x, lr, options), (x, lr))
+    with torch.no_grad():
+        by_lr = (after(x, lr + 1e-6, options) - after(x, lr - 1e-6, options)) / 2e-6
+    assert abs(by_lr - glr) < 1e-5 and gx.isfinite().all()
 
 
 def quadratic(cls, **options):
@@ -112,8 +145,6 @@ def test_errors():
         torch.optim.SGD([w * 2], lr=0.1)
     with pytest.raises(ValueError, match="Nesterov momentum requires a momentum and zero dampening"):
         torch.optim.SGD([w], lr=0.1, nesterov=True)
-    with pytest.raises(NotImplementedError, match="differentiable"):
-        torch.optim.SGD([w], lr=0.1, differentiable=True)
     opt = torch.optim.SGD([w], lr=0.1)
     with pytest.raises(ValueError, match="some parameters appear in more than one parameter group"):
         opt.add_param_group({"params": [w]})

@@ -6,12 +6,16 @@ import copy
 import functools
 import itertools
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..autograd.modes import grad_mode
 from ..engine import Instance, Operator, context, literal, record, warn
 from ..engine.record.context import steppers
-from ..tensor.core.dispatch import read, wrap, write
+from ..ops import promotion as P
+from ..tensor.api.creation import zeros_like
+from ..tensor.core.dispatch import apply, read, wrap, write
 from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.tensor import Tensor
 
@@ -21,39 +25,46 @@ required = object()
 class Update(Operator):
     """How an optimizer changes its parameters, as one operator over all of them.
 
-    `body(params, grads, *states, numbers, flags)` gets equally long lists of arrays and returns (new params, *new states),
-    lists too; numbers are 0-d float64 arrays, flags the static rest of the layout.
+    `body(p, g, *states, numbers, flags)` gets the arrays of one parameter and returns (new p, *new states). They are real: a
+    complex parameter is a real one with a last dimension of two. Numbers are 0-d arrays of the precision that the parameter
+    is computed in (float32 for the short dtypes), flags the static rest of the layout.
     """
 
     def __init__(self, name, body):
         super().__init__(name)
         self.body = body
+        self.traced = Traced(name, self.all)
 
     def key(self, layout, metas, kinds):
         return layout, metas, kinds
 
-    def build(self, layout, metas, kinds):
+    def all(self, layout, flat):
+        """The body over all parameters; flat: parameters, gradients, states list by list, then numbers."""
         n, lists, flags = layout
+        at, casts, out = n * lists, {}, []
+        for k in range(n):
+            arrays = [flat[j * n + k] for j in range(lists)]
+            own = [x.dtype for x in arrays]
+            d = np.dtype(np.float32) if own[0].itemsize == 2 else np.empty(0, own[0]).real.dtype
+            if d not in casts:
+                casts[d] = [x.astype(d) for x in flat[at:]]
+            new = self.body(*[_real(x, d) for x in arrays], casts[d], flags)
+            out.append([_as(x, own[0] if j >= lists - 1 else own[j + (j > 0)]) for j, x in enumerate(new)])
+        return [x for group in zip(*out) for x in group]
 
-        def fn(*flat):
-            groups = [list(flat[k * n:(k + 1) * n]) for k in range(lists)]
-            out = self.body(*groups, flat[lists * n:], flags)
-            return [x for group in out for x in group]
-        made = len(metas) // n - 1                 # every list but the gradients comes back
-        kept = metas[:n] + metas[2 * n:]
+    def build(self, layout, metas, kinds):
+        n = layout[0]
+        kept = metas[:n] + metas[2 * n:]           # every list but the gradients comes back
         strides = tuple(m.strides for m in kept)
-        return Instance(self, layout, fn, metas, kinds, metas[0].device,
-                        strides if made * n == len(kept) and not self.grows(layout) else None)
-
-    def grows(self, layout):
-        """Whether the operator makes state that was not there before (then layouts are the parameters')."""
-        return "first" in layout[2]
+        if "first" in layout[2]:                   # and one that was not there before, laid out like the parameters
+            strides += tuple(m.strides for m in metas[:n])
+        return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides)
 
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""
         n = len(params)
         vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
-        out = record(context, self, (n, 2 + len(states), flags), vals, numbers, "f" * len(numbers))[0]
+        out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]
         out = out if out.__class__ is list else [out]
         for p, v in zip(params, out):
             _store(p, v)
@@ -61,6 +72,38 @@ class Update(Operator):
             for s, v in zip(group, out[(k + 1) * n:]):
                 _store(s, v)
         return [wrap(v) for v in out[(1 + len(states)) * n:]]
+
+    def with_graph(self, params, grads, states, numbers, flags):
+        """The same for differentiable=True: gradients flow through the update, into numbers that are tensors too."""
+        numbers = [x if isinstance(x, Tensor) else wrap(literal(np.array(x, np.float64))) for x in numbers]
+        tensors = [*params, *grads, *[s for group in states for s in group]]
+        with grad_mode(True):
+            out = apply(self.traced, tensors + numbers, (len(params), 2 + len(states), flags))
+            out = out if isinstance(out, tuple) else (out,)
+            olds = tensors[:len(params)] + tensors[2 * len(params):]
+            for old, new in zip(olds, out):
+                old.copy_(new)
+        return list(out[len(olds):])
+
+
+class Traced(Operator):
+    """An `Update` as an operator of the graph, its numbers being tensors."""
+    grad = "OptimizerBackward0"
+
+    def __init__(self, name, body):
+        super().__init__(name)
+        self.body = body
+
+    def build(self, layout, metas, kinds):
+        return Instance(self, layout, lambda *flat: self.body(layout, flat), metas, kinds, metas[0].device)
+
+
+def _real(x, d):
+    return (jnp.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x).astype(d)
+
+
+def _as(x, d):
+    return jax.lax.complex(x[..., 0], x[..., 1]) if d.kind == "c" else x.astype(d)
 
 
 def _store(t, v):
@@ -87,16 +130,14 @@ def number(x):
     return x.item() if isinstance(x, Tensor) else float(x)
 
 
-def step_tensor(k):
-    """The `step` entry of a state: a 0-d float32 tensor on the host."""
-    return wrap(literal(np.array(k, np.float32)))
+def scalar_type():
+    """The NumPy type of a state's entries that are one number: float64 where that is the default dtype, else float32."""
+    return np.float64 if P.default_float == np.float64 else np.float32
 
 
-def set_steps(tensors, k):
-    """Write the same step count into many `step` entries."""
-    v = literal(np.array(k, np.float32))
-    for t in tensors:
-        _store(t, v)
+def host_scalar(x):
+    """An entry of a state that is one number: a 0-d tensor on the host."""
+    return wrap(literal(np.array(x, scalar_type())))
 
 
 _global_pre: dict = collections.OrderedDict()
@@ -355,6 +396,26 @@ def check(ok, what):
         raise ValueError(what)
 
 
+def check_lr(lr, text="Invalid learning rate: {}"):
+    """Raise torch's ValueError for a learning rate below 0 or a tensor of several."""
+    check(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
+    check(number(lr) >= 0.0, text.format(lr))
+
+
+def check_betas(betas):
+    """Raise torch's ValueError for a beta outside [0, 1)."""
+    for k in (0, 1):
+        check(0.0 <= number(betas[k]) < 1.0, f"Invalid beta parameter at index {k}: {betas[k]}")
+
+
+def check_fused(fused, differentiable, foreach):
+    """Raise torch's RuntimeError for what cannot be had together."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
 def with_grads(group):
     """The group's parameters that have a gradient, and these."""
     params, grads = [], []
@@ -366,8 +427,70 @@ def with_grads(group):
     return params, grads
 
 
-def refuse(name, **options):
-    """Options of torch that change results and that torchshim does not have."""
-    for k, v in options.items():
-        if v:
-            raise NotImplementedError(f"torchshim: {name}({k}=True)")
+def flags_of(group, *names):
+    """Those of the options that are on."""
+    return tuple([n for n in names if group[n]])
+
+
+class SteppedOptimizer(Optimizer):
+    """The base of optimizers that count each parameter's steps in its state and update all that have come equally far at once.
+
+    A subclass has `update`, an Update, and says what one step needs: `_fresh`, `_names`, `_numbers` and `_flags`. `scalars` names
+    the entries of a state that are one number on the host, with what they begin with.
+    """
+    update = None
+    scalars = {"step": 0.0}
+
+    def _fresh(self, p, group):
+        """The entries of a new state beside the scalars."""
+        return {n: zeros_like(p).detach() for n in self._names(group, p)}
+
+    def _names(self, group, p):
+        """The entries of a state that the update takes and gives back."""
+        raise NotImplementedError
+
+    def _numbers(self, group, step):
+        """The update's numbers for the step-th step; with other `scalars`, their values follow, and what they become is returned
+        behind: (numbers, new values)."""
+        raise NotImplementedError
+
+    def _flags(self, group, p):
+        """The update's flags, which may differ among parameters."""
+        return flags_of(group, "maximize", "weight_decay")
+
+    def _first_scalars(self, group):
+        return self.scalars
+
+    def step(self, closure=None):
+        """One update; returns the closure's loss."""
+        loss = self._loss(closure)
+        for group in self.param_groups:
+            alike = {}
+            for p, g in zip(*with_grads(group)):
+                s = self.state[p]
+                if not s:
+                    s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
+                    s.update(self._fresh(p, group))
+                key = (*[s[n].item() for n in self.scalars], self._flags(group, p))
+                alike.setdefault(key, []).append((p, g, s))
+            for (step, *others, flags), rows in alike.items():
+                self._advance(group, step + 1, others, flags, *zip(*rows))
+        return loss
+
+    def _advance(self, group, step, others, flags, params, grads, states):
+        numbers = self._numbers(group, step, *others)
+        if len(self.scalars) > 1:
+            numbers, others = numbers
+        for name, x in zip(self.scalars, (step, *others)):
+            v = host_scalar(number(x))._st.value
+            for s in states:
+                _store(s[name], v)
+        run = self.update.with_graph if group.get("differentiable") else self.update
+        run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for s in self.state.values():
+            for name in self.scalars:                # older files have plain numbers
+                if name in s and not isinstance(s[name], Tensor):
+                    s[name] = host_scalar(s[name])

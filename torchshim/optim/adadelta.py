@@ -1,0 +1,38 @@
+"""Adadelta (Zeiler, 2012, arXiv:1212.5701)."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from .optimizer import SteppedOptimizer, Update, check, check_lr
+
+
+def _adadelta(p, g, square, delta, numbers, flags):
+    lr, rho, more, eps, weight_decay = numbers
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags:
+        g = g + p * weight_decay
+    square = square * rho + g * g * more
+    step = jnp.sqrt(delta + eps) / jnp.sqrt(square + eps) * g
+    return p - step * lr, square, delta * rho + step * step * more
+
+
+class Adadelta(SteppedOptimizer):
+    """Gradients scaled by the running root mean squares of past steps over past gradients."""
+    update = Update("adadelta_step", _adadelta)
+
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
+                 differentiable=False):
+        check_lr(lr)
+        check(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize, capturable=capturable,
+                                      foreach=foreach, differentiable=differentiable))
+
+    def _names(self, group, p):
+        return "square_avg", "acc_delta"
+
+    def _numbers(self, group, step):
+        rho = group["rho"]
+        return group["lr"], rho, 1 - rho, group["eps"], group["weight_decay"]

@@ -1,0 +1,52 @@
+"""Adagrad (Duchi, Hazan & Singer, 2011)."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from ..tensor.api.bind import FUNCTIONS
+from .optimizer import SteppedOptimizer, Update, check, check_fused, check_lr, host_scalar
+
+
+def _adagrad(p, g, total, numbers, flags):
+    lr, eps, weight_decay = numbers
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags:
+        g = g + p * weight_decay
+    total = total + g * g
+    return p - g / (jnp.sqrt(total) + eps) * lr, total
+
+
+class Adagrad(SteppedOptimizer):
+    """Gradients over the root of the sum of their squares; the state is there from the beginning."""
+    update = Update("adagrad_step", _adagrad)
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
+                 maximize=False, differentiable=False, fused=None):
+        check_lr(lr)
+        check(0.0 <= lr_decay, f"Invalid lr_decay value: {lr_decay}")
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        check(0.0 <= initial_accumulator_value, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+                                      initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, fused=fused))
+        check_fused(fused, differentiable, foreach)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p].update(step=host_scalar(0.0), **self._fresh(p, group))
+
+    def _fresh(self, p, group):
+        x = self.defaults["initial_accumulator_value"]
+        return {"sum": FUNCTIONS["full_like"](p, complex(x, x) if p.is_complex() else x).detach()}
+
+    def _names(self, group, p):
+        return ("sum",)
+
+    def _numbers(self, group, step):
+        return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"], group["weight_decay"]
+
+    def share_memory(self):
+        """Move the state to shared memory."""
+        for s in self.state.values():
+            s["sum"].share_memory_()

@@ -1,0 +1,38 @@
+"""Adamax (Kingma & Ba, 2015, arXiv:1412.6980, section 7)."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr
+
+
+def _adamax(p, g, m, u, numbers, flags):
+    lr, more1, beta2, eps, weight_decay = numbers
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags:
+        g = g + p * weight_decay
+    m = m + (g - m) * more1
+    u = jnp.maximum(u * beta2, jnp.abs(g) + eps)
+    return p - m / u * lr, m, u
+
+
+class Adamax(SteppedOptimizer):
+    """Adam with the decayed largest gradient in place of the root of the mean of squares."""
+    update = Update("adamax_step", _adamax)
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
+                 differentiable=False, capturable=False):
+        check_lr(lr)
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        check_betas(betas)
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, capturable=capturable))
+
+    def _names(self, group, p):
+        return "exp_avg", "exp_inf"
+
+    def _numbers(self, group, step):
+        beta1, beta2 = group["betas"]
+        return group["lr"] / (1 - beta1 ** step), 1 - beta1, beta2, group["eps"], group["weight_decay"]

@@ -1,0 +1,54 @@
+"""NAdam: Adam with Nesterov's momentum (Dozat, 2016)."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of, number, scalar_type
+
+
+def _nadam(p, g, m, v, numbers, flags):
+    of_grad, of_mean, keep, more1, beta2, more2, correction, eps, weight_decay = numbers
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags:
+        if "decoupled_weight_decay" in flags:
+            p = p * keep
+        else:
+            g = g + p * weight_decay
+    m = m + (g - m) * more1
+    v = v * beta2 + g * g * more2
+    root = jnp.sqrt(v / correction) + eps
+    return p - g / root * of_grad - m / root * of_mean, m, v
+
+
+class NAdam(SteppedOptimizer):
+    """Adam whose step looks ahead by a momentum that changes over time; its product so far is part of the state."""
+    update = Update("nadam_step", _nadam)
+    scalars = {"step": 0.0, "mu_product": 1.0}
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, *,
+                 foreach=None, maximize=False, capturable=False, differentiable=False):
+        check_lr(lr)
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        check_betas(betas)
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        check(0.0 <= momentum_decay, f"Invalid momentum_decay value: {momentum_decay}")
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+                                      decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach,
+                                      capturable=capturable, differentiable=differentiable))
+
+    def _names(self, group, p):
+        return "exp_avg", "exp_avg_sq"
+
+    def _numbers(self, group, step, product):
+        lr, (beta1, beta2), weight_decay = group["lr"], group["betas"], group["weight_decay"]
+        momentum = lambda t: beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
+        now, then = momentum(step), momentum(step + 1)
+        kind = scalar_type()
+        product = float(kind(product) * kind(number(now)))     # as torch multiplies what the state keeps
+        numbers = (lr * (1.0 - now) / (1.0 - product), lr * then / (1.0 - product * then), 1 - lr * weight_decay, 1 - beta1, beta2,
+                   1 - beta2, 1 - beta2 ** step, group["eps"], weight_decay)
+        return numbers, (product,)
+
+    def _flags(self, group, p):
+        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")

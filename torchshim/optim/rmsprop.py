@@ -1,0 +1,53 @@
+"""RMSprop (Hinton's lecture, 2012), centered as in Graves (2013, arXiv:1308.0850)."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of
+
+
+def _rmsprop(p, g, square, *rest):
+    *states, (lr, alpha, more, eps, momentum, weight_decay), flags = rest
+    if "maximize" in flags:
+        g = -g
+    if "weight_decay" in flags:
+        g = g + p * weight_decay
+    square = square * alpha + g * g * more
+    out = [square]
+    if "centered" in flags:
+        mean = states[-1]
+        mean = mean + (g - mean) * more
+        step = g / (jnp.sqrt(square - mean * mean) + eps)
+    else:
+        step = g / (jnp.sqrt(square) + eps)
+    if "momentum" in flags:
+        step = states[0] * momentum + step
+        out.append(step)
+    if "centered" in flags:
+        out.append(mean)
+    return p - step * lr, *out
+
+
+class RMSprop(SteppedOptimizer):
+    """Gradients over the root of the running mean of their squares; centered: of their variance."""
+    update = Update("rmsprop_step", _rmsprop)
+
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
+                 maximize=False, differentiable=False):
+        check_lr(lr)
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        check(0.0 <= momentum, f"Invalid momentum value: {momentum}")
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        check(0.0 <= alpha, f"Invalid alpha value: {alpha}")
+        super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
+                                      capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable))
+
+    def _names(self, group, p):
+        return ("square_avg", *(["momentum_buffer"] if group["momentum"] > 0 else []), *(["grad_avg"] if group["centered"] else []))
+
+    def _numbers(self, group, step):
+        alpha = group["alpha"]
+        return group["lr"], alpha, 1 - alpha, group["eps"], group["momentum"], group["weight_decay"]
+
+    def _flags(self, group, p):
+        return flags_of(group, "maximize", "weight_decay", "momentum", "centered")
