@@ -4,11 +4,13 @@ from ...tensor.api import docs as _docs
 from ...tensor.api.bind import NAMESPACES as _NAMESPACES
 from .attention import scaled_dot_product_attention
 from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ctc import ctc_loss
 from .distances import (cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, margin_ranking_loss, multi_margin_loss,
                        multilabel_margin_loss, multilabel_soft_margin_loss, pairwise_distance, triplet_margin_loss,
                        triplet_margin_with_distance_loss)
 from .dropouts import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .embeddings import embedding, embedding_bag, one_hot
+from .linear_loss import linear_cross_entropy
 from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)
 from .multihead import canonical_mask as _canonical_mask, multi_head_attention_forward, none_or_dtype as _none_or_dtype

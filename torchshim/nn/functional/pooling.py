@@ -21,8 +21,8 @@ def _sizes(name, what, value, dims, omitted=False):
     """A tuple with a number for every dimension."""
     made = numbers(value, dims)
     if len(made) != dims:
-        word = "be either a single int" if what == "dilation" else "either be omitted, a single int" if omitted else "either be a single int"
-        raise RuntimeError(f"{name}: {what} must {word}, or a tuple of {_WORDS[dims]}")
+        word = "be either" if what == "dilation" else "either be omitted," if omitted else "either be"
+        raise RuntimeError(f"{name}: {what} must {word} a single int, or a tuple of {_WORDS[dims]}")
     return made
 
 
@@ -43,8 +43,8 @@ def _check(name, input, windows, ceil_mode):
     least = dims + 1
     if len(shape) not in (least, least + 1):
         if name == "avg_pool2d" and len(shape) < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-max(len(shape), 1)}, {max(len(shape), 1) - 1}], but got "
-                             f"{-3 if len(shape) == 2 else -2 if len(shape) == 1 else -1})")
+            n = max(len(shape), 1)
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {-1 - len(shape)})")
         raise RuntimeError(f"non-empty {least}D or {least + 1}D (batch mode) tensor expected for input")
     for s in stride:
         if s == 0:
@@ -63,11 +63,12 @@ def _check(name, input, windows, ceil_mode):
         raise RuntimeError("dilation should be greater than zero, but got " + _listed(["dilation" + a for a in axes], dilation))
     if 0 in shape[-least:]:
         if dims == 2:
-            raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:" + f"{list(shape)}")
+            raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                               f"{list(shape)}")
         bad = len(shape) - least + shape[-least:].index(0)
         full = name if name == "avg_pool3d" else name + "_with_indices_out_cpu_template"
-        raise RuntimeError(f"{full}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)} "
-                           f"and non-batch dimension {shape[bad]} has length zero!")
+        raise RuntimeError(f"{full}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                           f"{list(shape)} and non-batch dimension {shape[bad]} has length zero!")
     out = [ops.output_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-dims:], *windows)]
     if min(out) < 1:
         c = shape[-least]

@@ -114,8 +114,8 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 
 # -- grids ------------------------------------------------------------------------------------------------------------
-_CORNERS = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify align_corners=True "
-            "if the old behavior is desired. See the documentation of grid_sample for details.")
+_CORNERS = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")
 _SAMPLING = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 

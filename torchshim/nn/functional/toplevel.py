@@ -8,7 +8,7 @@ from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
 from ...tensor.core.dispatch import apply
-from . import distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
+from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 
 _REDUCTION = ("none", "mean", "sum")
 FUNCTIONS["cosine_similarity"] = distance.cosine_similarity
@@ -135,6 +135,12 @@ def kl_div(input, target, reduction=1, *, log_target=False):
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
     """As nn.functional.binary_cross_entropy_with_logits."""
     return L.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=_REDUCTION[reduction])
+
+
+@function(method=False)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+    """As nn.functional.ctc_loss."""
+    return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTION[reduction], zero_infinity)
 
 
 @function(method=False)

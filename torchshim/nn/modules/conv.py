@@ -201,8 +201,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def _get_in_channels(self, input):
         unbatched, batched = self._dims + 1, self._dims + 2
         if input.dim() not in (unbatched, batched):
-            raise RuntimeError(f"Expected {unbatched}D (unbatched) or {batched}D (batched) input to {type(self).__name__}, but got input of "
-                               f"size: {input.shape}")
+            raise RuntimeError(f"Expected {unbatched}D (unbatched) or {batched}D (batched) input to {type(self).__name__}, but got input "
+                               f"of size: {input.shape}")
         return input.shape[1] if input.dim() == batched else input.shape[0]
 
 

@@ -91,8 +91,8 @@ def _check_dtypes(input, weight, bias):
     if input.dtype != weight.dtype:
         if input.dtype not in (P.float32, P.float16, P.bfloat16):
             raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
-        raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) should "
-                           "be the same or input should be a MKLDNN tensor and weight is a dense tensor")
+        raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) "
+                           "should be the same or input should be a MKLDNN tensor and weight is a dense tensor")
     if bias is not None and bias.dtype != input.dtype:
         raise RuntimeError(f"Input type ({P.cpp_name(input.dtype)}) and bias type "
                            f"({P.cpp_name(bias.dtype)}) should be the same")

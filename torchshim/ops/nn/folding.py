@@ -71,7 +71,7 @@ def _check_col2im(self, output_size, kernel_size, dilation, padding, stride):
                            f"but got: {list(shape)}")
     if min(output_size) < 1:
         raise RuntimeError("output_size should be greater than zero, but got " + _listed(("output_height", "output_width"), output_size))
-    area, batched = kernel_size[0] * kernel_size[1], len(shape) == 3
+    area = kernel_size[0] * kernel_size[1]
     if shape[-2] % area:
         raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
                            f"{shape[-2]} and kernel_size={_shown(kernel_size)}.")
@@ -79,9 +79,8 @@ def _check_col2im(self, output_size, kernel_size, dilation, padding, stride):
     told = f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel_size)}, dilation={_shown(dilation)}, " \
            f"padding={_shown(padding)}, stride={_shown(stride)}, "
     if shape[-1] != counts[0] * counts[1]:
-        d = 2 if batched else 1
         raise RuntimeError(f"{told}expected size of input's dimension 2 to match the calculated number of sliding blocks "
-                           f"{counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got input.size({2 if batched else d + 1})={shape[-1]}.")
+                           f"{counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got input.size(2)={shape[-1]}.")
     if min(counts) < 1:
         raise RuntimeError(f"{told}which is too small (non-positive)")
     if P.kind_of(self.dtype) == 1:
