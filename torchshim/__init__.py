@@ -136,7 +136,7 @@ _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
 __getattr__ = _missing_attribute(__name__, lazy=(
     "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "masked", "mps", "nn", "optim",
-    "return_types", "signal", "utils", "func", "storage", "special", "xpu"))
+    "quasirandom", "return_types", "signal", "utils", "func", "storage", "special", "xpu"))
 
 if _collects:
     _gc.enable()
