@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..engine import context, warn
 from ..tensor.core.dispatch import edge
+from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
@@ -66,7 +67,7 @@ def _roots(tensors):
     roots = []
     for i, t in enumerate(tensors):
         e = edge(t)
-        if e is None:
+        if e is None or e is t and leads_nowhere(t):
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         roots.append(e)
     return roots

@@ -11,7 +11,7 @@ from ..engine import context, record
 from ..ops import promotion as P
 from ..tensor.core import dispatch
 from ..tensor.core.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, node_class
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.storage import read_steps, write_steps
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
@@ -138,7 +138,7 @@ def _residuals(node):
         if st.gen == gen:
             continue
         if st.version == version:
-            saved[k] = read_steps(st.value, steps)
+            saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
         if k >= len(args):
             nr = node.plan.outs[k - len(args)]
@@ -149,6 +149,16 @@ def _residuals(node):
             producer = getattr(st, "writer", None) or target.name()
         raise modified_error(node.inst.in_metas[args[k]], st.version, version, producer, nr)
     return saved
+
+
+def _moved(node, k, st, steps):
+    """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
+    another tensor that left this memory: the edge of the input tells."""
+    t = getattr(st, "moved", None) and st.moved()
+    if t is None or steps or k >= len(node.plan.args):
+        return None
+    (saved, i), (left, j) = _targets(node.next[node.plan.args[k]]), _targets(edge(t))
+    return read(t) if saved is left and i == j else None
 
 
 def _targets(e):
@@ -286,6 +296,8 @@ class _Walk:
     def leaf(self, leaf, g):
         """A leaf's gradient is complete: hooks, and into `grad` where that is asked for."""
         x = leaf._extra
+        if leads_nowhere(leaf):
+            return
         if x is not None and x.hooks:
             g = _run_hooks(x.hooks, g, self.mode)
         if self.wanted is not None:

@@ -17,7 +17,8 @@ from ...ops.reduction import linalg_vector_norm
 from . import return_types
 from .bind import call, function
 from .indexing import flag
-from .reduction import need_tensor, undefined
+from .reduction import need_tensor
+from .undefined import undefined
 from ..core.dispatch import edge, look, read
 
 linalg = dict(method=False, namespace="linalg", out=True)
@@ -169,7 +170,7 @@ def _linalg_qr(A, mode="reduced"):
     text = _NO_GRADIENT.get(mode) if mode == "r" or A.ndim > 1 and A.shape[-2] > A.shape[-1] else None
     if text is None or edge(A) is None:
         return return_types.linalg_qr(call(factor.linalg_qr, (A, mode)))
-    return return_types.linalg_qr([undefined(x, A, "LinalgQrBackward0", RuntimeError(text))
+    return return_types.linalg_qr([undefined(x, (A,), "LinalgQrBackward0", RuntimeError(text))
                                    for x in call(factor.linalg_qr, (A.detach(), mode))])
 
 

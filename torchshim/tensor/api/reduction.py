@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import math
 
-from ...engine import context, warn
+from ...engine import warn
 from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.registry import OPS
 from .bind import call, function, into, type_name
-from ..core.dispatch import TensorBase, edge
-from ..core.graph import Node, node_class, sequence
+from ..core.dispatch import TensorBase
+from .undefined import no_derivative
 
 
 def need_tensor(name, x, what="input", position=1):
@@ -26,35 +26,6 @@ def as_int(name, x, what="dim", position=2):
         where = "" if position is None else f" (position {position})"
         raise TypeError(f"{name}(): argument '{what}'{where} must be int, not {type_name(x)}")
     return x.__index__()
-
-
-class _Undefined(Node):
-    """The history of a result that torch can't differentiate; a backward that comes here fails."""
-    __slots__ = ("meta", "error")
-    n_outputs = 1
-
-    def out_meta(self, nr):
-        return self.meta
-
-    def custom_backward(self, box, mode):
-        raise self.error
-
-
-def undefined(result, source, name, error):
-    """`result` with a node called `name` that raises `error`, when `source` wants a gradient."""
-    e = edge(source) if isinstance(source, TensorBase) else None
-    if e is not None and context.grad:
-        node = object.__new__(node_class(name, _Undefined))
-        node.inst = node.plan = node.extra = None
-        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (e,), next(sequence)
-        node.meta, node.error = result._meta, error
-        result._edge = node
-    return result
-
-
-def no_derivative(result, source, aten):
-    """`result` of an operator that has no derivative at all."""
-    return undefined(result, source, "NotImplemented", RuntimeError(f"derivative for aten::{aten} is not implemented"))
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------------
@@ -127,7 +98,7 @@ def bincount(input, weights=None, minlength=0):
         if low < 0:
             raise wrong
         length = high + 1 if high >= minlength else minlength
-    return no_derivative(call(OPS[None, "bincount.sized"], (input, weights, length)), weights, "bincount")
+    return no_derivative(call(OPS[None, "bincount.sized"], (input, weights, length)), (weights,), "aten::bincount")
 
 
 _warned = set()

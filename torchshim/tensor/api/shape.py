@@ -13,10 +13,11 @@ from ...ops.common import wrap_dim
 from ...ops.registry import T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
-from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, check_inplace, edge, make_view, meta, needs_grad, read,
-                          refuse_inference, refuse_overlap, version, wrap, write)
+from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, bump, check_inplace, detached, edge, keep_count, log_edge,
+                             make_view, meta, needs_grad, read, refuse_inference, refuse_overlap, wrap, write)
 from ..core.dtype import int64
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
+from .undefined import no_derivative
 from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view
 
 
@@ -207,7 +208,6 @@ Tensor.resize = lambda self, *sizes: resize_(self.detach(), *sizes)
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """See the memory of another tensor from now on."""
     from .views import as_strided
-    from ..core.dispatch import detached
     if source is None:
         source = FUNCTIONS["empty"](0, dtype=self.dtype, device=self.device)
     if not isinstance(source, TensorBase):
@@ -218,15 +218,16 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     refuse_inference(self)
     if edge(self) is not None and context.grad:
         check_inplace(self, True)
-    count = version(self) + 1
     y = detached(source)
     if size is not None:
         shape = ints((size,), "set_")
         y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
         y._view.base, y._view.skip, y._view.creation = None, 0, None
+    bump(self)
+    log_edge(self)
+    keep_count(self)
     self._st, self._view = y._st, y._view
-    self._more().version = [count]
-    return self
+    return no_derivative(self, (self, source), "set_")
 
 
 Tensor.set_ = set_

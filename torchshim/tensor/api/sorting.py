@@ -11,7 +11,8 @@ from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
 from ..core.dispatch import TensorBase, read
 from ..core.dtype import FROM_NP
-from .reduction import as_int, need_tensor, undefined
+from .reduction import as_int, need_tensor
+from .undefined import undefined
 from ..core.tensor import tensor_from
 
 
@@ -126,7 +127,7 @@ def _host(x):
 
 
 def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
-    values = undefined(values, source, name, NotImplementedError(f"the derivative for '{what}' is not implemented."))
+    values = undefined(values, (source,), name, NotImplementedError(f"the derivative for '{what}' is not implemented."))
     made = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
     return made[0] if len(made) == 1 else made
 

@@ -10,7 +10,8 @@ from . import return_types
 from .bind import call, function, into, number, sizes
 from .creation import linspace
 from ..core.dispatch import TensorBase
-from .reduction import need_tensor, no_derivative
+from .reduction import need_tensor
+from .undefined import no_derivative
 
 
 @function(method=False)
@@ -64,7 +65,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
         raise S.unsupported("histogramdd", input._meta)
     edges = bins if isinstance(bins, TensorBase) else _edges(input, bins, *(range or (None, None)), 0)
     hist = call(S.histogramdd, (input.reshape(-1, 1), (edges,), weight, bool(density)))
-    made = (no_derivative(hist, input, "histogram"), edges)
+    made = (no_derivative(hist, (input,), "aten::histogram"), edges)
     return return_types.histogram(made if out is None else into(out, made, "histogram"))
 
 
@@ -81,7 +82,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     limits = [(None, None)] * n if range is None else [(range[2 * k], range[2 * k + 1]) for k, _ in enumerate(each)]
     edges = tuple(b if isinstance(b, TensorBase) else _edges(points[:, k], b, *limits[k], k) for k, b in enumerate(each))
     how = "tensors" if isinstance(each[0], TensorBase) else "cts"
-    hist = no_derivative(call(S.histogramdd, (points, edges, weight, bool(density))), input, f"_histogramdd_from_bin_{how}")
+    hist = no_derivative(call(S.histogramdd, (points, edges, weight, bool(density))), (input,), f"aten::_histogramdd_from_bin_{how}")
     return return_types.histogramdd((hist, edges))
 
 

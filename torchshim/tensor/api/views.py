@@ -425,9 +425,10 @@ def _window_source(t, first, last):
     vw, root = t._view, t._st.value.meta
     if vw is None:
         return t, root, 0
-    if vw.base is not None and not vw.skip:
-        return vw.base, root, 0
-    owner = t if vw.base is None else vw.base
+    base = vw.base if t._edge is not True else None            # a leaf's history is its own
+    if base is not None and not vw.skip:
+        return base, root, 0
+    owner = t if base is None else base
     m, at = meta(owner), offset_of(owner)
     if m.dense and m.dtype == root.dtype and at <= first and last < at + m.numel:
         return owner, m, at

@@ -11,7 +11,7 @@ from ...ops.registry import SF, SI
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import Node, guard_output, make_node, move_retained, sequence
 from .host import HostStorage, part
-from .storage import Get, Storage, View, log_write, read_steps, split_steps, write_steps
+from .storage import Get, SharedCount, Storage, View, log_write, read_steps, split_steps, write_steps
 
 _new_storage = Storage.__new__
 _new_view = View.__new__
@@ -120,8 +120,11 @@ def look(t):
 def edge(t):
     """A tensor's current edge, with leaves as themselves; a view follows its base's history."""
     vw = t._view
-    if vw is not None and vw.base is not None and vw.seen != version(t):
-        _follow_base(t, vw)
+    if vw is not None and vw.base is not None:
+        if vw.seen != version(t):
+            _follow_base(t, vw)
+        if t._edge is None and vw.base._edge is not None:
+            return t                           # see graph.leads_nowhere
     e = t._edge
     return t if e is True else e
 
@@ -130,6 +133,12 @@ def version(t):
     """What torch counts as the tensor's version."""
     extra = t._extra
     return t._st.version if extra is None or extra.version is None else extra.version[0]
+
+
+def keep_count(t):
+    """Before `t` gets other memory: it goes on counting versions with what shares its memory now, as in torch."""
+    x = t._more()
+    x.version = x.version or SharedCount(t._st)
 
 
 def _follow_base(t, vw):
@@ -626,8 +635,7 @@ def write(t, value):
 
 def needs_grad(t):
     """torch's requires_grad: a view of something that needs a gradient needs one, even if made under no_grad."""
-    vw = t._view
-    return edge(t) is not None or (vw is not None and vw.base is not None and vw.base._edge is not None)
+    return edge(t) is not None
 
 
 def check_inplace(t, needs):
@@ -638,7 +646,7 @@ def check_inplace(t, needs):
     if vw is not None and vw.base is not None:
         if vw.creation is not None:
             raise RuntimeError(_creation_error(t, vw))
-        if vw.base._edge is True:
+        if vw.base._edge in (None, True) and needs_grad(t):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     elif t._edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

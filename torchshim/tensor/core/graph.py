@@ -50,8 +50,9 @@ class Node:
     @property
     def next_functions(self):
         # a leaf's AccumulateGrad that somebody saw lives as long as this node, as in torch: hooks may be put on it
-        self.next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) else accumulator(e) for e in self.next])
-        return tuple([(None, 0) if e is None else e if e.__class__ is tuple else (e, 0) for e in self.places(self.next)])
+        self.next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) or leads_nowhere(e) else accumulator(e)
+                           for e in self.next])
+        return tuple([e if e.__class__ is tuple else (e if isinstance(e, Node) else None, 0) for e in self.places(self.next)])
 
     def places(self, per_edge):
         """What there is for each of `next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
@@ -150,6 +151,12 @@ class AccumulateGrad(Node):
         return self.variable._meta
 
 
+def leads_nowhere(leaf):
+    """Whether a leaf is a view without history: made without grad mode, or before its base required grad. torch lets it require grad
+    when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives."""
+    return leaf._edge is None and leaf._view is not None and leaf._view.base is not None
+
+
 _making = threading.RLock()    # re-entrant: a finalizer may ask for one while another is being made
 
 
@@ -229,6 +236,7 @@ class OwnVersion:
     gen = property(lambda self: self.st.gen)
     version = property(lambda self: self.count[0])
     writer = property(lambda self: self.st.writer)
+    moved = property(lambda self: self.st.moved)
 
 
 def guard_output(node, k, st, steps=()):

@@ -5,6 +5,8 @@ A View says how a tensor reads its part of it: a chain of steps, each an operato
 """
 from __future__ import annotations
 
+from weakref import ref as weakref
+
 import jax.numpy as jnp
 
 from ...engine import Instance, Memory, context, record
@@ -14,8 +16,28 @@ from ...ops.views import LazyInstance, LazyOp
 
 class Storage:
     """One block of memory as torch sees it. `value` is the root tensor's current Value.
-    `bounds` is set where it served as an index: (the Value, its smallest and largest element)."""
-    __slots__ = ("value", "gen", "version", "address", "writer", "bounds", "__weakref__")   # writer: set by the first in-place node
+    `bounds` is set where it served as an index: (the Value, its smallest and largest element); `writer` by the first in-place
+    node; `moved` where `.data =` gave other memory to the tensor that owned it: a weak reference to that."""
+    __slots__ = ("value", "gen", "version", "address", "writer", "bounds", "moved", "__weakref__")
+
+
+class SharedCount:
+    """A storage's version as the version of a tensor that left it, in the form of Extra.version: `count[0]`."""
+    __slots__ = ("storage", "last")
+
+    def __init__(self, st):
+        self.storage, self.last = weakref(st), st.version
+
+    def __getitem__(self, _):
+        st = self.storage()
+        if st is not None:
+            self.last = st.version
+        return self.last
+
+    def __setitem__(self, _, n):
+        self.last, st = n, self.storage()
+        if st is not None:
+            st.version = n
 
 
 def new_storage(value, new=Storage.__new__):

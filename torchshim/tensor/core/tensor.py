@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from weakref import ref as weakref
 
 import jax
 import numpy as np
@@ -206,26 +207,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Ask for (or give up) a gradient of this leaf."""
         e = edge(self)
         if requires_grad:
-            if e is None:
+            if self._edge is None:
                 d = self._meta.dtype
                 if P.kind_of(d) < 2:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 if dispatch.is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-                if self._view is not None and self._view.base is not None:
-                    self._own_history()
                 self._edge = True
         elif e is not None:
-            if self._edge is not True:
+            if e is not self:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
             self._edge = None
         return self
-
-    def _own_history(self):
-        """A view of something without history becomes a leaf of its own."""
-        vw = self._view
-        vw.base, vw.skip = None, 0
 
     @property
     def grad_fn(self):
@@ -366,9 +360,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if self.requires_grad and P.kind_of(other._meta.dtype) < 2:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        x, y = self._more(), detached(other)
-        x.version = x.version or [dispatch.version(self)]      # its own count goes on
+        y = detached(other)
+        dispatch.keep_count(self)
         dispatch.log_edge(self)
+        if self._view is None:
+            self._st.moved = weakref(self)
+            self._st.gen += 1
         self._st, self._view = y._st, y._view
 
     def retain_grad(self):
@@ -380,10 +377,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             return
         self._more().retains = True
         node, nr = e if e.__class__ is tuple else (e, 0)
-        import weakref
         x = node._more()
         x.retain = x.retain or {}
-        x.retain[nr] = weakref.ref(self)
+        x.retain[nr] = weakref(self)
 
     @property
     def retains_grad(self):

@@ -1,0 +1,94 @@
+"""Tensors whose history or memory changes under their views, aliases and graphs; all values are torch 2.13's."""
+import pytest
+
+import torchshim as torch
+
+
+def test_a_view_made_before_its_base_required_grad_requires_it_and_leads_nowhere():
+    w = torch.ones(4)
+    v, deep = w[1], w.view(-1)[1]
+    w.requires_grad_()
+    for x in (v, deep):
+        assert x.requires_grad and x.is_leaf and x.grad_fn is None
+    y = v * 2 + w[2]
+    assert (v * 2).grad_fn.next_functions[0] == (None, 0)
+    y.backward()
+    assert v.grad is None and w.grad.tolist() == [0, 0, 1, 0]
+    assert torch.autograd.grad(v * 2, v, allow_unused=True) == (None,)
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        v.backward()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+        v.add_(1)
+    with torch.no_grad():
+        w.add_(1)                              # after a write its history is its base's
+    assert torch.autograd.grad(v, w)[0].tolist() == [0, 1, 0, 0]
+
+
+def test_a_view_that_requires_grad_by_itself_is_a_leaf_until_its_base_gets_a_history():
+    w, x = torch.ones(4), torch.ones(4, requires_grad=True)
+    v = w[1]
+    v.requires_grad_()
+    (v * 2).backward()
+    assert v._base is w and not w.requires_grad and v.grad.item() == 2
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+        v.add_(1)
+    w.mul_(x)
+    assert type(v.grad_fn).__name__ == "AsStridedBackward0"
+    assert torch.autograd.grad(v, x)[0].tolist() == [0, 1, 0, 0]
+
+
+def test_versions_go_on_counting_together_when_a_tensor_gets_other_memory():
+    p = torch.ones(3)
+    v, d = p[:2], p.detach()
+    p.set_(torch.zeros(3))
+    assert (p._version, v._version, d._version) == (1, 1, 1)
+    p.add_(1)
+    v.add_(1)
+    assert (p._version, v._version, d._version) == (3, 3, 3) and d.tolist() == [2, 2, 1] and p.tolist() == [1, 1, 1]
+    a = torch.ones(3)
+    b = a.detach()
+    a.data = torch.zeros(3)
+    assert (a._version, b._version) == (0, 0)
+    b.add_(1)
+    a.data = torch.ones(3)
+    assert (a._version, b._version) == (1, 1)
+    other = torch.zeros(3)
+    a.data = other
+    a.add_(1)
+    assert (a._version, other._version, other.tolist()) == (2, 0, [1, 1, 1])
+
+
+def test_set_is_a_step_without_derivative():
+    x = torch.ones(3, requires_grad=True)
+    z = x * 2
+    square = z * z
+    z.set_(torch.zeros(4))
+    assert repr(z) == "tensor([0., 0., 0., 0.], grad_fn=<NotImplemented>)" and [f and f.name() for f, _ in z.grad_fn.next_functions] == [
+        "MulBackward0", None]
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        z.sum().backward()
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        square.sum().backward()
+
+
+def test_backward_reads_what_data_was_set_to_since():
+    a, x = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    z = a * 2
+    y = z * z
+    z.data = torch.zeros(3)
+    y.sum().backward()
+    assert a.grad.tolist() == [0, 0, 0]
+    p = torch.nn.Parameter(torch.ones(3))
+    for k in range(3):                         # a forward with other weights
+        x.grad, kept = None, p.data
+        p.data = kept * 3
+        y = (p * x).sum()
+        p.data = kept
+        y.backward()
+        assert x.grad.tolist() == [1, 1, 1] and p.grad.tolist() == [k + 1] * 3
+    for kind, expected in ((lambda p: p.detach(), [1, 1, 1]), (lambda p: p * 1, [1, 1, 1]), (lambda p: p, [0, 0, 0])):
+        q, x.grad = torch.nn.Parameter(torch.ones(3)), None
+        y = (kind(q) * x).sum()
+        q.data = torch.zeros(3)
+        y.backward()
+        assert x.grad.tolist() == expected

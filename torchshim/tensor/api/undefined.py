@@ -1,0 +1,35 @@
+"""Results that torch gives a history which no gradient can go through."""
+from __future__ import annotations
+
+from ...engine import context
+from ..core.dispatch import TensorBase, edge
+from ..core.graph import Node, node_class, sequence
+
+
+class _Undefined(Node):
+    """The history of a result that torch can't differentiate; a backward that comes here fails."""
+    __slots__ = ("meta", "error")
+    n_outputs = 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        raise self.error
+
+
+def undefined(result, sources, name, error):
+    """`result` with a node called `name` that raises `error`, when one of `sources` (anything; tensors count) wants a gradient."""
+    edges = tuple([edge(s) if isinstance(s, TensorBase) else None for s in sources])
+    if context.grad and edges != (None,) * len(edges):
+        node = object.__new__(node_class(name, _Undefined))
+        node.inst = node.plan = node.extra = None
+        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), edges, next(sequence)
+        node.meta, node.error = result._meta, error
+        result._edge = node
+    return result
+
+
+def no_derivative(result, sources, what):
+    """`result` of an operator that has no derivative at all; `what` is the operator's name in the error."""
+    return undefined(result, sources, "NotImplemented", RuntimeError(f"derivative for {what} is not implemented"))
