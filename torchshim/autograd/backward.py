@@ -5,6 +5,7 @@ Without `create_graph` cotangents are bare engine Values; with it they are tenso
 from __future__ import annotations
 
 import heapq
+import itertools
 import re
 
 from ..engine import context, record
@@ -18,6 +19,7 @@ from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
 from .replay import Log, replayed
 
+_tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
 _RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
              "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
              "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -86,7 +88,7 @@ class GradTensors:
             else:
                 nr = plan.outs[k - len(plan.args)]
                 e = (node if len(node.inst.out_metas) == 1 else (node, nr)) if nr in node.inst.diff_outs else None
-            tensors.append(_tensor_at(v, e))
+            tensors.append(tensor_at(v, e))
         r = apply(plan.vjp, tensors + cts, (), node.nums, plan.vjp_kinds)
         return list(r) if r.__class__ is tuple else [r]
 
@@ -103,7 +105,7 @@ class GradTensors:
         return apply(Put.of(insts), (g, part), (), nums, kinds)
 
 
-def _tensor_at(value, e):
+def tensor_at(value, e):
     """A tensor with this value and history; a leaf is itself while it holds the value."""
     leaf = e.variable if e.__class__ is AccumulateGrad else e
     if not isinstance(leaf, TensorBase):
@@ -181,8 +183,13 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
     walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log)
     walk.send(roots, cts)
     walk.begin(roots)
-    with grad_mode(create_graph):
-        walk.all()
+    task = context.modes.get("graph task")
+    context.modes["graph task"] = next(_tasks), inputs is not None
+    try:
+        with grad_mode(create_graph):
+            walk.all()
+    finally:
+        context.modes["graph task"] = task
     if log is not None:
         log.keep()
     return walk.captured

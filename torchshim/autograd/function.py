@@ -9,6 +9,7 @@ from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from . import anomaly_mode
+from .graph import Packed, active as active_hooks
 from .modes import grad_mode
 
 
@@ -60,7 +61,7 @@ class FunctionNode(Node):
                 out.append(None)
                 continue
             if e is _PACKED:
-                out.append(value.unpack())
+                out.append(self._unpacked(value, version))
                 continue
             if e is _OUTPUT:
                 nr = version[1]
@@ -73,6 +74,14 @@ class FunctionNode(Node):
         return tuple(out)
 
     saved_variables = saved_tensors
+
+    def _unpacked(self, packed, e):
+        """What an unpack hook gave, with the history that the saved tensor had; `e` is its edge, or an output's number."""
+        t = packed.unpack()
+        if e is None:
+            return t
+        from .backward import tensor_at
+        return tensor_at(read(t), e if e.__class__ is not int else self if len(self._out_metas) == 1 else (self, e))
 
     def custom_backward(self, box, mode):
         """The user's backward, on tensors."""
@@ -227,21 +236,21 @@ def _save(ctx, args, outs, done, wants):
     if not wants:
         ctx.saved = [(t, None, t._st.version, None) if t is not None else (None, None, 0, None) for t in ctx._to_save]
         return
-    saved = []
+    saved, hooks = [], active_hooks()
     for t in ctx._to_save:
         if t is None:
             saved.append((None, None, 0, None))
             continue
         nr = next((k for k, o in enumerate(outs) if o is t), None)
-        if nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args):
+        made_here = nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args)
+        if hooks is not None:
+            e = edge(t) if not made_here else nr if done[nr]._edge is not None else None
+            saved.append((None, Packed(t, hooks), e, _PACKED))
+        elif made_here:
             st = done[nr]._st              # not the output itself: a cycle would keep it alive
             saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
         else:
             saved.append((t, None, t._st.version, None))
-    hooks = context.modes.get("saved tensors hooks")
-    if hooks:
-        from .graph import Packed
-        saved = [s if t is None else (None, Packed(t, hooks[-1]), 0, _PACKED) for s, t in zip(saved, ctx._to_save)]
     ctx.saved = saved
 
 

@@ -1,4 +1,4 @@
 """torch.utils."""
 from ..dropin import missing_attribute as _missing_attribute
 
-__getattr__ = _missing_attribute(__name__, lazy=("data", "dlpack"))
+__getattr__ = _missing_attribute(__name__, lazy=("checkpoint", "data", "dlpack"))
