@@ -116,3 +116,17 @@ def test_low_rank_and_removed_names():
     with pytest.raises(RuntimeError, match="L_complex = torch.linalg.eigvals"):
         torch.eig(x)
     assert torch.nuclear_norm(torch.eye(3)).item() == 3 and torch.frobenius_norm(torch.ones(4), 0).item() == 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_symmetric_indefinite(dtype):
+    x = matrices(dtype, 5, (2, 5, 5))
+    for hermitian in (False, True):
+        a = x + (x.mH if hermitian else x.mT)
+        a[:, range(4), range(4)] = 0                        # needs blocks of two
+        LD, pivots = L.ldl_factor(a, hermitian=hermitian)
+        assert (pivots < 0).any().item() and LD.stride() == (25, 1, 5)
+        b = matrices(dtype, 6, (2, 5, 3))
+        assert close(a @ L.ldl_solve(LD, pivots, b, hermitian=hermitian), b, 1e-8)
+    assert L.ldl_factor_ex(torch.zeros(2, 2)).info.item() == 1
+    assert L.ldl_factor(torch.ones(3, 3).tril() - torch.eye(3)).pivots.tolist() == [-2, -2, 3]

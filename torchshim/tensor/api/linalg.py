@@ -11,7 +11,7 @@ import numpy as np
 
 from ...engine import TRACED
 from ...ops.common import wrap_dim
-from ...ops.linalg import common as C, factor, functions, householder, solve as S, spectrum
+from ...ops.linalg import common as C, factor, functions, householder, ldl, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
 from ...ops.reduction import linalg_vector_norm
 from . import return_types
@@ -178,6 +178,29 @@ def _linalg_qr(A, mode="reduced"):
 def _qr(input, some=True):
     """torch.linalg.qr is its successor."""
     return return_types.qr(tuple(_linalg_qr(input, "reduced" if some else "complete")))
+
+
+@function(**linalg)
+def ldl_factor_ex(input, *, hermitian=False, check_errors=False):
+    """(LD, pivots, info) of symmetric (or Hermitian) matrices; the lower triangle is read."""
+    need_tensor("linalg_ldl_factor_ex", input)
+    made = return_types.linalg_ldl_factor_ex(call(ldl.linalg_ldl_factor_ex, (input, hermitian, check_errors)))
+    if check_errors:
+        failed(made.info, _zero_block("torch.linalg.ldl_factor_ex"), RuntimeError)
+    return made
+
+
+@function(**linalg)
+def ldl_factor(input, *, hermitian=False):
+    """(LD, pivots) of symmetric (or Hermitian) matrices; an error where a block of D is zero. Looks at the values."""
+    need_tensor("linalg_ldl_factor", input)
+    LD, pivots, info = call(ldl.linalg_ldl_factor_ex, (input, hermitian, True))
+    failed(info, _zero_block("torch.linalg.ldl_factor"), RuntimeError)
+    return return_types.linalg_ldl_factor((LD, pivots))
+
+
+def _zero_block(name):
+    return lambda batch, k: f"{name}: {batch}The diagonal element {k} of D is zero."
 
 
 # -- spectra -------------------------------------------------------------------------------------------------------------------------
