@@ -2,17 +2,21 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Mapping
 
 from torchshim.dropin.names import to_torch
 from torchshim.dropin.versions import TORCHSHIM_VERSION
 
 
-def missing_attribute(module_name: str, lazy: Iterable[str] = ()) -> Callable[[str], object]:
+def missing_attribute(
+    module_name: str, lazy: Iterable[str] = (), elsewhere: Mapping[str, str] = types.MappingProxyType({})
+) -> Callable[[str], object]:
     """A module-level ``__getattr__`` for ``module_name``.
 
     Use it as ``__getattr__ = missing_attribute(__name__)``. Submodules named in ``lazy`` are
-    imported when first asked for. Anything else raises `AttributeError` in PyTorch's words, with
+    imported when first asked for, and so are those that ``elsewhere`` names for attributes that
+    it has from them ({attribute: submodule}). Anything else raises `AttributeError` in PyTorch's words, with
     the addition that this version of torchshim lacks it.
     """
     public_name = to_torch(module_name)
@@ -21,6 +25,10 @@ def missing_attribute(module_name: str, lazy: Iterable[str] = ()) -> Callable[[s
     def __getattr__(name: str):
         if name in lazy:
             return importlib.import_module(f"{module_name}.{name}")
+        if name in elsewhere:
+            found = getattr(importlib.import_module(f"{module_name}.{elsewhere[name]}"), name)
+            setattr(sys.modules[module_name], name, found)
+            return found
         message = f"module {public_name!r} has no attribute {name!r}"
         # Dunders are probed for by inspect, copy, pickle and doctest: nobody is missing a feature.
         if not (name.startswith("__") and name.endswith("__")):

@@ -1,4 +1,6 @@
 """torch.utils."""
 from ..dropin import missing_attribute as _missing_attribute
 
-__getattr__ = _missing_attribute(__name__, lazy=("checkpoint", "data", "dlpack"))
+__getattr__ = _missing_attribute(__name__, lazy=(
+    "_pytree",
+    "checkpoint", "data", "dlpack"))

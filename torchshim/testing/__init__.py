@@ -1,0 +1,7 @@
+"""torch.testing: comparing results, and tensors to try functions with."""
+from ..dropin import missing_attribute as _missing_attribute
+from ._comparison import assert_allclose, assert_close
+from ._creation import make_tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+__getattr__ = _missing_attribute(__name__)
