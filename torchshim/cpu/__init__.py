@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 
+from ..dropin import missing_attribute as _missing_attribute
 from .. import engine as _engine
 
 __all__ = ["current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream", "synchronize", "Stream"]
@@ -60,3 +61,6 @@ def current_stream(device=None):
 def stream(stream):
     """A context that changes nothing."""
     yield
+
+
+__getattr__ = _missing_attribute(__name__, lazy=("amp",))

@@ -1,0 +1,85 @@
+"""autocast casts what torch's lists say and costs nothing while it is off; GradScaler skips steps that overflow."""
+import pytest
+
+import torchshim as torch
+from torchshim import amp
+from torchshim.nn import functional as F
+from torchshim.tensor.core import dispatch
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_lists(dtype):
+    a, h = torch.randn(2, 2), torch.randn(2, 2).to(dtype)
+    with torch.autocast("cpu", dtype=dtype):
+        assert (a @ a).dtype == F.linear(a, a, a[0]).dtype == torch.einsum("ij,jk->ik", a, a).dtype == dtype
+        assert F.scaled_dot_product_attention(a, h, a).dtype == dtype
+        assert F.conv1d(a[None], torch.randn(1, 2, 1)).dtype == dtype
+        assert h.exp().dtype == h.softmax(-1).dtype == dtype
+        assert F.mse_loss(h, h).dtype == F.cross_entropy(h, torch.tensor([0, 1])).dtype == torch.linalg.inv(h).dtype == torch.float32
+        assert torch.cat([h, a]).dtype == torch.float32
+        assert (a.double() @ a.double()).dtype == torch.float64
+        with torch.autocast("cpu", enabled=False):
+            assert (a @ a).dtype == torch.float32
+    assert (a @ a).dtype == torch.float32
+
+
+def test_off_means_the_plain_code():
+    before = dispatch.apply2.__code__
+    with torch.autocast("cpu"):
+        assert torch.is_autocast_enabled("cpu") and dispatch.apply2.__code__ is not before
+    assert not torch.is_autocast_enabled("cpu") and dispatch.apply2.__code__ is before
+
+
+def test_gradients_and_the_cache():
+    layer = torch.nn.Linear(2, 2)
+    with torch.autocast("cpu"):
+        y, z = layer(torch.ones(1, 2)), layer(torch.ones(1, 2))
+    assert y.dtype == torch.bfloat16
+    (y + z).sum().backward()
+    assert layer.weight.grad.dtype == torch.float32 and layer.weight.grad.tolist() == [[2, 2], [2, 2]]
+
+
+def test_without_a_gpu():
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.warns(UserWarning, match="CUDA is not available"):
+        with torch.autocast("cuda"):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+    with pytest.warns(UserWarning, match="Disabling"):
+        scaler = amp.GradScaler()
+    assert not scaler.is_enabled() and scaler.get_scale() == 1.0 and scaler.state_dict() == {}
+
+
+def test_grad_scaler():
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer, scaler = torch.optim.SGD([p], lr=1.0), amp.GradScaler("cpu", growth_interval=2)
+    seen = []
+    for factor in (1.0, float("inf"), 1.0, 1.0):
+        p.grad = None
+        scaler.scale((p * factor).sum()).backward()
+        scaler.step(optimizer)
+        with pytest.raises(RuntimeError, match="already been called"):
+            scaler.step(optimizer)
+        scaler.update()
+        seen.append((p[0].item(), scaler.get_scale(), scaler._get_growth_tracker()))
+    assert seen == [(0, 65536, 1), (0, 32768, 0), (-1, 32768, 1), (-2, 65536, 0)]
+
+
+def test_custom_function():
+    modes = []
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        @amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        def forward(ctx, x):
+            modes.append((torch.is_autocast_enabled("cpu"), x.dtype))
+            return 2 * x
+
+        @staticmethod
+        @amp.custom_bwd(device_type="cpu")
+        def backward(ctx, g):
+            modes.append(torch.is_autocast_enabled("cpu"))
+            return 2 * g
+    with torch.autocast("cpu"):
+        Twice.apply(torch.ones(2, dtype=torch.bfloat16, requires_grad=True)).sum().backward()
+    assert modes == [(False, torch.float32), False]
