@@ -11,7 +11,7 @@ import types
 
 from .. import bfloat16, float16, float32, promote_types
 from ..engine import context
-from ..nn.functional import attention as _attention, distances as _distances, pooling as _pooling
+from ..nn.functional import attention as _attention, ctc as _ctc, distances as _distances, pooling as _pooling
 from ..ops.registry import OPS
 from ..tensor.core import dispatch
 from ..tensor.core.dispatch import TensorBase, meta
@@ -46,7 +46,7 @@ _LISTS = {
 _FUNCTIONS = {
     "cpu": {LOWER: (_attention.scaled_dot_product_attention,),
             SINGLE: (_distances.cosine_embedding_loss, _distances.triplet_margin_loss, _distances.margin_ranking_loss,
-                     _pooling.avg_pool3d, _pooling.adaptive_avg_pool3d)},
+                     _pooling.avg_pool3d, _pooling.adaptive_avg_pool3d, _ctc.ctc_loss)},
     "cuda": {LOWER: (_attention.scaled_dot_product_attention,),
              SINGLE: (_distances.cosine_embedding_loss, _distances.triplet_margin_loss, _distances.cosine_similarity)},
 }
