@@ -8,12 +8,11 @@ import warnings
 from ...engine import context
 from ...tensor.api.bind import FUNCTIONS
 from .. import functional as F, init
-from .activation import GELU, ReLU
+from .activation import GELU, MultiheadAttention, ReLU
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
 from .module import Module
-from .multihead import MultiheadAttention
 from .normalization import LayerNorm
 
 

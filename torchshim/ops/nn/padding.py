@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from ..layout import channels_last_strides, lies_channels_last
 from ..registry import cast, op
 
 
@@ -36,7 +37,13 @@ def _check(x, pad, value):
                                f"which is invalid. Check dimension {d} of your input.")
 
 
-@op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, method=False)
+def _strides(inst, self, pad, how):
+    """channels_last stays so, except around."""
+    return channels_last_strides(inst.out.shape) if how != "circular" and lies_channels_last(self) else None
+
+
+@op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, strides=_strides,
+    method=False)
 def constant_pad_nd(self, pad, value):
     """`value` around the last dimensions; negative widths cut."""
     x, widths = _cropped(self, _widths(self.ndim, pad))
@@ -47,7 +54,8 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 
 
 @op("pad_edge(Tensor self, int[] pad, str mode) -> Tensor", grad=lambda inst: f"{_NAMES.get(inst.layout[2], '')}"
-    f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", function=False, method=False)
+    f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", strides=_strides, function=False,
+    method=False)
 def pad_edge(self, pad, mode):
     """The values at the edge, mirrored values, or those of the other end."""
     widths = _widths(self.ndim, pad)

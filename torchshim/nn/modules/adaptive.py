@@ -1,75 +1,16 @@
-"""LinearCrossEntropyLoss and AdaptiveLogSoftmaxWithLoss: losses that own the linear layers before them."""
+"""AdaptiveLogSoftmaxWithLoss."""
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
 from collections import namedtuple
 
 from ...tensor.api.bind import FUNCTIONS
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
-from .loss import _WeightedLoss
 from .module import Module
 
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
-
-
-@dataclasses.dataclass(slots=True, frozen=True)
-class LinearCrossEntropyOptions:
-    """How torch cuts the batch of a linear_cross_entropy to save memory: accepted, checked, and without effect here."""
-
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: object = None
-
-    def __post_init__(self):
-        if self.acc_policy not in ("auto", "accurate", "balanced", "compact"):
-            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
-        if self.chunking_method not in (None, "auto"):
-            name, colon, factor = self.chunking_method.partition(":")
-            factor = factor if colon else "1"
-            if name != "aspect_ratio" or not factor.isdigit() or int(factor) == 0:
-                raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
-        size = self.batch_chunk_size
-        if size is not None and not (isinstance(size, int) and size > 0):
-            raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
-        if self.acc_dtype is not None and str(self.acc_dtype) not in ("torch.float16", "torch.bfloat16", "torch.float32", "torch.float64"):
-            raise ValueError("acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, torch.float64}, got "
-                             f"{self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically.")
-
-
-class LinearCrossEntropyLoss(_WeightedLoss):
-    """A Linear layer and the cross entropy of its result; see functional.linear_cross_entropy."""
-
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
-
-    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, reduction="mean", weight=None,
-                 ignore_index=None, label_smoothing=0.0, options=None):
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if label_smoothing < 0 or label_smoothing > 1.0:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__(weight=weight, reduction=reduction)
-        self.num_classes, self.out_features = num_classes, out_features
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
-        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
-        self.options = options
-
-    def forward(self, input, target):
-        outs, bias = (self.num_classes, *self.out_features), self.linear.bias
-        return F.linear_cross_entropy(
-            input, self.linear.weight.reshape(*outs, self.linear.in_features), target,
-            linear_bias=None if bias is None else bias.reshape(outs), weight=self.weight, reduction=self.reduction,
-            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options)
-
-    def extra_repr(self):
-        return (f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
-                f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
-                f"label_smoothing={self.label_smoothing}, options={self.options}")
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
