@@ -25,7 +25,10 @@ def zero(x):
 
 
 def into(x, places, values, how):
-    """x.at[places].set, add, multiply, max or min; booleans add as "or" and multiply as "and". Places outside are ignored."""
+    """x.at[places].set, add, multiply, max or min; booleans add as "or" and multiply as "and". Places outside are ignored. A half type
+    is rounded at each step; "sum" adds too, and rounds once at the end."""
+    if how == "sum":
+        return into(wide(x), places, wide(values), "add").astype(x.dtype)
     if x.dtype == np.bool_ and how != "set":
         return into(x.astype(jnp.int8), places, values.astype(jnp.int8), {"add": "max", "multiply": "min"}.get(how, how)) != 0
     return getattr(x.at[places], how)(values, mode="drop")
@@ -143,13 +146,15 @@ def _gather(self, dim, index):
     return jnp.take_along_axis(x, i, d, mode="clip").reshape(index.shape)
 
 
-def _gather_wrapped(self, dim, index):
-    n = self.shape[dim] if self.ndim else 1
-    return _gather(self, dim, jnp.where(index < 0, index + n, index))
+def _wrapped(self, dim, index):
+    return jnp.where(index < 0, index + (self.shape[dim] if self.ndim else 1), index)
 
 
-GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0")(_gather_wrapped)
-GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0")(_gather)
+GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
+    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"), None])(
+    lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
+GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
+    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])(_gather)
 
 
 def _src(src, index):
@@ -182,16 +187,17 @@ SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar v
     grad="ScatterBackward1", inplace=True,
     rule=lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])(
     lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set"))
+_OLD = {"add": "sum", "multiply": "multiply"}
 SCATTER_OLD = op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
     grad=None, inplace=True)(
-    lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), {"add": "add", "multiply": "multiply"}[reduce]))
+    lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), _OLD[reduce]))
 SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor",
     grad=None, inplace=True)(
-    lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, {"add": "add", "multiply": "multiply"}[reduce]))
+    lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, _OLD[reduce]))
 SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     grad="ScatterAddBackward0", inplace=True,
     rule=lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])(
-    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "add"))
+    lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "sum"))
 
 HOW = {"sum": "add", "prod": "multiply", "amax": "max", "amin": "min", "mean": "add"}
 
@@ -337,7 +343,8 @@ def _index_select(self, dim, index):
     return self.at[_rows(self, wrap_dim(dim, self.ndim), index)].get(mode="clip")
 
 
-INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", grad="IndexSelectBackward0")(_index_select)
+INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", grad="IndexSelectBackward0",
+    rule=lambda ct, self, dim, index: [_add_rows(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct)), None])(_index_select)
 
 
 def _into_rows(self, dim, index, values, how):
@@ -351,8 +358,15 @@ def _into_rows(self, dim, index, values, how):
 
 
 def _index_add(self, dim, index, source, alpha):
-    v = source if alpha.__class__ is int else source * cast(alpha, source.dtype)
-    return _into_rows(self, dim, index, v, "add")
+    if alpha.__class__ is int:
+        return _add_rows(self, dim, index, source)
+    return _into_rows(self, dim, index, source * cast(alpha, source.dtype), "add")
+
+
+def _add_rows(self, dim, index, source):
+    """torch sums slices of the first and last dimension as scatter_add does."""
+    outer = self.ndim > 1 and wrap_dim(dim, self.ndim) in (0, self.ndim - 1) and index.dtype == np.int64
+    return _into_rows(self, dim, index, source, "sum" if outer else "add")
 
 
 INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",

@@ -246,7 +246,8 @@ def _scatter(name: str):
         bounds, crop, permutation = plan.bounds, plan.crop, plan.permutation
         clips = mode == "CLIP"
         dtype = operand.dtype
-        work = F32 if kind == "low" and ufunc is not None else dtype
+        # sums and products are rounded at each step, as XLA's are; np.maximum and np.minimum want a NumPy type
+        work = F32 if kind == "low" and name in ("scatter_min", "scatter_max") else dtype
         rows = (count,) + landed[len(plan.batch) :]
 
         def scatter(x, indices, updates):

@@ -45,7 +45,7 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     rows = weight.at[indices].get(mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)
     if scale_grad_by_freq:
         flat = indices.ravel()
-        count = jnp.zeros(weight.shape[0], weight.dtype).at[flat].add(1)[indices]
+        count = jnp.zeros(weight.shape[0], jnp.int32).at[flat].add(1)[indices].astype(weight.dtype)
         rows = _grad_over(rows, count[..., None])
     if padding_idx >= 0:
         rows = _no_grad_where(rows, (indices == padding_idx)[..., None])
