@@ -60,6 +60,8 @@ def _linspace(shape, dtype, *numbers):
 def _logspace(shape, dtype, *numbers):
     start, end, base = _ends(dtype, numbers)
     n = shape[0]
+    if not n:
+        return jnp.zeros(0, dtype)
     i = jnp.arange(n).astype(jnp.float64)
     step = (end - start) / max(n - 1, 1)
     at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)

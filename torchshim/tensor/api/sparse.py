@@ -1,0 +1,108 @@
+"""Tensors here are dense: what torch answers for dense ones where it wants sparse or quantized ones, and what is not implemented.
+
+What would make a sparse or quantized tensor raises NotImplementedError with its name, and carries `__unimplemented__`.
+"""
+from __future__ import annotations
+
+from .bind import FUNCTIONS, function
+from ..core.dispatch import apply1
+from ...ops.shape import CLONE
+
+
+def _wants(layout, *names):
+    for name in names:
+        def f(self, *args, _name=name, **kwargs):
+            raise RuntimeError(f"{_name} expected sparse {layout} layout but got Strided")
+        f.__doc__ = "Of sparse tensors; a dense one raises torch's error."
+        function(name, torch=False)(f)
+
+
+_wants("tensor", "values")
+_wants("coordinate tensor", "indices", "coalesce", "is_coalesced")
+_wants("row compressed tensor", "crow_indices", "col_indices")
+_wants("column compressed tensor", "ccol_indices", "row_indices")
+
+
+def _no_kernel(*names, torch=False):
+    for name in names:
+        def f(self, *args, _name=name, **kwargs):
+            kind = "CPU" if self.device.type == "cpu" else self.device.type.upper()
+            raise NotImplementedError(f"Could not run 'aten::{_name}' with arguments from the '{kind}' backend: the tensor is dense.")
+        f.__doc__ = "Of sparse or quantized tensors; a dense one raises torch's error."
+        function(name, torch=torch)(f)
+
+
+_no_kernel("sparse_mask", "to_padded_tensor", "sparse_resize_", "sparse_resize_and_clear_", "_nnz", "qscheme")
+_no_kernel("int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points", torch=True)
+
+
+def _copied(self):
+    return apply1(CLONE, self, CLONE.layout)
+
+
+@function(torch=False)
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """A copy, in another dtype if one is given."""
+    return _copied(self) if dtype is None else self.to(dtype, copy=True)
+
+
+@function()
+def dequantize(self):
+    """A float32 copy."""
+    from ..core.dtype import ALL
+    return self.to(ALL["float32"], copy=True)
+
+
+@function(torch=False)
+def dense_dim(self):
+    """The number of dimensions: all are dense."""
+    return self.ndim
+
+
+@function(torch=False)
+def is_nonzero(self):
+    """The truth of a tensor with one element."""
+    return self.__bool__()
+
+
+@function(torch=False)
+def sparse_dim(self):
+    """0: no dimension is sparse."""
+    return 0
+
+
+def _dense_products(*names):
+    for name in names:
+        def f(self, mat2):
+            return FUNCTIONS["mm"](self, mat2)
+        f.__doc__ = "The product of two matrices, by the name that it has for sparse ones."
+        function(name, method=False)(f)
+
+
+_dense_products("spmm", "dsmm")
+
+
+@function(torch=False)
+def apply_(self, callable):
+    """Replace each element by callable(element), in Python; for small tensors on the CPU."""
+    if self.requires_grad:
+        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    if self.device.type != "cpu":
+        raise TypeError("apply_ is only implemented on CPU tensors")
+    return self.copy_(self.new_tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).reshape(self.shape))
+
+
+def _missing(name, where):
+    def f(*args, **kwargs):
+        raise NotImplementedError(f"torchshim: {where}.{name}: there are no sparse or quantized tensors")
+    f.__doc__ = "Not implemented."
+    f.__unimplemented__ = True
+    return f
+
+
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "chalf"):
+    function(_name, torch=False)(_missing(_name, "torch.Tensor"))
+for _name in ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
+              "sparse_compressed_tensor", "quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic",
+              "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "hspmm", "smm", "sspaddmm"):
+    function(_name, method=False)(_missing(_name, "torch"))
