@@ -30,7 +30,7 @@ def family_of(inst, key):
         _met.keep(key, _FIRST)
         return None, None
     if family is _FIRST:
-        family = _met[key] = _made(inst, pattern, sizes) or _REFUSED
+        family = _met[key] = _made(inst, pattern, sizes)
     return (None, None) if family is _REFUSED else (family, sizes)
 
 
@@ -38,8 +38,18 @@ def _made(inst, pattern, sizes):
     try:
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(symbolic_shapes(pattern, len(sizes)), pattern)]
         return Family(inst.op, inst.layout, inst.fn, inst.kinds, metas, sizes)
-    except Exception:      # whatever a body makes of sizes that are no numbers: then its Instances are traced one by one
-        return None
+    except Exception as error:      # whatever a body makes of sizes that are no numbers: then its Instances are traced one by one
+        return _refused(error)
+
+
+def _refused(error):
+    """What stands for a family that cannot be. The error is let go of at once: its frames lead to the values of the trace that is
+    being computed, and would hold them until garbage is collected."""
+    while error is not None:
+        following = error.__cause__ or error.__context__
+        error.__traceback__ = error.__cause__ = error.__context__ = None
+        error = following
+    return _REFUSED
 
 
 class _Shape:
@@ -81,8 +91,8 @@ class Family:
             from ..interpret import OpenProgram
             try:
                 self._program = OpenProgram(self.jaxpr, self.example)
-            except Exception:
-                self._program = _REFUSED
+            except Exception as error:
+                self._program = _refused(error)
         return None if self._program is _REFUSED else self._program.at(sizes)
 
     def derived(self, inst, needs, rule):
@@ -93,8 +103,8 @@ class Family:
             self.diff_outs = inst.diff_outs
             try:
                 found = _Pullback(self, [i for i in inst.diff_ins if needs >> i & 1], rule)
-            except Exception:
-                found = _REFUSED
+            except Exception as error:
+                found = _refused(error)
             self._pullbacks[key] = found
         return None if found is _REFUSED else found.derived(inst)
 
@@ -127,5 +137,5 @@ class _Pullback(gradient.Pullback):
         kinds = "".join([family.kinds[i] for i in nums])
         try:
             return Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example)
-        except Exception:
-            return _REFUSED
+        except Exception as error:
+            return _refused(error)

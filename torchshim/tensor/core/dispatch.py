@@ -66,8 +66,8 @@ def read(t):
     st = t._st
     if vw.gen == st.gen:
         v = vw.ref()
-        if v is not None:
-            return v
+        if v is not None and (v.array is not None or v.trace is None or v.trace.state is not None):
+            return v                           # else its trace ended while nobody held it, and a frame somewhere keeps it from dying
     v = _read_again(t, vw, st.value)
     vw.ref, vw.gen = weakref(v), st.gen
     return v
