@@ -215,7 +215,10 @@ def bernoulli(input, p=None, *, generator=None):
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
     probs = input.detach()._host()
-    return made(lambda n, c: s.bernoulli_tensor(probs.ravel(), m.dtype), m.shape, m.dtype, m.device, False)
+    fill = lambda n, c: s.bernoulli_tensor(probs.ravel(), m.dtype)
+    if input.requires_grad and context.grad:           # a gradient of zeros
+        return refill(input.clone(), fill, "BernoulliBackward0")
+    return made(fill, m.shape, m.dtype, m.device, False)
 
 
 @function(method=True, out=True)

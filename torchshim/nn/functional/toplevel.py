@@ -171,3 +171,32 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
     """As nn.functional.triplet_margin_loss."""
     return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTION[reduction])
+
+
+# -- norms with the statistics that they used ------------------------------------------------------------------------------------------
+@function(method=False)
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    """(layer_norm, mean, 1 / standard deviation)."""
+    out = N.layer_norm(input, normalized_shape, weight, bias, eps)
+    x, dims = input.detach(), tuple(range(-len(normalized_shape), 0))
+    variance, mean = FUNCTIONS["var_mean"](x, dims, correction=0, keepdim=True)
+    return out, mean, (variance + eps).rsqrt()
+
+
+@function(method=False)
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    """(group_norm, mean, 1 / standard deviation), the last two for each of the N x group groups."""
+    out = group_norm(input, group, weight, bias, eps)
+    variance, mean = FUNCTIONS["var_mean"](input.reshape(N, group, C // group * HxW), 2, correction=0)
+    return out, mean, (variance + eps).rsqrt()
+
+
+@function(method=False, out=True)
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """(batch_norm, mean, 1 / standard deviation) of the batch; the last two are empty when the running statistics are used."""
+    out = N.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    x = input.detach()
+    if not training:
+        return out, x.new_empty(0), x.new_empty(0)
+    variance, mean = FUNCTIONS["var_mean"](x, [d for d in range(x.ndim) if d != 1], correction=0)
+    return out, mean, (variance + eps).rsqrt()
