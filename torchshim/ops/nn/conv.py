@@ -1,8 +1,11 @@
 """Convolutions and their transposes, in one to three dimensions."""
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .. import promotion as P
 from ..common import wide
@@ -153,8 +156,29 @@ def _nothing(input, weight, bias, shape):
     return jnp.zeros(shape, input.dtype) + zero.astype(input.dtype)
 
 
+_TAPS = 49                 # a depthwise kernel up to this size is a sum of shifted products: XLA's grouped convolution is a slow loop
+
+
 def _correlate(x, w, stride, padding, spacing, dilation, groups):
+    if groups > 1 and w.shape[1] == 1 and math.prod(w.shape[2:]) <= _TAPS:
+        return _depthwise(x, w, stride, padding, spacing, dilation)
     return jax.lax.conv_general_dilated(x, w, stride, padding, spacing, dilation, feature_group_count=groups)
+
+
+def _depthwise(x, w, stride, padding, spacing, dilation):
+    """Every channel with kernels of its own, tap by tap."""
+    x = jax.lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *[(a, b, s - 1) for (a, b), s in zip(padding, spacing)]])
+    if w.shape[0] > x.shape[1]:
+        x = jnp.repeat(x, w.shape[0] // x.shape[1], 1)
+    kernel, each = w.shape[2:], (1, -1) + (1,) * (w.ndim - 2)
+    counts = [(n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(x.shape[2:], dilation, kernel, stride)]
+    total = 0
+    for tap in np.ndindex(*kernel):
+        first = [t * d for t, d in zip(tap, dilation)]
+        last = [f + (c - 1) * s + 1 for f, c, s in zip(first, counts, stride)]
+        part = jax.lax.slice(x, (0, 0, *first), (*x.shape[:2], *last), (1, 1, *stride))
+        total = total + part * w[(slice(None), 0, *tap)].reshape(each)
+    return total
 
 
 def _turned(w, groups):

@@ -111,9 +111,17 @@ def _antialiased(n, out, mode, scale, real):
     return np.where(inside, first[:, None] + j, 0), (weights / weights.sum(1, keepdims=True)).astype(real), inside
 
 
+_UNROLLED = 16             # sums up to this length are added up element by element
+
+
 def _weighted(x, axis, places, weights, inside=None):
-    """sum over j of weights[:, j] * x[places[:, j]] along `axis`."""
+    """sum over j of weights[:, j] * x[places[:, j]] along `axis`, where `inside`."""
     along = (-1,) + (1,) * (x.ndim - axis - 1)
+    weights = weights.astype(x.dtype)
+    if places.shape[1] > _UNROLLED:
+        parts = jnp.take(x, places.ravel(), axis, mode="clip").reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1:])
+        along = places.shape + along[1:]
+        return jnp.sum(jnp.where(inside.reshape(along), parts, 0) * weights.reshape(along), axis + 1)
     total = None
     for j in range(places.shape[1]):
         part = jnp.take(x, places[:, j], axis, mode="clip")
@@ -124,6 +132,21 @@ def _weighted(x, axis, places, weights, inside=None):
     return total
 
 
+def _adjoint(n, places, weights, inside=None):
+    """The tables of the transposed sum: for each of n inputs the outputs that it goes to. They gather, where XLA would scatter."""
+    out = np.broadcast_to(np.arange(len(places))[:, None], places.shape)
+    keep = np.ones(places.shape, bool) if inside is None else inside
+    source, out, weights = places[keep], out[keep], weights[keep]
+    order = np.argsort(source, kind="stable")
+    source, out, weights = source[order], out[order], weights[order]
+    count = np.bincount(source, minlength=n)
+    column = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    made = [np.zeros((n, max(count.max(initial=0), 1)), a.dtype) for a in (out, weights)]
+    for table, values in zip(made, (out, weights)):
+        table[source, column] = values
+    return *made, np.arange(made[0].shape[1]) < count[:, None]
+
+
 def _repeated(x, axis, times):
     """Every element `times` times."""
     shape = x.shape
@@ -131,8 +154,44 @@ def _repeated(x, axis, times):
     return x.reshape(*shape[:axis], shape[axis] * times, *shape[axis + 1:])
 
 
+def _tables(n, out, mode, align_corners, given, dtype):
+    """(places, weights, inside) of one dimension; None where it stays as it is."""
+    nearest = mode.startswith("nearest")
+    real = np.float64 if dtype == np.float64 and not nearest else np.float32
+    scale = _scale(n, out, align_corners, given, real)
+    if nearest:
+        at = _nearest(n, out, scale, mode == "nearest-exact")[:, None]
+        return at, np.ones(at.shape, real), None
+    if mode == "linear":
+        return *_linear(n, out, align_corners, scale, real), None
+    if mode == "cubic":
+        return *_cubic(n, out, align_corners, scale, real), None
+    return None if out == n and given is None else _antialiased(n, out, mode, scale, real)
+
+
+def _times(tables, n):
+    """How often each element is repeated, when that is all the tables say; else 0."""
+    places = tables[0]
+    times = len(places) // n if n else 0
+    alone = places.shape[1] == 1 and times * n == len(places)
+    return times if alone and (places[:, 0] == np.arange(len(places)) // max(times, 1)).all() else 0
+
+
+def _gradient(ct, self, size, mode, align_corners, scales):
+    """The adjoint of every dimension's sum."""
+    x = wide(ct)
+    for d, out in enumerate(size):
+        axis, n = d + 2, self.shape[d + 2]
+        tables = _tables(n, out, mode, align_corners, scales and scales[d], x.dtype)
+        if tables is not None:
+            times = _times(tables, n)
+            x = jnp.sum(x.reshape(*x.shape[:axis], n, times, *x.shape[axis + 1:]), axis + 1) if times else \
+                _weighted(x, axis, *_adjoint(n, *tables))
+    return (x.astype(self.dtype),)
+
+
 @op("interpolate_to(Tensor self, int[] size, str mode, bool align_corners, float[]? scales) -> Tensor", grad=_name, check=_check,
-    strides=_strides, function=False, method=False)
+    strides=_strides, rule=_gradient, function=False, method=False)
 def interpolate(self, size, mode, align_corners, scales):
     """(N, C, ...) resized. mode: "nearest", "nearest-exact", "linear", "cubic" or an antialiased "linear_aa", "cubic_aa", "lanczos_aa".
 
@@ -140,21 +199,16 @@ def interpolate(self, size, mode, align_corners, scales):
     """
     nearest = mode.startswith("nearest")
     x = self if nearest else wide(self)
-    real = np.float64 if x.dtype == jnp.float64 and not nearest else np.float32
     for d in reversed(range(len(size))):
-        axis, n, out = d + 2, x.shape[d + 2], size[d]
-        scale = _scale(n, out, align_corners, scales and scales[d], real)
-        if nearest:
-            at = _nearest(n, out, scale, mode == "nearest-exact")
-            times = out // n if n else 0
-            x = _repeated(x, axis, times) if (times * n, n > 0) == (out, True) and (at == np.arange(out) // times).all() else \
-                jnp.take(x, at, axis, mode="clip")
-        elif mode == "linear":
-            x = _weighted(x, axis, *_linear(n, out, align_corners, scale, real))
-        elif mode == "cubic":
-            x = _weighted(x, axis, *_cubic(n, out, align_corners, scale, real))
-        elif not (out == n and scales is None):
-            x = _weighted(x, axis, *_antialiased(n, out, mode, scale, real))
+        axis, n = d + 2, x.shape[d + 2]
+        tables = _tables(n, size[d], mode, align_corners, scales and scales[d], x.dtype)
+        if tables is None:
+            continue
+        times = _times(tables, n)
+        if times:
+            x = _repeated(x, axis, times) if times > 1 else x
+        else:
+            x = jnp.take(x, tables[0][:, 0], axis, mode="clip") if nearest else _weighted(x, axis, *tables)
     return x.astype(self.dtype)
 
 
