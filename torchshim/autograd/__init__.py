@@ -9,7 +9,7 @@ from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
 from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ..tensor.core.graph import AccumulateGrad, Node
+from ..tensor.core.graph import AccumulateGrad, Node, forward_only
 
 Variable = Tensor
 
@@ -58,7 +58,7 @@ def _input_edge(t):
         node = t.node
         return node.variable if node.__class__ is AccumulateGrad else node if node.n_outputs == 1 else (node, t.output_nr)
     e = edge(t)
-    if e is None:
+    if e is None or forward_only(e):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
 
@@ -67,7 +67,7 @@ def _roots(tensors):
     roots = []
     for i, t in enumerate(tensors):
         e = edge(t)
-        if e is None or e is t and leads_nowhere(t):
+        if e is None or forward_only(e) or e is t and leads_nowhere(t):
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         roots.append(e)
     return roots
@@ -75,7 +75,7 @@ def _roots(tensors):
 
 def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
     from ..tensor.core.dispatch import read
-    if not create_graph:
+    if not create_graph and "forward AD" not in context.modes:
         cts = [read(c) for c in cts]
     return run(roots, cts, retain_graph, create_graph, inputs, accumulate)
 
@@ -133,7 +133,7 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
     return tuple(None if r[0] is None else stack(r) for r in zip(*rows))
 
 
-from . import functional, graph  # noqa: E402
+from . import forward_ad, functional, graph  # noqa: E402
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
 from . import function  # noqa: E402

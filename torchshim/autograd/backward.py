@@ -176,7 +176,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
     """
     log = None
     if (inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and roots[0].__class__ is not AccumulateGrad
-            and not context.eager and not anomaly_mode.on):
+            and not context.eager and not anomaly_mode.on and "forward AD" not in context.modes):
         if replayed(roots[0], cts[0], retain_graph):
             return {}
         log = Log(roots[0], cts[0])
@@ -200,7 +200,7 @@ class _Walk:
     and leaves before nodes, as in torch."""
 
     def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log):
-        self.mode = GradTensors if create_graph else GradList
+        self.mode = GradTensors if create_graph or "forward AD" in context.modes else GradList
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}

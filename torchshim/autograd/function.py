@@ -6,7 +6,7 @@ import functools
 from ..engine import context
 from ..tensor.core.dispatch import bump, check_inplace, edge, read, rebase, wrap
 from ..tensor.core.dtype import FROM_NP
-from ..tensor.core.graph import Node, node_class, sequence
+from ..tensor.core.graph import Node, forward_only, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
@@ -168,6 +168,10 @@ class Function:
         raise NotImplementedError
 
     @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
     def setup_context(ctx, inputs, output):
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -176,13 +180,16 @@ class Function:
         """Run forward outside the graph and put one node in it."""
         ctx = object.__new__(node_class(cls.__name__ + "Backward", FunctionNode))
         ctx._forward_cls, ctx._materialize = cls, True
-        ctx._dirty = ctx._non_diff = ctx._to_save = ()
+        ctx._dirty = ctx._non_diff = ctx._to_save = ctx._for_forward = ()
         ctx.inst = ctx.plan = ctx.extra = None
         ctx.guard = ctx.nums = ()
         ctx.saved = []
         ctx._is_tensor = [isinstance(a, Tensor) for a in args]
         edges = [edge(a) if isinstance(a, Tensor) else None for a in args]
-        wants = context.grad and any(e is not None for e in edges)
+        if "forward AD" in context.modes:
+            ctx._tangents = [None if e is None else context.modes["forward AD"].of(e) for e in edges]
+        edges = [None if e is None or forward_only(e) else e for e in edges]
+        wants = context.grad is True and any(e is not None for e in edges)
         ctx.needs_input_grad = ctx._needs = tuple(wants and e is not None for e in edges)
         ctx._in_metas = [a._meta if isinstance(a, Tensor) else None for a in args]
         with grad_mode(False):
@@ -200,6 +207,9 @@ class Function:
             anomaly_mode.note(ctx)
         done = [ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o for k, o in enumerate(outs)]
         ctx._save(args, outs, done, wants)
+        if "forward AD" in context.modes:
+            from .forward_ad import through_function
+            through_function(ctx, args, done)
         return done[0] if single else tuple(done)
 
 

@@ -8,6 +8,14 @@ from ..engine import context
 from ..tensor.core.dispatch import UNVERSIONED
 
 
+class _Forward:
+    """`context.grad` where no gradients are recorded but tangents are computed: nodes must be made, for autograd/forward_ad.py."""
+
+
+FORWARD = _Forward()
+off = False                # what `context.grad` is where gradients are off
+
+
 class grad_mode:
     """Switch recording of the graph for a `with` block (the bare form that the library itself uses)."""
     __slots__ = ("on", "before")
@@ -16,7 +24,7 @@ class grad_mode:
         self.on = on
 
     def __enter__(self):
-        self.before, context.grad = context.grad, self.on
+        self.before, context.grad = context.grad, self.on or off
 
     def __exit__(self, *exc):
         context.grad = self.before
@@ -77,7 +85,7 @@ class no_grad(_Decorating):
         self.before = True
 
     def __enter__(self):
-        self.before, context.grad = context.grad, False
+        self.before, context.grad = context.grad, off
 
     def __exit__(self, *exc):
         context.grad = self.before
@@ -96,14 +104,14 @@ class set_grad_enabled(_Decorating):
 
     def __init__(self, mode):
         self.before, self.mode = context.grad, bool(mode)
-        context.grad = self.mode
+        context.grad = self.mode or off
 
     def __call__(self, f):
         context.grad = self.before
         return super().__call__(f)
 
     def __enter__(self):
-        context.grad = self.mode
+        context.grad = self.mode or off
 
     def __exit__(self, *exc):
         context.grad = self.before
@@ -148,7 +156,7 @@ class inference_mode(_Decorating):
 
 def is_grad_enabled():
     """Whether results need gradients now."""
-    return context.grad
+    return context.grad is True
 
 
 def is_inference_mode_enabled():

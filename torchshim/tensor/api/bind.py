@@ -165,6 +165,8 @@ def into(out, result, name, operands=()):
         out = out[0]
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    if dispatch.tangent_of(out) is not None or dispatch.tangent_of(result) is not None:
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
     if context.grad and (out.requires_grad or result.requires_grad):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

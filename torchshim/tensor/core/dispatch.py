@@ -9,7 +9,7 @@ from weakref import ref as weakref
 from ...engine import Memory, TRACED, Immediate, Value, array_of, context, record, user_site, value_of
 from ...ops.registry import SF, SI
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
-from .graph import Node, guard_output, make_node, move_retained, sequence
+from .graph import ForwardOnly, Node, forward_only, guard_output, make_node, move_retained, sequence
 from .host import HostStorage, part
 from .storage import Get, SharedCount, Storage, View, log_write, read_steps, split_steps, write_steps
 
@@ -127,6 +127,13 @@ def edge(t):
             return t                           # see graph.leads_nowhere
     e = t._edge
     return t if e is True else e
+
+
+def tangent_of(t):
+    """The tangent of a dual tensor (autograd/forward_ad.py), else None."""
+    level = context.modes.get("forward AD")
+    e = None if level is None else edge(t)
+    return None if e is None else level.of(e)
 
 
 def version(t):
@@ -640,7 +647,7 @@ def needs_grad(t):
 
 def check_inplace(t, needs):
     """torch's refusals of in-place writes that the graph would have to follow; `needs`: some operand needs a gradient."""
-    if not needs or not context.grad:
+    if not needs or context.grad is not True:
         return
     vw = t._view
     if vw is not None and vw.base is not None:
@@ -698,7 +705,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None
         if 0 in node.plan.outs:
             guard_output(node, 0, t._st, t._view.steps if t._view is not None else ())
         rebase(t, node)
-    elif context.grad and edges[target] is not None and not inst.diff_outs:
+    elif context.grad is True and edges[target] is not None and not inst.diff_outs:
         rebase(t, None)
     return t
 
@@ -708,9 +715,20 @@ def inplace_number(op, t, x, layout, kind):
     return apply_inplace(op, (t,), layout, (wrapped(x) if kind == "i" else x,), kind)
 
 
+_after_write = None
+
+
+def watch_slices(seen):
+    """From now on `seen(cs)` gives the edge that a base gets in the place of the CopySlices `cs`."""
+    global _after_write
+    _after_write = seen
+
+
 def rebase(t, node):
     """After an in-place write: `t`'s history is `node`; a view writes it into its base's (torch's CopySlices)."""
     vw = t._view
+    if node.__class__ is ForwardOnly and t._edge is not None and not forward_only(t._edge):
+        raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
     log_edge(t)
     if t._extra is not None and t._extra.retains:
         move_retained(t, t._edge, node)
@@ -727,7 +745,7 @@ def rebase(t, node):
     cs.saved, cs.guard, cs.nums, cs.seq = (), (), (), next(sequence)
     if base._extra is not None and base._extra.retains:
         move_retained(base, base._edge, cs)
-    base._edge = cs
+    base._edge = cs if _after_write is None else _after_write(cs)
     t._st.writer = "torch::autograd::CopySlices"
 
 

@@ -91,10 +91,10 @@ class Node:
 
 class NodeExtra:
     """What few nodes have: hooks, retained tensors, metadata."""
-    __slots__ = ("pre", "post", "tensor_hooks", "retain", "metadata", "name")
+    __slots__ = ("pre", "post", "tensor_hooks", "retain", "metadata", "name", "tangents")
 
     def __init__(self):
-        self.pre = self.post = self.tensor_hooks = self.retain = self.name = None
+        self.pre = self.post = self.tensor_hooks = self.retain = self.name = self.tangents = None
         self.metadata = {}
 
 
@@ -155,6 +155,16 @@ def leads_nowhere(leaf):
     """Whether a leaf is a view without history: made without grad mode, or before its base required grad. torch lets it require grad
     when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives."""
     return leaf._edge is None and leaf._view is not None and leaf._view.base is not None
+
+
+class ForwardOnly(Node):
+    """The history of a tensor that has a tangent (autograd/forward_ad.py) and no gradient."""
+    __slots__ = ()
+
+
+def forward_only(e):
+    """Whether an edge leads to a tangent alone."""
+    return e.__class__ is ForwardOnly or e.__class__ is tuple and e[0].__class__ is ForwardOnly
 
 
 _making = threading.RLock()    # re-entrant: a finalizer may ask for one while another is being made

@@ -254,6 +254,7 @@ def format_tensor(
     kind: str = "tensor",
     prefix: str = "",
     tensor_contents: str | None = None,
+    tangent: object = None,
 ) -> str:
     """The text of ``repr(tensor)``, as torch writes it.
 
@@ -263,7 +264,7 @@ def format_tensor(
     dtype, default_dtype: names such as "bfloat16". grad_fn_name: "AddBackward0", which replaces
     ``requires_grad=True``. kind: the name before the bracket, a subclass's own for a subclass.
     prefix: put before everything ("Parameter containing:\\n"). tensor_contents: shown instead of the
-    numbers.
+    numbers. tangent: a dual tensor's, shown as its own repr.
     """
     if shape is None:
         if data is None:
@@ -293,6 +294,8 @@ def format_tensor(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
 
     if tensor_contents is not None:
         contents = tensor_contents

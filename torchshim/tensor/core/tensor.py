@@ -14,7 +14,7 @@ from . import dispatch, host, storage
 from .device import from_jax
 from .dispatch import TensorBase, detached, edge, wrap
 from .dtype import FROM_NP
-from .graph import Node, RemovableHandle, add_hook
+from .graph import Node, RemovableHandle, add_hook, forward_only
 
 
 _size = tuple.__new__      # of what is known to be integers
@@ -192,12 +192,15 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @property
     def is_leaf(self):
         e = edge(self)
-        return e is None or e is self
+        return e is None or e is self or forward_only(e)
 
     @property
     def requires_grad(self):
         vw = self._view                        # a view of what wants a gradient says so, however it was made
-        return self._edge is not None or (vw is not None and vw.base is not None and vw.base._edge is not None)
+        e = self._edge
+        if e is None and vw is not None and vw.base is not None:
+            e = vw.base._edge
+        return e is not None and not forward_only(e)
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -224,7 +227,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @property
     def grad_fn(self):
         e = edge(self)
-        if e is None or e is self:
+        if e is None or e is self or forward_only(e):
             return None
         return e[0] if e.__class__ is tuple else e if isinstance(e, Node) else None
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...engine import array_of
 from . import printing
-from .dispatch import read
+from .dispatch import read, tangent_of
 from .dtype import get_default_dtype
 
 
@@ -28,7 +28,7 @@ def tensor_text(t, tensor_contents=None):
     return printing.format_tensor(
         data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
         default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_repr_prefix", ""),
-        tensor_contents=tensor_contents)
+        tensor_contents=tensor_contents, tangent=tangent_of(t))
 
 
 def _traced(a):

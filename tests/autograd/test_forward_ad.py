@@ -1,0 +1,105 @@
+"""torch.autograd.forward_ad: tangents go through operators, views, writes in place, Functions and backward passes."""
+import pytest
+
+import torchshim as torch
+from torchshim.autograd import forward_ad as fw
+
+X, V = torch.tensor([0.5, 0.8, 0.1]), torch.tensor([0.1, 0.3, 0.6])
+
+
+def tangent(t):
+    return fw.unpack_dual(t).tangent
+
+
+def close(a, b):
+    return torch.allclose(a, torch.as_tensor(b, dtype=a.dtype), atol=1e-6)
+
+
+def test_a_dual_tensor_has_a_tangent_and_no_gradient():
+    with fw.dual_level() as level:
+        d = fw.make_dual(X, V)
+        assert level == 0 and not d.requires_grad and d.grad_fn is None and d.is_leaf and tangent(d) is V
+        out = d.sin() * 2
+        assert close(tangent(out), 2 * X.cos() * V) and not out.requires_grad
+        assert "tangent=tensor(" in repr(d)
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            out.sum().backward()
+        with torch.no_grad():
+            assert not torch.is_grad_enabled() and close(tangent(d * 2), 2 * V)
+    assert tangent(out) is None and (out + 1).grad_fn is None
+
+
+def test_writes_in_place_and_views_carry_tangents():
+    with fw.dual_level():
+        d = fw.make_dual(X, V)
+        y = torch.zeros(4)
+        y[1:] = d
+        assert close(tangent(y), [0, *V.tolist()])
+        z = d.clone()
+        z[:2].mul_(d[1:])
+        expected = V.clone()
+        expected[:2] = V[:2] * X[1:] + X[:2] * V[1:]
+        assert close(tangent(z), expected)
+        z.zero_()
+        assert close(tangent(z), [0, 0, 0])
+        assert [tangent(p).item() for p in d.unbind()] == V.tolist()
+
+
+def test_forward_over_reverse_and_reverse_over_forward():
+    w = X.clone().requires_grad_()
+    with fw.dual_level():
+        d = fw.make_dual(w, V)
+        out = (d ** 3).sum()
+        g, = torch.autograd.grad(out, w, retain_graph=True)
+        assert close(tangent(g), 6 * X * V)
+        h, = torch.autograd.grad(tangent(out), w)
+        assert close(h, 6 * X * V)
+
+
+def test_complex_tangents_follow_torch():
+    with fw.dual_level():
+        c = fw.make_dual(torch.tensor([1 + 2j, 3j]), torch.tensor([0.5 + 1j, 2 - 1j]))
+        assert close(tangent(c.abs()), [1.1180340, -1.0])
+        assert close(tangent(c * c), [-3 + 4j, 6 + 12j])
+
+
+def test_functions_of_the_user():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_forward(x, y)
+            return x * y
+
+        @staticmethod
+        def jvp(ctx, a, b):
+            x, y = ctx.saved_tensors
+            return a * y + b * x
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, a):
+            return a * 2
+    with fw.dual_level():
+        assert close(tangent(Product.apply(fw.make_dual(X, V), X)), V * X)
+        with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
+            Doubled.apply(fw.make_dual(X.clone(), V))
+
+
+def test_refusals():
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fw.make_dual(X, V)
+    with fw.dual_level():
+        d = fw.make_dual(X, V)
+        for args, error, text in (((X, V[:2]), RuntimeError, "different size"), ((X.int(), V), ValueError, "Expected primal"),
+                                  ((d, V), RuntimeError, "already has a forward gradient")):
+            with pytest.raises(error, match=text):
+                fw.make_dual(*args)
+        with pytest.raises(RuntimeError, match="Nested forward mode AD"):
+            fw.enter_dual_level()
+        with pytest.raises(NotImplementedError, match="add_out"):
+            torch.add(d, X, out=torch.empty(3))

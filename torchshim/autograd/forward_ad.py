@@ -1,0 +1,311 @@
+"""Forward-mode AD: dual numbers. A tensor made by `make_dual` carries a tangent, and so does all that is computed from it.
+
+Tangents lie on graph nodes, by output. A call's tangent is found when its node is made: its backward is linear in the cotangents, and
+the gradient of that backward in them, with the inputs' tangents as cotangents, is the Jacobian times the tangents. So every operator
+that has a second derivative has a forward mode, in torch's conventions. What has a tangent and no gradient has a `ForwardOnly` node,
+which no backward enters. Nodes are looked at from the first dual level on, and not before.
+"""
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import NamedTuple, Optional
+
+from ..dropin import missing_attribute as _missing_attribute
+from ..engine import context
+from ..tensor.core import dispatch
+from ..tensor.core.dispatch import TensorBase, around_nodes, detached, edge, read, wrap
+from ..tensor.core.graph import ForwardOnly, Node, forward_only, sequence
+from ..tensor.core.tensor import Tensor
+from . import modes
+from .backward import GradTensors, run
+from .grad_ops import zeros_value
+from .modes import grad_mode
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+_current_level = -1
+
+
+class _Level:
+    """The nodes that have tangents of one level."""
+
+    def __init__(self):
+        self.nodes = []
+
+    def put(self, node, tangents):
+        """Give a node the tangents of its outputs."""
+        node._more().tangents = self, tangents
+        self.nodes.append(weakref.ref(node))
+
+    def of(self, e):
+        """The tangent at an edge, or None."""
+        node, nr = e if e.__class__ is tuple else (e, 0)
+        extra = node.extra if isinstance(node, Node) else None
+        if extra is None or extra.tangents is None or extra.tangents[0] is not self:
+            return None
+        return extra.tangents[1].get(nr)
+
+    def end(self):
+        for ref in self.nodes:
+            node = ref()
+            if node is not None:
+                node.extra.tangents = None
+
+
+def level_here():
+    """The level for which this thread computes tangents now, or None."""
+    return context.modes.get("forward AD")
+
+
+@contextlib.contextmanager
+def _plainly():
+    """No tangents of what is computed inside."""
+    level = context.modes.pop("forward AD", None)
+    try:
+        with grad_mode(True):
+            yield
+    finally:
+        if level is not None:
+            context.modes["forward AD"] = level
+
+
+def forward_node():
+    """A node for tangents alone."""
+    node = object.__new__(ForwardOnly)
+    node.inst = node.plan = node.extra = None
+    node.saved = node.guard = node.nums = node.next = ()
+    node.seq = next(sequence)
+    return node
+
+
+def _real(e):
+    return None if e is None or forward_only(e) else e
+
+
+def _watching(make_node):
+    """make_node that computes tangents where an input has one."""
+    def make(inst, needs, edges, vals, tensors, outs, nums):
+        level = level_here()
+        tangents = level is not None and any([e is not None and level.of(e) is not None for e in edges])
+        if not tangents:
+            real = tuple([_real(e) for e in edges])
+            needs = sum([1 << i for i, e in enumerate(real) if e is not None])
+            return make_node(inst, needs, real, vals, tensors, outs, nums) if needs and context.grad is True else None
+        node = make_node(inst, needs, edges, vals, tensors, outs, nums)
+        if node is None:
+            return None
+        given = [None if e is None else level.of(e) for e in node.next]
+        node.next = tuple([_real(e) for e in node.next])
+        keeps = context.grad is True and any([e is not None for e in node.next])
+        deep = keeps or context.grad is True and any([t is not None and t.requires_grad for t in given])
+        pushed = _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
+        if not keeps:
+            node.next, node.__class__ = (), ForwardOnly
+        level.put(node, pushed)
+        return node
+    return make
+
+
+def _pushed(node, vals, outs, tangents, deep):
+    """{output: tangent} of a call; `deep`: the tangents have a history."""
+    plan, inst = node.plan, node.inst
+    with _plainly():
+        us = [wrap(zeros_value(inst.out_metas[nr]), True) for nr in plan.cts]
+        pulled = GradTensors.vjp(node, [vals[i] for i in plan.args] + [outs[k] for k in plan.outs], us)
+        pairs = [(edge(g), tangents[i], g) for i, g in zip(plan.needs, pulled) if tangents[i] is not None and edge(g) is not None]
+        got = {}
+        if pairs:
+            cts = [t if t.dtype is g.dtype else t.to(g.dtype) for _, t, g in pairs]
+            got = run([e for e, _, _ in pairs], cts if deep else [read(c) for c in cts], True, deep, us, False)
+        return {nr: _tensor(got.get(k), inst.out_metas[nr]) for k, nr in enumerate(plan.cts)}
+
+
+def _tensor(got, meta):
+    return got if isinstance(got, TensorBase) else wrap(zeros_value(meta) if got is None else got)
+
+
+def _after_write(cs):
+    """The history of a base after a write through its view: CopySlices, with the tangent that was written in its place."""
+    level = level_here()
+    base, part = (None, None) if level is None else (level.of(cs.next[0]) if cs.next[0] is not None else None,
+                                                     None if cs.fn is None else level.of(cs.fn))
+    cs.next = tuple([_real(e) for e in cs.next])
+    keeps = any([e is not None for e in cs.next])
+    if base is None and part is None:
+        return cs if keeps else None
+    if keeps and context.grad is not True:
+        raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
+    deep = context.grad is True
+    with _plainly():
+        base = _tensor(base, cs.meta)
+        whole = GradTensors.put(base, cs.steps, _tensor(part, cs.steps[-1][0].out_metas[0]))
+    node = cs if keeps else forward_node()
+    level.put(node, {0: whole if deep else whole.detach()})
+    return node
+
+
+# -- Functions of the user ------------------------------------------------------------------------------------------------
+def through_function(ctx, args, done):
+    """Give the outputs `done` of a custom Function the tangents that its `jvp` computes."""
+    level = level_here()
+    given = ctx._tangents
+    if all([t is None for t in given]):
+        return
+    tangents = []
+    for a, t in zip(args, given):
+        if t is None and isinstance(a, TensorBase) and ctx._materialize and (a.is_floating_point() or a.is_complex()):
+            t = wrap(zeros_value(dispatch.meta(a)))
+        tangents.append(t)
+    dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._dirty)]
+    versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
+    saved, ctx.saved = ctx.saved, [(t, None, 0 if t is None else t._st.version, None) for t in ctx._for_forward]
+    level_before = context.modes.pop("forward AD")
+    try:
+        made = ctx._forward_cls.jvp(ctx, *tangents)
+    finally:
+        ctx.saved = saved
+        context.modes["forward AD"] = level_before
+    made = made if isinstance(made, tuple) else (made,)
+    if len(made) != len(done):
+        raise RuntimeError(f"Function's jvp returned an invalid number of forward gradients (expected {len(done)} but got {len(made)})")
+    got = {}
+    for k, (o, t) in enumerate(zip(done, made)):
+        if t is not None and not isinstance(t, TensorBase):
+            raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {k}.")
+        if t is not None:
+            got[k] = _checked(ctx, args, tangents, versions, k, o, t)
+    _give(level, ctx, done, got)
+
+
+def _checked(ctx, args, tangents, versions, k, o, t):
+    """A tangent that a user's jvp returned for output `k`, with torch's refusals."""
+    if not isinstance(o, TensorBase) or any([o is x for x in ctx._non_diff]):
+        raise RuntimeError(f"A non-differentiable output at position {k} was given a tangent by jvp. You should return None at that position "
+                           "instead.")
+    if t.shape != o.shape:
+        raise RuntimeError(_SIZE.format(list(o.shape), list(t.shape)))
+    at = next((j for j, a in enumerate(args) if o is a), None)
+    if at in versions and (t is not tangents[at] or t._version == versions[at]):
+        raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+                           "input inplace, then the jvp function must modify the corresponding gradient inplace.")
+    base = o._view.base if o._view is not None else None
+    if at is None and base is not None:
+        source = next((j for j, a in enumerate(args) if a is base), None)
+        if source is not None and tangents[source] is not None:
+            if t._view is None or t._view.base is None:
+                raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+            if t._view.base is not tangents[source]:
+                raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view of "
+                                   "the given tangent.")
+    return t
+
+
+def _give(level, ctx, done, got):
+    """Put tangents on the outputs' nodes."""
+    own = {}
+    for k, t in got.items():
+        o = done[k]
+        e = edge(o)
+        if e is None or e is o or forward_only(e):
+            o._edge = node = forward_node()
+            level.put(node, {0: t})
+        else:
+            own.setdefault(id(e[0] if e.__class__ is tuple else e), (e, {}))[1][e[1] if e.__class__ is tuple else 0] = t
+    for e, tangents in own.values():
+        level.put(e[0] if e.__class__ is tuple else e, tangents)
+
+
+# -- levels and dual tensors ---------------------------------------------------------------------------------------------
+_SIZE = ("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of "
+         "size {} while the given forward gradient is of size {}.")
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A dual tensor's value and its tangent (None where it has none)."""
+    primal: Tensor
+    tangent: Optional[Tensor]
+
+
+def enter_dual_level():
+    """Begin to compute tangents; returns the level's number, 0: levels do not nest, as in torch."""
+    global _current_level
+    if _current_level >= 0:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    around_nodes("forward AD", _watching)
+    dispatch.watch_slices(_after_write)
+    _current_level = 0
+    context.modes["forward AD"] = _Level()
+    modes.off = modes.FORWARD
+    if context.grad is False:
+        context.grad = modes.FORWARD
+    return 0
+
+
+def exit_dual_level(*, level=None):
+    """End the level: all tangents are gone."""
+    global _current_level
+    if level is None:
+        level = _current_level
+    if level != _current_level:
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    if level < 0:
+        raise RuntimeError("Dual level must be a positive number.")
+    _current_level = -1
+    context.modes.pop("forward AD").end()
+    modes.off = False
+    if context.grad is modes.FORWARD:
+        context.grad = False
+
+
+class dual_level(modes._Decorating):
+    """A block in which dual tensors may be made; its target is the level's number."""
+
+    def __enter__(self):
+        return enter_dual_level()
+
+    def __exit__(self, *exc):
+        exit_dual_level()
+
+
+def make_dual(tensor, tangent, *, level=None):
+    """`tensor` (floating or complex) with `tangent`, of the same shape, as its derivative: an alias of the same memory."""
+    if level is None:
+        level = _current_level
+    if level < 0:
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    for x, what in ((tensor, "primal"), (tangent, "tangent")):
+        if not (x.is_floating_point() or x.is_complex()):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
+    here, e = level_here(), edge(tensor)
+    if dispatch.tangent_of(tensor) is not None:
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+                           f"{level} is not supported.")
+    if tangent.shape != tensor.shape:
+        raise RuntimeError(_SIZE.format(list(tensor.shape), list(tangent.shape)))
+    if context.grad is True and _real(e) is not None:
+        with _plainly():
+            dual = tensor.view_as(tensor)
+    else:
+        dual = detached(tensor)
+        dual._edge = forward_node()
+    here.put(dual._edge, {0: tangent})
+    return dual
+
+
+def unpack_dual(tensor, *, level=None):
+    """(primal, tangent) of a tensor; the tangent is None where it has none, or outside of any level."""
+    if level is None:
+        level = _current_level
+    if level < 0:
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    tangent = dispatch.tangent_of(tensor)
+    if context.grad is True and _real(edge(tensor)) is not None:
+        with _plainly():
+            return UnpackedDualTensor(tensor.view_as(tensor), tangent)
+    return UnpackedDualTensor(detached(tensor), tangent)
+
+
+__getattr__ = _missing_attribute(__name__)
