@@ -132,7 +132,14 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
 
 Tensor.cpu, Tensor.cuda = cpu, cuda
 Tensor.pin_memory = lambda self, device=None: self
-Tensor.share_memory_ = lambda self: self
+
+
+@function(torch=False)
+def share_memory_(self):
+    """Move the memory to where other processes can map it; returns the tensor."""
+    from ..core.shared import share
+    share(self)
+    return self
 
 
 class _LegacyMeta(type):

@@ -321,7 +321,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return False
 
     def is_shared(self):
-        return False
+        from .shared import is_shared
+        return is_shared(self)
 
     def is_same_size(self, other):
         return self.shape == other.shape

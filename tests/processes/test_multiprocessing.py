@@ -1,0 +1,47 @@
+"""Processes share tensors' memory; spawn tells of what went wrong; Hogwild training trains the model that is shared."""
+import sys
+
+import pytest
+
+import torchshim as torch
+from torchshim import multiprocessing as mp
+
+from tests.processes import process_programs as programs
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs memfd_create")
+
+
+def test_arguments_share_memory():
+    t = torch.zeros(2, 3)
+    view = t[1]
+    assert not t.is_shared() and t.share_memory_() is t and view.is_shared()
+    mp.spawn(programs.add, (t, view), nprocs=1)
+    assert t.tolist() == [[1, 1, 1], [11, 1, 1]] and view.tolist() == [11, 1, 1]
+
+
+def test_queues_and_the_default_way_to_start():
+    context = mp.get_context("spawn")
+    questions, answers, t = context.Queue(), context.Queue(), torch.arange(3.)
+    p = context.Process(target=programs.answer, args=(questions, answers))
+    p.start()
+    questions.put(t)
+    assert answers.get(timeout=60) == "done"
+    p.join()
+    assert t.tolist() == [0, 2, 4]
+    with pytest.raises(RuntimeError, match="Cowardly refusing"):
+        mp.reductions.reduce_tensor(torch.ones(1, requires_grad=True) * 2)
+
+
+def test_errors():
+    with pytest.raises(mp.ProcessRaisedException, match="-- Process 1 terminated with the following error:\n(.|\n)*ValueError: on purpose"):
+        mp.spawn(programs.fail, nprocs=2)
+    with pytest.raises(mp.ProcessExitedException, match="process 0 terminated with exit code 3"):
+        mp.spawn(programs.leave)
+
+
+def test_hogwild():
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    model.share_memory()
+    mp.spawn(programs.train, (model,), nprocs=2)
+    assert abs(model(torch.ones(1, 2)).item() - 3) < 0.05

@@ -1,0 +1,80 @@
+"""torch.compile. Every program is recorded and compiled by XLA where it repeats (see `torchshim.engine`), so that a function is as fast
+without it; here it is called as it is, with the same answers. Options are checked as torch checks them and change nothing.
+"""
+from __future__ import annotations
+
+import functools
+
+from ..nn import Module
+from .exc import InvalidBackend
+
+BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")
+_DEBUG = ("aot_eager", "eager", "aot_eager_decomp_partition", "aot_ts", "eager_noexcept", "ts", "pre_dispatch_eager")
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+
+
+class OptimizedModule(Module):
+    """What `torch.compile` makes of a module: it calls `_orig_mod`, and has its attributes."""
+
+    def __init__(self, mod, dynamo_ctx=None):
+        super().__init__()
+        self._orig_mod = mod
+        self.training = mod.training
+
+    def forward(self, *args, **kwargs):
+        return self._orig_mod(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name, value):
+        if name in ("_orig_mod", "training") or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._orig_mod, name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+    def __reduce__(self):
+        return type(self), (self._orig_mod,)
+
+
+def check_backend(backend):
+    """InvalidBackend for a name that torch does not know, NotImplementedError for a compiler of the program's own."""
+    if isinstance(backend, str) and backend not in BACKENDS + _DEBUG:
+        raise InvalidBackend(backend)
+    if not isinstance(backend, str) and callable(backend):
+        raise NotImplementedError("torchshim: torch.compile with a backend of one's own; XLA compiles here")
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None, disable=False,
+            recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
+    """The function or module as it is, in the form that torch gives it (a module becomes an OptimizedModule).
+
+    Without `model`: a decorator. RuntimeError for an unknown mode or for both mode and options; InvalidBackend.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if backend is not None:
+        check_backend(backend)
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+    if isinstance(model, Module):
+        return model if disable else OptimizedModule(model)
+    assert callable(model), f"A callable function is expected, but {type(model)} is provided."
+    if disable or isinstance(model, type):
+        return model
+
+    @functools.wraps(model)
+    def compile_wrapper(*args, **kwargs):
+        return model(*args, **kwargs)
+    compile_wrapper._torchdynamo_orig_callable = model
+    return compile_wrapper

@@ -1,0 +1,16 @@
+"""torch._dynamo.exc: the errors of `torch.compile`."""
+
+
+class TorchDynamoException(RuntimeError):
+    """Base of them."""
+
+
+class InvalidBackend(TorchDynamoException):
+    """No such backend."""
+
+    def __init__(self, name):
+        super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
+
+
+class Unsupported(TorchDynamoException):
+    """Never raised: nothing is left out."""

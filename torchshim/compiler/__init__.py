@@ -1,0 +1,101 @@
+"""torch.compiler: what programs say to a compiler of Python. Here functions are called as they are (see `torch.compile`)."""
+from __future__ import annotations
+
+from ..dropin import missing_attribute as _missing_attribute
+
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
+           "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph", "wrap_numpy"]
+
+
+def compile(*args, **kwargs):
+    """See `torch.compile`."""
+    from .._dynamo.eval_frame import compile as make
+    return make(*args, **kwargs)
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """The function or module as it is; without one, a decorator."""
+    return (lambda f: f) if fn is None else fn
+
+
+def allow_in_graph(fn):
+    """The function (or the functions of a list) as it is. AssertionError for what cannot be called."""
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(f) for f in fn]
+    assert callable(fn), "allow_in_graph expects a callable"
+    return fn
+
+
+def assume_constant_result(fn):
+    """The function as it is: it is called each time."""
+    return fn
+
+
+def nested_compile_region(fn=None, **options):
+    """The function as it is."""
+    return (lambda f: f) if fn is None else fn
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """A decorator that leaves both functions as they are."""
+    return lambda traceable_fn: traceable_fn
+
+
+def is_compiling():
+    """Whether the function runs inside a compiler of Python: never."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def reset():
+    """Nothing to forget: programs that are compiled stay right. See `torchshim.stats` for how many there are."""
+
+
+def cudagraph_mark_step_begin():
+    """Nothing: there are no CUDA graphs whose memory is used again."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """Names that `torch.compile` takes; all of them mean XLA."""
+    from .._dynamo.eval_frame import BACKENDS, _DEBUG
+    return sorted(BACKENDS + (() if exclude_tags and "debug" in exclude_tags else _DEBUG))
+
+
+class set_stance:
+    """A function call, context or decorator that says how much to compile: nothing changes."""
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        known = ("default", "eager_on_recompile", "fail_on_recompile", "force_eager", "eager_then_compile", "aot_eager_then_compile")
+        if stance not in known:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        self.stance = stance
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+    def __call__(self, fn):
+        return fn
+
+
+def wrap_numpy(fn):
+    """A function of NumPy arrays as one of tensors."""
+    import functools
+
+    import numpy as np
+
+    from .. import Tensor, from_numpy
+    from ..utils._pytree import tree_map_only
+
+    @functools.wraps(fn)
+    def wrapped(*args, **kwargs):
+        args, kwargs = tree_map_only(Tensor, lambda t: t.numpy(), (args, kwargs))
+        return tree_map_only(np.ndarray, from_numpy, fn(*args, **kwargs))
+    return wrapped
+
+
+__getattr__ = _missing_attribute(__name__)

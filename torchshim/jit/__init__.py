@@ -1,0 +1,208 @@
+"""torch.jit. There is no TorchScript: `script` and `trace` give back what they get, which is recorded and compiled like everything else.
+
+Answers are the same. What only TorchScript has (saved archives, its graphs) raises NotImplementedError when it is asked for.
+"""
+from __future__ import annotations
+
+import builtins
+import typing
+import warnings
+from contextlib import contextmanager
+from typing import Final
+
+from ..dropin import missing_attribute as _missing_attribute
+from ..futures import Future
+from ..nn import Module
+
+__all__ = ["Attribute", "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
+           "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "trace",
+           "trace_module", "unused", "wait"]
+
+
+class TracerWarning(Warning):
+    """torch warns so of what a trace leaves out; nothing is left out here."""
+
+    @staticmethod
+    def ignore_lib_warnings():
+        """Hide such warnings."""
+        warnings.filterwarnings("ignore", category=TracerWarning)
+
+
+class Error(RuntimeError):
+    """An error within TorchScript; never raised here."""
+
+
+class TracingCheckError(Exception):
+    """A trace that differs from the function; never raised here."""
+
+
+class ScriptModule(Module):
+    """A base for modules whose methods are `script_method`s: an ordinary module."""
+
+    def save(self, f, **kwargs):
+        """NotImplementedError."""
+        save(self, f)
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What `script` makes of a module in torch; here it stays what it was."""
+
+
+class ScriptFunction:
+    """What `script` makes of a function in torch; here it stays what it was."""
+
+
+CompilationUnit = ScriptFunction
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """The function, class or module itself. TypeError for what torch can't script."""
+    if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
+        raise TypeError(f"{type(obj)} is a built-in class")
+    return obj
+
+
+def script_method(fn):
+    """The method itself."""
+    return fn
+
+
+def script_if_tracing(fn):
+    """The function itself."""
+    return fn
+
+
+def _returned(example_inputs, call):
+    inputs = example_inputs if builtins.isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    call(*inputs)                              # torch runs it too: what it draws and counts is the same afterwards
+
+
+def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True,
+          _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None, _store_inputs=True):
+    """The function or module itself, after one call with the examples. It is not frozen to what that call did."""
+    if example_kwarg_inputs is not None:
+        func(**example_kwarg_inputs)
+    elif example_inputs is not None:
+        _returned(example_inputs, func)
+    else:
+        raise RuntimeError("example_kwarg_inputs should be a dict")
+    return func
+
+
+def trace_module(mod, inputs, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **more):
+    """The module itself, after one call of each method with its examples."""
+    for name, examples in inputs.items():
+        _returned(examples, mod if name == "forward" else getattr(mod, name))
+    return mod
+
+
+def is_scripting():
+    """Whether TorchScript compiles this: never."""
+    return False
+
+
+def is_tracing():
+    """Whether a trace is made: never."""
+    return False
+
+
+def export(fn):
+    """The method itself."""
+    return fn
+
+
+def ignore(drop=False, **kwargs):
+    """The function itself; with arguments, a decorator."""
+    return drop if callable(drop) else lambda fn: fn
+
+
+def unused(fn):
+    """The function itself."""
+    return fn
+
+
+_overload = _overload_method = interface = _script_if_tracing = unused
+
+
+def annotate(the_type, the_value):
+    """The value."""
+    return the_value
+
+
+def Attribute(value, type):
+    """The value."""
+    return value
+
+
+def isinstance(obj, target_type):
+    """Whether an object is of a type, containers' element types (List[int], Optional[Tensor]) included."""
+    if builtins.isinstance(target_type, tuple):
+        return any([isinstance(obj, t) for t in target_type])
+    origin, args = typing.get_origin(target_type), typing.get_args(target_type)
+    if origin is None:
+        return obj is None if target_type is None else builtins.isinstance(obj, target_type)
+    if origin is typing.Union:
+        return any([isinstance(obj, a) for a in args])
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all([isinstance(k, args[0]) and isinstance(v, args[1]) for k, v in obj.items()])
+    if origin is tuple and args[1:] != (...,):
+        return len(obj) == len(args) and all([isinstance(x, a) for x, a in zip(obj, args)])
+    return all([isinstance(x, args[0]) for x in obj])
+
+
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+    """The module itself. RuntimeError while it is training."""
+    if mod.training:
+        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before "
+                           "freezing.")
+    return mod
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """The module itself, in eval mode."""
+    return mod.eval()
+
+
+def save(m, f, _extra_files=None):
+    """NotImplementedError: the archive holds TorchScript."""
+    raise NotImplementedError("torchshim: torch.jit.save; there is no TorchScript here (torch.save the state_dict instead)")
+
+
+def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
+    """NotImplementedError: the archive holds TorchScript."""
+    raise NotImplementedError("torchshim: torch.jit.load; there is no TorchScript here")
+
+
+def fork(func, *args, **kwargs):
+    """A Future of the call, which is made at once."""
+    future = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future):
+    """The result of a Future."""
+    return future.wait()
+
+
+@contextmanager
+def optimized_execution(should_optimize):
+    """A context that changes nothing."""
+    yield
+
+
+fuser = strict_fusion = optimized_execution
+
+
+def set_fusion_strategy(strategy):
+    """Nothing: XLA fuses. Returns what was set before, an empty list."""
+    return []
+
+
+def enable_onednn_fusion(enabled):
+    """Nothing: XLA fuses."""
+
+
+__getattr__ = _missing_attribute(__name__)

@@ -1,0 +1,84 @@
+"""Storages that several processes share: their memory lies in a file without a name, which all of them map.
+
+Such a storage is one that NumPy can see (see host.py): each write goes to the memory at once, each read takes what is there.
+"""
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+
+import numpy as np
+
+from ...engine import array_of, borrowed, meta_of, present, value_of
+from .device import to_jax
+from .dispatch import wrap
+from .host import hosted
+
+_shared = weakref.WeakKeyDictionary()          # {storage: (its File, the array on it)}
+_known = weakref.WeakValueDictionary()         # {(device, inode): storage}: what arrives twice is the same memory again
+
+
+class File:
+    """Owns a file descriptor."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        weakref.finalize(self, os.close, fd)
+
+
+def _mapped(fd, shape, dtype):
+    size = int(np.prod(shape, dtype=np.int64))
+    return np.frombuffer(mmap.mmap(fd, max(size * dtype.itemsize, 1)), dtype, size).reshape(shape)
+
+
+def _keep(st, fd, array):
+    _shared[st] = File(fd), array
+    about = os.fstat(fd)
+    _known[about.st_dev, about.st_ino] = st
+
+
+def is_shared(t):
+    """Whether a tensor's memory is shared; that of accelerators counts as such."""
+    return t.device.type != "cpu" or t._st in _shared
+
+
+def share(t):
+    """Move a CPU tensor's memory to where other processes can map it. NotImplementedError where the system has no such files."""
+    st = t._st
+    if is_shared(t):
+        return
+    if not hasattr(os, "memfd_create"):
+        raise NotImplementedError("torchshim: sharing memory on a system without memfd_create")
+    value = present(st.value)
+    m, a = value.meta, np.asarray(array_of(value))
+    fd = os.memfd_create("torchshim")
+    os.ftruncate(fd, max(a.nbytes, 1))
+    array = _mapped(fd, a.shape, a.dtype)
+    array[...] = a
+    st.value = value                           # if NumPy saw the old memory, it no longer does
+    hosted(st, borrowed(array, meta_of(m.shape, m.dtype, m.device)))
+    _keep(st, fd, array)
+
+
+def shared_file(t):
+    """(file descriptor, shape, dtype) of a shared tensor's storage."""
+    file, array = _shared[t._st]
+    return file.fd, array.shape, array.dtype
+
+
+def received(fd, shape, dtype):
+    """A tensor of all of a shared storage, from another process's file descriptor, which is taken over."""
+    about = os.fstat(fd)
+    st = _known.get((about.st_dev, about.st_ino))
+    if st is not None:
+        os.close(fd)
+    else:
+        array = _mapped(fd, shape, dtype)
+        m = meta_of(shape, dtype, to_jax("cpu"))
+        st = wrap(value_of(array, m))._st
+        hosted(st, borrowed(array, m))
+        _keep(st, fd, array)
+    t = wrap(st.value)
+    t._st = st
+    return t
