@@ -73,6 +73,8 @@ def test_dropout_draws_torchs_mask():
     torch.manual_seed(0)
     assert F.dropout(torch.ones(8), 0.5).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0]
     assert near(F.alpha_dropout(torch.ones(4), 0.5, True), [-0.7791939377784729, 1.6655988693237305, 1.6655988693237305, 1.6655988693237305])
+    for dtype, scaled in ((torch.float16, 1.4287109375), (torch.bfloat16, 1.4296875)):      # 1 / 0.7 is rounded once, 0.7 is not
+        assert set(F.dropout(torch.ones(64, dtype=dtype), 0.3).tolist()) == {0.0, scaled}
     x = torch.ones(3)
     assert F.dropout(x, 0.5, training=False) is x and F.dropout(x, 0.0) is x
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from ..common import product
+from ..common import product, wide
 from ..registry import op
 
 
@@ -11,8 +11,8 @@ from ..registry import op
     function=False)
 def dropout(self, keep, p):
     """self * keep / (1 - p), in torch's order of rounding; `keep` broadcasts."""
-    rest = (1 - p).astype(self.dtype)
-    noise = keep.astype(self.dtype) / rest
+    noise = wide(keep.astype(self.dtype))
+    noise = (noise / (1 - p).astype(noise.dtype)).astype(self.dtype)
     return self * jnp.broadcast_to(noise, self.shape)
 
 
