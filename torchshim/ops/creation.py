@@ -12,16 +12,23 @@ from . import promotion as P
 class Make(Operator):
     """`body(shape, dtype, *static arguments, *numbers)`. `layout` is (the Meta of the result, static arguments)."""
 
-    def __init__(self, name, body):
+    def __init__(self, name, body, host=None):
         super().__init__(name)
-        self.body = body
+        self.body, self.host = body, host
 
     def key(self, layout, metas, kinds):
         return layout, kinds
 
     def build(self, layout, metas, kinds):
         m, extra = layout
-        return Instance(self, layout, lambda *nums: [self.body(m.shape, m.dtype, *extra, *nums)], (), kinds, m.device, (m.strides,))
+        return Instance(self, layout, lambda *nums: [self.body(m.shape, m.dtype, *extra, *nums)], (), kinds, m.device, (m.strides,),
+                        results=[(m.shape, m.dtype)])
+
+    def on_host(self, inst):
+        (m, extra), host = inst.layout, self.host
+        if host is None or m.dtype.kind not in "fiub":
+            return None
+        return lambda *nums: [host(m.shape, m.dtype, *extra, *nums)]
 
 
 def _full(shape, dtype, *value):
@@ -68,8 +75,8 @@ def _logspace(shape, dtype, *numbers):
     return jnp.power(base, at).astype(dtype)
 
 
-ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype))
-ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype))
+ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)
+ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype), np.ones)
 FULL = Make("full", _full)
 ARANGE = Make("arange", _arange)
 LINSPACE = Make("linspace", _linspace)

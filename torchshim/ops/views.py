@@ -27,20 +27,14 @@ class LazyInstance(Instance):
     def call(self, *args):
         return self.fn(*args)
 
-    def interpreted(self):
-        if self._interp is None:
-            host = self.op.on_host(self)
-            self._interp = host if host is not None else super().interpreted()
-        return self._interp
-
 
 class LazyOp(Operator):
     """An Operator whose Instances are lazy. `back` is its gradient where it is linear in its one input and saves nothing:
     (inst) -> function of the cotangents and numbers."""
     back = None
 
-    def on_host(self, inst):
-        """How NumPy does it, if it can without the interpreter."""
+    def back_on_host(self, inst):
+        """How NumPy does `back`, as `on_host`."""
 
     def plan(self, inst, needs):
         back = self.back and self.back(inst)
@@ -60,15 +54,18 @@ class LazyVjp(LazyOp, VjpOp):
         cts = tuple(self.inst.out_metas[k] for k in self.plan_of.cts)
         return LazyInstance(self, (), self.fn, cts, self.plan_of.vjp_kinds, (out,))
 
+    def on_host(self, inst):
+        return self.inst.op.back_on_host(self.inst)
+
 
 class ViewOp(LazyOp):
     """See the module docstring. `put` and `back` are optional: by default the places that `get` reads are found by
     reading numbered elements, and the gradient comes from `jax.vjp`. `coincide`: elements of the result may be the same
     one of the base."""
 
-    def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False):
+    def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False, host_back=None):
         super().__init__(name)
-        self.get, self.place, self.host, self.linear, self.coincide = get, place, host, back, coincide
+        self.get, self.place, self.host, self.linear, self.coincide, self.host_back = get, place, host, back, coincide, host_back
         self.view, self._put = self, put
 
     def grad(self, inst):
@@ -88,6 +85,10 @@ class ViewOp(LazyOp):
         if host is None:
             return None
         return lambda base, *nums: [np.asarray(host(np.asarray(base), *args, *nums))]
+
+    def back_on_host(self, inst):
+        host, args = self.host_back, inst.layout[:-1]
+        return host and (lambda ct, *nums: [host(inst, np.asarray(ct), *args, *nums)])
 
     def back(self, inst):
         if self.linear is not None:
@@ -228,11 +229,18 @@ def _back_slice(inst, ct, spec, *nums):
     return jax.lax.dynamic_update_slice(jnp.zeros(m.shape, m.dtype), full, [jnp.asarray(s, jnp.int64) for s in _starts(dims, nums)])
 
 
+def _host_back_slice(inst, ct, spec, *nums):
+    m = inst.in_metas[0]
+    out = np.zeros(m.shape, m.dtype)
+    out[_host_index(spec, nums)] = ct
+    return out
+
+
 def _zero(x):
     return jnp.zeros((), x.dtype)
 
 
-slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice)
+slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice, host_back=_host_back_slice)
 
 
 class SlicePut(LazyOp):
@@ -308,13 +316,15 @@ permute = ViewOp(
     lambda m, perm: (tuple([m.shape[p] for p in perm]), m.dtype, tuple([m.strides[p] for p in perm])),
     lambda inst, x, v, perm: jnp.transpose(v, np.argsort(perm)),
     lambda x, perm: x.transpose(perm),
-    lambda inst, ct, perm: jnp.transpose(ct, np.argsort(perm)))
+    lambda inst, ct, perm: jnp.transpose(ct, np.argsort(perm)),
+    host_back=lambda inst, ct, perm: ct.transpose(np.argsort(perm)))
 reshape = ViewOp(
     "reshape", lambda x, shape, strides: jnp.reshape(x, shape),
     lambda m, shape, strides: (shape, m.dtype, strides),
     lambda inst, x, v, shape, strides: jnp.reshape(v, x.shape),
     lambda x, shape, strides: x.reshape(shape),
-    lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape))
+    lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape),
+    host_back=lambda inst, ct, shape, strides: ct.reshape(inst.in_metas[0].shape))
 
 
 def _put_expand(inst, base, value, shape):
@@ -351,7 +361,8 @@ expand = ViewOp("expand", lambda x, shape: jnp.broadcast_to(x, shape), lambda m,
                 _put_expand, lambda x, shape: np.broadcast_to(x, shape), _back_expand)
 
 # the same elements in the same places: alias, and squeezed or detached forms of it
-alias = ViewOp("alias", lambda x: x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: v, lambda x: x, lambda inst, ct: ct)
+alias = ViewOp("alias", lambda x: x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: v, lambda x: x, lambda inst, ct: ct,
+               host_back=lambda inst, ct: ct)
 
 
 def view_strides(meta, shape):

@@ -54,6 +54,9 @@ class Operator:
             inst = self.made.keep(key, inst)
         return inst
 
+    def on_host(self, inst):
+        """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
+
     def plan(self, inst, needs):
         """How `inst` is differentiated for the inputs in the bit mask `needs`."""
         if inst.grad_fn_name == "NotImplemented":
