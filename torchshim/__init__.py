@@ -82,7 +82,8 @@ from . import random, serialization, version
 from .serialization import load, save
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-from .linalg.low_rank import pca_lowrank, svd_lowrank
+from .linalg.low_rank import lobpcg, pca_lowrank, svd_lowrank
+from .symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
 
 from math import e, inf, nan, pi
 newaxis = None
@@ -107,6 +108,20 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """torch.func.vmap."""
     from .func import vmap as make
     return make(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
+
+
+def typename(obj, /):
+    """The name of a tensor's type, as `torch.FloatTensor`, or of anything else with its module."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None)
+    return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"
+
+
+def get_device(input, /):
+    """The index of the tensor's device, -1 for a CPU."""
+    return input.get_device()
 
 
 def is_signed(input, /):

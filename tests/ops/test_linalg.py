@@ -130,3 +130,8 @@ def test_symmetric_indefinite(dtype):
         assert close(a @ L.ldl_solve(LD, pivots, b, hermitian=hermitian), b, 1e-8)
     assert L.ldl_factor_ex(torch.zeros(2, 2)).info.item() == 1
     assert L.ldl_factor(torch.ones(3, 3).tril() - torch.eye(3)).pivots.tolist() == [-2, -2, 3]
+
+
+def test_without_data():
+    x = torch.empty(3, 3, device="meta")
+    assert L.inv(x).shape == (3, 3) and L.cholesky(x).is_meta and L.svd(x).S.shape == (3,)

@@ -34,7 +34,8 @@ _LinAlgError.__module__ = "torch._C"
 # -- errors that depend on the values -------------------------------------------------------------------------------------------
 def failed(info, text, error=_LinAlgError):
     """Raise if LAPACK's info is not zero: `text(batch, info)` with what names the matrix in a batch."""
-    if read(info).extra is TRACED:
+    v = read(info)
+    if v.extra is TRACED or v.meta.device == "meta":
         return
     codes = np.asarray(look(info))
     if codes.any():
@@ -338,7 +339,7 @@ def lstsq(input, b, rcond=None, *, driver=None):
     need_tensor("linalg_lstsq", input)
     X, rank, values = call(S.linalg_lstsq, (input, b, rcond, driver), "linalg_lstsq")
     m, n = input.shape[-2:]
-    wanted = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
+    wanted = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and not rank.is_meta and bool((rank == n).all()))
     return return_types.linalg_lstsq((X, call(S.linalg_lstsq_residuals, (input, b, X, wanted)), rank, values.detach()))
 
 
