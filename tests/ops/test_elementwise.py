@@ -205,3 +205,13 @@ def test_nearness():
     assert torch.equal(torch.ones(2), torch.ones(2)) and not torch.equal(torch.ones(2), torch.ones(3))
     with pytest.raises(RuntimeError, match="Float did not match Double"):
         torch.isclose(a, a.double())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_half_types_see_the_rounded_result_as_torch_saves_it(dtype):
+    x, g = torch.linspace(-3, 3, 101).to(dtype), torch.linspace(1, 2, 101).to(dtype)
+    for f, by_result in ((torch.exp, lambda y: y), (torch.tanh, lambda y: 1 - y * y)):
+        leaf = x.clone().requires_grad_()
+        y = f(leaf)
+        y.backward(g)
+        assert leaf.grad.tolist() == (g.float() * by_result(y.detach().float())).to(dtype).tolist()

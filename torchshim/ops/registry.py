@@ -177,6 +177,8 @@ class Op(Operator):
         """The pure function behind a call: arrays then packed numbers in, list of arrays out. It serves all shapes."""
         core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
+        if compute != common and self.partials is not None and promote in ("arith", "float"):
+            core = with_partials(self.body, self.partials, self.params, common)
         elementwise = self.elementwise
         wide, tensor_places = self.wide_number, [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
@@ -224,8 +226,9 @@ class Op(Operator):
         return RuntimeError(f"{self.name}: {error}")
 
 
-def with_partials(body, partials, params):
-    """`body` whose tangent is the sum of the operands' tangents times these partial derivatives."""
+def with_partials(body, partials, params, saved=None):
+    """`body` whose tangent is the sum of the operands' tangents times these partial derivatives. The result that they see is rounded
+    to `saved`, a half type, as what torch saves of it."""
     tensorlike = [p.kind != "static" for p in params]
 
     def core(*args):
@@ -242,10 +245,11 @@ def with_partials(body, partials, params):
         @f.defjvp
         def tangent(primals, tangents):
             every, out = full(primals), f(*primals)
+            seen = out if saved is None else out.astype(saved).astype(out.dtype)
             total = jnp.zeros_like(out)
             for i, t in zip(at, tangents):
                 if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
-                    total = total + term(t, partials[i](out, *every))
+                    total = total + term(t, partials[i](seen, *every))
             return out, total
         return f(*[args[i] for i in at])
     return core

@@ -24,7 +24,7 @@ def declare(name, f, doc, grad, aliases=(), **options):
 
 
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
-exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp")
+exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
 exp2 = declare("exp2", lambda x: jnp.exp2(x) if not is_complex(x) else jnp.exp(x * math.log(2)), "2 to the power of each element.", "Exp2",
                rule=(lambda out, x: out * math.log(2),))
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
