@@ -41,3 +41,9 @@ def test_second_derivatives_of_quantiles():
     q = torch.tensor([.3, .6]).requires_grad_()
     gx, gq = torch.autograd.grad(torch.quantile(x, q).sum(), (x, q), create_graph=True)
     assert torch.autograd.grad((gx * gx).sum() + (gq * gq).sum(), x)[0].flatten().tolist() == [0, 50, 0, 0, -50, 0]
+
+
+def test_the_signature_shows_out():
+    import inspect
+    assert list(inspect.signature(torch.linalg.svd).parameters) == ["A", "full_matrices", "driver", "out"]
+    assert "out" in inspect.signature(torch.fft.fft).parameters

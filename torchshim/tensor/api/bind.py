@@ -6,6 +6,7 @@ operators (torch's composites) are registered with `@function`.
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 
 import numpy as np
@@ -422,6 +423,11 @@ def with_out(f, name):
         if out is None:
             return f(*args, **kwargs)
         return into(out, f(*args, **kwargs), name)
+    shown = inspect.signature(f)
+    own = list(shown.parameters.values())
+    at = len(own) - (bool(own) and own[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    own.insert(at, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    g.__signature__ = shown.replace(parameters=own)
     return g
 
 
