@@ -92,16 +92,17 @@ def apply_(self, callable):
     return self.copy_(self.new_tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).reshape(self.shape))
 
 
-def _missing(name, where):
+def _missing(name, where, why="there are no sparse or quantized tensors"):
     def f(*args, **kwargs):
-        raise NotImplementedError(f"torchshim: {where}.{name}: there are no sparse or quantized tensors")
+        raise NotImplementedError(f"torchshim: {where}.{name}: {why}")
     f.__doc__ = "Not implemented."
     f.__unimplemented__ = True
     return f
 
 
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "chalf"):
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
     function(_name, torch=False)(_missing(_name, "torch.Tensor"))
+function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
 for _name in ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
               "sparse_compressed_tensor", "quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic",
               "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "hspmm", "smm", "sspaddmm"):
