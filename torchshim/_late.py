@@ -2,11 +2,24 @@
 
 _FROM = {
     "_dynamo.eval_frame": "compile",
+    "_toplevel": """SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
+        _check_value _shape_as_tensor compiled_with_cxx11_abi get_device_module get_float32_matmul_precision get_num_interop_threads
+        get_num_threads is_storage set_float32_matmul_precision set_num_interop_threads set_num_threads sym_float sym_int sym_ite sym_max
+        sym_min sym_not sym_sum typename""",
+    "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph Value",
     "amp": "GradScaler",
+    "cuda": "AcceleratorError Event OutOfMemoryError Stream",
+    "futures": "Future",
+    "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm dsmm hsmm
+        hspmm""",
+    "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac
+        lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div pow maximum minimum
+        clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
         get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
 }
-MODULES = ("_dynamo", "_inductor", "amp", "compiler", "export", "futures", "jit", "multiprocessing", "onnx", "testing")
+MODULES = ("_C", "__config__", "_dynamo", "_inductor", "_utils", "amp", "compiler", "export", "functional", "futures", "hub", "jit", "library",
+           "multiprocessing", "onnx", "overrides", "package", "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

@@ -95,3 +95,39 @@ def _set_obj_state(obj, state):
     for k, v in (slots or {}).items():
         setattr(obj, k, v)
     return obj
+
+
+def _flatten_dense_tensors(tensors):
+    """All elements of some tensors in one of a single dimension."""
+    from . import cat
+    return tensors[0].reshape(-1) if len(tensors) == 1 else cat([t.contiguous().reshape(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """The reverse, as views in the shapes of `tensors`."""
+    parts, at = [], 0
+    for t in tensors:
+        parts.append(flat.narrow(0, at, t.numel()).view_as(t))
+        at += t.numel()
+    return tuple(parts)
+
+
+def _take_tensors(tensors, size_limit):
+    """Lists of tensors of one type, each of up to size_limit bytes."""
+    open_lists = {}
+    for t in tensors:
+        held = open_lists.setdefault(t.type(), [[], 0])
+        size = t.numel() * t.element_size()
+        if held[0] and held[1] + size > size_limit:
+            yield held[0]
+            held = open_lists[t.type()] = [[], 0]
+        held[0].append(t)
+        held[1] += size
+    for held, _ in open_lists.values():
+        if held:
+            yield held
+
+
+def _element_size(dtype):
+    """Bytes of an element."""
+    return dtype.itemsize

@@ -2,5 +2,6 @@
 from ..dropin import missing_attribute as _missing_attribute
 
 __getattr__ = _missing_attribute(__name__, lazy=(
-    "_pytree",
+    "_config_module", "_python_dispatch", "_pytree", "benchmark", "bundled_inputs", "collect_env", "cpp_extension", "deterministic", "hooks",
+    "mobile_optimizer", "model_zoo", "tensorboard",
     "checkpoint", "data", "dlpack"))

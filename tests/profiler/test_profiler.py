@@ -1,0 +1,49 @@
+"""Profiles hold what ran, in ranges, by steps; without one, ranges cost and do nothing. (No times are asserted.)"""
+import json
+
+import pytest
+
+import torchshim as torch
+from torchshim.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
+
+
+def test_ranges_and_tables(tmp_path):
+    x = torch.randn(8, 8)
+    with torch.autograd.profiler.profile() as prof:
+        with record_function("outer"):
+            y = x @ x
+            with torch.autograd.profiler.record_function("inner"):
+                y.sum().item()
+    averages = {e.key: e for e in prof.key_averages()}
+    assert {"outer", "inner"} <= set(averages) and averages["outer"].count == 1
+    assert any([k.startswith("torchshim::") for k in averages])
+    assert averages["outer"].cpu_time_total >= averages["inner"].cpu_time_total
+    table = prof.key_averages().table(sort_by="cpu_time_total", row_limit=2)
+    assert "Self CPU" in table and "outer" in table
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    names = [e["name"] for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]]
+    assert "inner" in names
+
+
+def test_schedule(tmp_path):
+    plan = schedule(wait=1, warmup=1, active=2, repeat=1)
+    A = ProfilerAction
+    assert [plan(k) for k in range(6)] == [A.NONE, A.WARMUP, A.RECORD, A.RECORD_AND_SAVE, A.NONE, A.NONE]
+    ready = []
+    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=lambda p: ready.append([e.name for e in p.events()])) as p:
+        for _ in range(6):
+            torch.ones(2).add(1).sum().item()
+            p.step()
+    assert len(ready) == 1 and [n for n in ready[0] if n.startswith("ProfilerStep")] == ["ProfilerStep#2", "ProfilerStep#3"]
+    with profile(on_trace_ready=tensorboard_trace_handler(str(tmp_path))):
+        torch.ones(2).sum().item()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_without_a_profile():
+    @record_function("named")
+    def f(x):
+        return x + 1
+    assert f(torch.ones(1)).item() == 2 and f.__name__ == "f"
+    with pytest.raises(RuntimeError, match="didn't finish"):
+        torch.autograd.profiler.profile().key_averages()

@@ -1,0 +1,89 @@
+"""The small parts of torch.utils, torch.hub, torch.library, torch.overrides and the rare names of `torch.` itself."""
+import pytest
+
+import torchshim as torch
+from torchshim import nn
+
+
+def test_hub_reads_local_folders(tmp_path, monkeypatch):
+    (tmp_path / "hubconf.py").write_text("dependencies = ['math']\ndef model(n=2):\n    'A model.'\n    return [0] * n\n_hidden = 1\n")
+    assert torch.hub.list(str(tmp_path)) == ["model"] and torch.hub.help(str(tmp_path), "model") == "A model."
+    assert torch.hub.load(str(tmp_path), "model", n=3, source="local") == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="Cannot find callable other in hubconf"):
+        torch.hub.load(str(tmp_path), "other", source="local")
+    with pytest.raises(NotImplementedError, match="source='github'"):
+        torch.hub.load("pytorch/vision", "resnet18")
+    torch.save({"w": torch.ones(2)}, tmp_path / "weights.pth")
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path / "hub"))
+    state = torch.hub.load_state_dict_from_url((tmp_path / "weights.pth").as_uri())
+    assert state["w"].tolist() == [1, 1] and (tmp_path / "hub" / "checkpoints" / "weights.pth").exists()
+
+
+def test_custom_operators():
+    @torch.library.custom_op("tests_own::double", mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @double.register_fake
+    def _(x):
+        return torch.empty_like(x)
+
+    double.register_autograd(lambda ctx, g: g * ctx.factor, setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", 5))
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ops.tests_own.double(x)
+    y.sum().backward()
+    assert y.tolist() == [2, 2] and x.grad.tolist() == [5, 5]
+    lib = torch.library.Library("tests_own", "FRAGMENT")
+    lib.define("triple(Tensor x) -> Tensor")
+    lib.impl("triple", lambda x: x * 3, "CPU")
+    assert torch.ops.tests_own.triple(torch.ones(1)).item() == 3
+
+
+def test_overrides():
+    class Mine:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args
+
+    def api(x):
+        return torch.overrides.handle_torch_function(api, (x,), x)
+    mine = Mine()
+    assert torch.overrides.has_torch_function((mine,)) and not torch.overrides.has_torch_function((torch.ones(1), 2))
+    assert api(mine) == ("api", (mine,)) and torch.overrides.is_tensor_like(mine)
+    with pytest.raises(NotImplementedError):
+        torch.overrides.TorchFunctionMode().__enter__()
+
+
+def test_rare_names():
+    assert torch.typename(torch.ones(1)) == "torch.FloatTensor" and torch.typename(3) == "int"
+    with pytest.raises(RuntimeError, match="^abc$"):
+        torch._check(False, lambda: "abc")
+    torch.set_num_threads(3)
+    assert torch.get_num_threads() == 3
+    with pytest.raises(RuntimeError, match="set_num_threads expects a positive integer"):
+        torch.set_num_threads(0)
+    a, b = torch.ones(2), torch.zeros(1, 2)
+    torch._foreach_add_([a, b], [1, 2])
+    assert a.tolist() == [2, 2] and b.tolist() == [[2, 2]] and torch._foreach_mul([a], 2)[0].tolist() == [4, 4]
+    flat = torch._utils._flatten_dense_tensors([a, b])
+    assert [t.shape for t in torch._utils._unflatten_dense_tensors(flat, [a, b])] == [a.shape, b.shape]
+    assert torch._C._nn._parse_to("cpu", torch.float64) == (torch.device("cpu"), torch.float64, False, None)
+    for call in (lambda: torch.sparse_coo_tensor([[0]], [1.0]), lambda: torch.package.PackageExporter("x"),
+                 lambda: torch.utils.cpp_extension.load("x", [])):
+        with pytest.raises(NotImplementedError, match="^torchshim: "):
+            call()
+
+
+def test_benchmark():
+    from torchshim.utils.benchmark import Compare, Timer
+    m = Timer("x + 1", globals={"x": torch.ones(2)}, label="add", description="ours").timeit(3)
+    assert m.number_per_run == 3 and len(m.times) == 1 and "add" in repr(m)
+    assert "add" in str(Compare([m])) and "ours" in str(Compare([m]))
+
+
+def test_tensorboard_is_optional():
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match="tensorboard"):
+            torch.utils.tensorboard

@@ -1,0 +1,72 @@
+"""torch._C: the names of PyTorch's compiled part that libraries touch. Switches of TorchScript are accepted; there is none."""
+from .. import Generator, Tensor, device, dtype, layout, memory_format
+from ..dropin import missing_attribute as _missing_attribute
+
+TensorBase, _TensorBase, _TensorMeta = Tensor, Tensor, type(Tensor)
+_GLIBCXX_USE_CXX11_ABI = True
+
+
+class Value:
+    """A value in a graph of TorchScript's, in torch."""
+
+
+class Graph:
+    """A graph of TorchScript's, in torch."""
+
+
+class ScriptModule:
+    """A module of TorchScript's, in torch."""
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which `__torch_function__` is not asked: none is."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+DisableTorchFunction = DisableTorchFunctionSubclass
+
+
+def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """The function's own result, for a class that leaves overriding to others."""
+    return func(*args, **(kwargs or {}))
+
+
+def _log_api_usage_once(event):
+    """Nothing is logged."""
+
+
+def _get_tracing_state():
+    """None: nothing is traced."""
+
+
+def _is_tracing():
+    """False: nothing is traced."""
+    return False
+
+
+def _current_graph_task_id():
+    """-1: the backward pass of this thread has no number."""
+    return -1
+
+
+def _get_accelerator(check=None):
+    """The accelerator that JAX has, else the CPU."""
+    from .. import cuda
+    return device("cuda" if cuda.is_available() else "cpu")
+
+
+def _jit_switch(*args):
+    """Accepted; returns what was set before, nothing."""
+    return False
+
+
+(_jit_set_profiling_executor, _jit_set_profiling_mode, _jit_set_texpr_fuser_enabled, _jit_override_can_fuse_on_gpu,
+ _jit_override_can_fuse_on_cpu, _jit_set_nvfuser_enabled, _set_graph_executor_optimize, _jit_set_bailout_depth,
+ _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining) = [_jit_switch] * 11
+
+__getattr__ = _missing_attribute(__name__, lazy=("_nn",))
