@@ -61,3 +61,19 @@ def test_each_of_several_largest_gets_the_gradient_of_a_distance():
     a, b = torch.tensor([[1.0, 1.0, 0]], requires_grad=True), torch.zeros(1, 3, requires_grad=True)
     torch.cdist(a, b, p=float("inf")).sum().backward()
     assert a.grad.tolist() == [[1, 1, 0]] and b.grad.tolist() == [[-1, -1, 0]]
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: x.expand("a"), "expand(): argument 'size' (position 1) must be tuple of ints, not str"),
+    (lambda x: x.reshape(2, "a"), "reshape(): argument 'shape' failed to unpack the object at pos 2 with error \"type must be tuple of "
+                                  "ints,but got str\""),
+    (lambda x: x.repeat("a", 2), "repeat() takes 1 positional argument but 2 were given"),
+    (lambda x: x.permute([1.5]), "permute(): argument 'dims' (position 1) must be tuple of ints, but found element of type float at pos 0"),
+    (lambda x: torch.where(1), "where(): argument 'condition' (position 1) must be Tensor, not int"),
+    (lambda x: torch.arange("a"), "arange(): argument 'end' (position 1) must be Number, not str"),
+    (lambda x: torch.eye(1.5), "eye(): argument 'n' (position 1) must be int, not float"),
+])
+def test_what_is_no_integer_is_refused_in_torchs_words(call, text):
+    with pytest.raises(TypeError) as e:
+        call(torch.ones(3))
+    assert str(e.value) == text

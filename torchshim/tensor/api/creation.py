@@ -7,6 +7,7 @@ from ...engine import TRACED, context, meta_of, record, value_of, warn
 from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
 from .bind import FUNCTIONS, function, number, sizes, type_name
+from .reduction import as_int
 from ..core.device import to_jax
 from ..core.dispatch import TensorBase, detached, read, wrap
 from ..core.dtype import dtype as torch_dtype, get_default_dtype
@@ -203,9 +204,13 @@ def _range_dtype(dtype, xs):
 @function(method=False)
 def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """start, start + step, … below end."""
+    at = 2 if end is not None else 1
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end, step))
+    for name, x, k in (("end", end, at), ("start", start, 1), ("step", step, 3)):
+        if not isinstance(x, (int, float)):
+            raise TypeError(f"arange(): argument '{name}' (position {k}) must be Number, not {type_name(x)}")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (step > 0 and start > end) or (step < 0 and start < end):
@@ -288,7 +293,8 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
 @function(method=False)
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Ones on the diagonal."""
-    n, m = int(n), int(n if m is None else m)
+    n = as_int("eye", n, "n", 1)
+    m = n if m is None else as_int("eye", m, "m", 2)
     for k, name in ((n, "n"), (m, "m")):
         if k < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")

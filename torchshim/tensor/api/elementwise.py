@@ -198,10 +198,10 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     """input where the condition is true, other elsewhere; with the condition alone, where it is true."""
     if input is None:
         input = self
-    if input is None and other is None:
-        return dispatch.Tensor.nonzero(condition, as_tuple=True)
     if not isinstance(condition, TensorBase):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type_name(condition)}")
+    if input is None and other is None:
+        return dispatch.Tensor.nonzero(condition, as_tuple=True)
     d = read(condition).meta.dtype
     if d != np.bool_:
         if d != np.uint8:

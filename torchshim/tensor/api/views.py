@@ -30,17 +30,27 @@ def integer(x, name, what):
 
 def ints(args, name, what="size"):
     """Integers given as one sequence or spread over the arguments."""
-    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+    spread = not (len(args) == 1 and isinstance(args[0], (list, tuple)))
+    if not spread:
         args = args[0]
     out = []
     for k, a in enumerate(args):
         if a.__class__ is not int:
             if isinstance(a, (float, str)) or a is None or not hasattr(a, "__index__"):
-                raise TypeError(f"{name}(): argument '{what}' (position 1) must be tuple of ints, but found element of type "
-                                f"{type_name(a)} at pos {k}")
+                raise TypeError(f"{name}()" + _no_ints(args, k, spread, what))
             a = a.__index__()
         out.append(a)
     return tuple(out)
+
+
+def _no_ints(args, k, spread, what):
+    """torch's words for the first of `args`, number `k`, that is no integer."""
+    kind = type_name(args[k])
+    if k:
+        return f": argument '{what}' failed to unpack the object at pos {k + 1} with error \"type must be tuple of ints,but got {kind}\""
+    if spread and len(args) > 1:
+        return f" takes 1 positional argument but {len(args)} were given"
+    return f": argument '{what}' (position 1) must be tuple of ints, " + (f"not {kind}" if spread else f"but found element of type {kind} at pos 0")
 
 
 def infer_size(shape, numel):
