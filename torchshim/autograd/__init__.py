@@ -3,19 +3,25 @@ from __future__ import annotations
 
 
 from ..engine import context, warn
-from ..tensor.core.dispatch import edge
+from ..tensor.core.dispatch import edge, wrap
 from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
-from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .grad_ops import zeros_value
+from .modes import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
+                    set_multithreading_enabled)
 from ..tensor.core.graph import AccumulateGrad, Node, forward_only
-
-Variable = Tensor
 
 
 def _as_tuple(x):
-    return (x,) if isinstance(x, Tensor) else tuple(x)
+    xs = (x,) if isinstance(x, (Tensor, graph.GradientEdge)) else tuple(x)
+    return tuple([_at_edge(y) if isinstance(y, graph.GradientEdge) else y for y in xs])
+
+
+def _at_edge(at):
+    """A tensor in a GradientEdge's place, of which nobody reads the values."""
+    return wrap(zeros_value(at.node.out_meta(at.output_nr)), _input_edge(at))
 
 
 def _grads_of(outputs, grads):
@@ -112,12 +118,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         g = captured.get(k)
         if g is None:
             if materialize_grads:
-                g = t.detach().clone().zero_()
+                g = t.detach().clone().zero_().requires_grad_(create_graph)
             elif not allow_unused:
                 raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, Tensor):
-            from ..tensor.core.dispatch import wrap
             g = wrap(g)
         out.append(g)
     return tuple(out)
@@ -136,8 +141,15 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
 from . import forward_ad, functional, graph  # noqa: E402
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
-from . import function  # noqa: E402
+from . import function, grad_mode  # noqa: E402
+from .variable import Variable  # noqa: E402
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: E402
 from ..dropin import missing_attribute as _missing_attribute  # noqa: E402
+
+
+def variable(*args, **kwargs):
+    """Refused, as by torch."""
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
 
 __getattr__ = _missing_attribute(__name__, lazy=("profiler",))

@@ -184,7 +184,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
     walk.send(roots, cts)
     walk.begin(roots)
     task = context.modes.get("graph task")
-    context.modes["graph task"] = next(_tasks), inputs is not None
+    context.modes["graph task"] = next(_tasks), inputs is not None, walk
     try:
         with grad_mode(create_graph):
             walk.all()
@@ -212,6 +212,7 @@ class _Walk:
                 target, nr = _targets(e)
                 self.wanted.setdefault(id(target), []).append((nr, k))
         order, self.needed = _reach(roots, inputs)
+        self.reached = {id(t) for t in order}
         self.missing = {}                      # by id of the target: how many edges to it were not served yet
         for target in order:
             if isinstance(target, Node):
@@ -270,6 +271,13 @@ class _Walk:
             self.send(edges, grads)
             self.served(edges)
 
+    def will_execute(self, e):
+        """Whether this walk computes a gradient at an edge's end."""
+        target = _targets(e)[0]
+        if id(target) not in self.reached:
+            return False
+        return self.wanted is None or id(target) in self.wanted or bool(self.needed.get(id(target)))
+
     def passed_by(self, node, box):
         """A node that leads to no input: only what belongs to its tensors happens."""
         if box and node.extra is not None:
@@ -319,7 +327,10 @@ class _Walk:
         if extra is not None and extra.pre:
             _before(accumulator(leaf), box, self.mode, extra)
         if 0 in box and leaf._edge is not None:        # torch asks again: `requires_grad` may be off since
+            first = leaf._extra is None or leaf._extra.grad is None
             self.accumulated(leaf, box[0])
+            if first and leaf._extra.grad is not None:     # the gradient is the leaf's now: hooks may have written it
+                box[0] = self.mode.back(leaf._extra.grad)
         if extra is not None and extra.post:
             _after(accumulator(leaf), (), box, self.mode, extra)
 
@@ -334,7 +345,7 @@ class _Walk:
             for hook in list(x.post_hooks.values()):
                 made = hook(leaf)
                 if made is not None:
-                    raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _reach(roots, inputs):
@@ -381,6 +392,23 @@ def _apply(node, box, mode):
     return grads
 
 
+def _called(node, *grads):
+    """A node as a function of the gradients of its outputs: those of its inputs, with a history where they or what it saved have one. One
+    tensor, or a tuple with None where there is none."""
+    expected = node.n_outputs if node.inst is None else len(node.inst.diff_outs)
+    if len(grads) != expected:
+        raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+    for k, g in enumerate(grads):
+        if g is not None and not isinstance(g, TensorBase):
+            raise TypeError(f"argument {k} is not a Variable")
+    places = range(expected) if node.inst is None else sorted(node.inst.diff_outs)
+    got = _apply(node, {k: g for k, g in zip(places, grads) if g is not None}, GradTensors)
+    got = [None if k is None else got[k] for k in node.places(range(len(got)))]
+    return got[0] if len(got) == 1 else tuple(got)
+
+
+Node.__call__ = _called
+
 def _copy_slices(node, g, mode):
     if node.saved is None:
         raise RuntimeError(_RELEASED)
@@ -413,6 +441,9 @@ def _tensor_hooks(box, mode, extra):
         for nr, hooks in extra.tensor_hooks.items():
             if nr in box:
                 box[nr] = _run_hooks(hooks, box[nr], mode)
+            else:
+                for hook in list(hooks.values()):
+                    _check_one(hook, hook(None), None)
     if extra.retain:
         for nr, ref in extra.retain.items():
             t = ref()

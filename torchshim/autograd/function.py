@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 
-from ..engine import context
+from ..engine import TRACED, context, warn
 from ..tensor.core.dispatch import bump, check_inplace, edge, read, rebase, wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, forward_only, node_class, sequence
@@ -172,13 +172,21 @@ class Function:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
     @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap static method or set "
+                                  "generate_vmap_rule=True.")
+
+    @staticmethod
     def setup_context(ctx, inputs, output):
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
-        ctx = object.__new__(node_class(cls.__name__ + "Backward", FunctionNode))
+        transformed = "transform" in context.modes
+        if transformed:
+            _check_transformable(cls, args)
+        ctx = object.__new__(node_class(cls.__name__ + ("GeneratedBackward" if transformed else "Backward"), FunctionNode))
         ctx._forward_cls, ctx._materialize = cls, True
         ctx._dirty = ctx._non_diff = ctx._to_save = ctx._for_forward = ()
         ctx.inst = ctx.plan = ctx.extra = None
@@ -198,6 +206,7 @@ class Function:
                 cls.setup_context(ctx, args, out)
             else:
                 out = cls.forward(ctx, *args, **kwargs)
+        _check_dirty(ctx, args, out)
         single = not isinstance(out, tuple)
         outs = (out,) if single else out
         ctx._out_metas = [o._meta if isinstance(o, Tensor) else None for o in outs]
@@ -205,12 +214,52 @@ class Function:
         ctx.seq = next(sequence)
         if anomaly_mode.on:
             anomaly_mode.note(ctx)
-        done = [ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o for k, o in enumerate(outs)]
+        done, seen = [], {}                    # what is returned twice is one tensor, as the last of its outputs
+        for k, o in enumerate(outs):
+            if id(o) in seen:
+                made = done[seen[id(o)]]
+                if made._edge is not None and made._edge is not True:
+                    made._edge = ctx, k
+                done.append(made)
+                continue
+            if isinstance(o, Tensor):
+                seen[id(o)] = k
+            done.append(ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o)
         ctx._save(args, outs, done, wants)
         if "forward AD" in context.modes:
             from .forward_ad import through_function
             through_function(ctx, args, done)
         return done[0] if single else tuple(done)
+
+
+def _check_transformable(cls, args):
+    """torch's refusals of Functions that torch.func's transforms cannot see through."""
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+                           "the setup_context staticmethod. For more details, please see "
+                           "https://pytorch.org/docs/main/notes/extending.func.html")
+    batched = any([isinstance(a, Tensor) and read(a).extra is TRACED for a in args])
+    if batched and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+                           "staticmethod or set generate_vmap_rule=True. For more details, please see "
+                           "https://pytorch.org/docs/main/notes/extending.func.html")
+    if batched and cls.generate_vmap_rule and cls.vmap is not Function.vmap:
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+                           "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
+                           "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
+
+
+def _check_dirty(ctx, args, out):
+    """What a forward said it wrote, against what it was given and returns."""
+    if not ctx._dirty:
+        return
+    outs = out if isinstance(out, tuple) else (out,)
+    if any([not any([d is a for a in args]) for d in ctx._dirty]):
+        warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+             "ctx.mark_dirty().")
+    if any([not any([d is o for o in outs]) for d in ctx._dirty]):
+        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                           "inplace must all be outputs of the Function.")
 
 
 def _finish(ctx, o, nr, args, wants):
@@ -226,6 +275,8 @@ def _finish(ctx, o, nr, args, wants):
         o = o.view_as(o) if not wants else o.detach()
     elif o._edge is not None:
         o = o.detach()
+    elif wants and o._view is not None and o._view.base is not None:
+        o._view.creation = "custom"
     if wants and not any(o is x for x in ctx._non_diff) and (o.is_floating_point() or o.is_complex()):
         o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
     return o
@@ -233,9 +284,15 @@ def _finish(ctx, o, nr, args, wants):
 
 def _set_history(ctx, o, nr, args):
     if o._view is not None and o._view.base is not None:
-        if len(ctx._out_metas) > 1 or o is not next(a for a in args if isinstance(a, Tensor)):
-            raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view which is not its first argument and "
-                                      "only output")
+        if len(ctx._out_metas) > 1:
+            raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+                               "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
+                               "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
+                               "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
+                               "does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do "
+                               "this change.")
+        if o is not next(a for a in args if isinstance(a, Tensor)):
+            raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view which is not its first argument")
         check_inplace(o, True)
         rebase(o, ctx)
         return

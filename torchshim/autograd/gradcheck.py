@@ -11,6 +11,7 @@ from ..engine import warn
 from ..tensor.api.creation import empty_like, ones_like, zeros_like
 from ..tensor.api.sharing import from_numpy
 from ..tensor.core.tensor import Tensor
+from . import forward_ad
 from .modes import grad_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -100,9 +101,9 @@ def _parts(outs):
     return [("", list, list(range(len(outs))))]
 
 
-def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype):
+def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype, what="Jacobian"):
     a, n = from_numpy(analytical), from_numpy(numerical)
-    return (f"{prefix}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
+    return (f"{prefix}{what} mismatch for output {o} with respect to input {i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
 
 
 def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
@@ -124,6 +125,49 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
                 if not np.allclose(a, n, rtol=rtol, atol=atol):
                     made_of = from_numpy(n).dtype if out.dtype.name == "float64" or x.is_complex() else out.dtype
                     raise GradcheckError(_mismatch(a, n, which[o], i, prefix, x.dtype, made_of))
+
+
+def _compare_forward(func, inputs, outs, eps, atol, rtol):
+    """Forward mode: the tangent along each element of each input against a difference; along both axes where it is complex."""
+    diff = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad and _inexact(x)]
+    made = [k for k, o in enumerate(_tuple(outs)) if o.requires_grad]
+
+    def values(k, a):
+        got = _tuple(func(*inputs[:k], Tensor.new_tensor(inputs[k].detach(), a), *inputs[k + 1:]))
+        return [np.asarray(got[o].detach().resolve_conj().numpy()).reshape(-1) for o in made]
+
+    def tangents(k, direction):
+        with forward_ad.dual_level():
+            full = list(inputs)
+            for j in diff:
+                x = inputs[j].detach()
+                full[j] = forward_ad.make_dual(x, Tensor.new_tensor(x, direction) if j == k else zeros_like(x))
+            got = _tuple(func(*full))
+            pushed = [forward_ad.unpack_dual(got[o]).tangent for o in made]
+            return [np.zeros(got[o].numel(), got[o].dtype.np) if t is None else t.detach().resolve_conj().numpy().reshape(-1)
+                    for o, t in zip(made, pushed)]
+    axes = [("", 1.0)]
+    if any([inputs[k].is_complex() for k in diff]):
+        axes = [("While considering the imaginary part of complex inputs only, ", 1j),
+                ("While considering the real part of complex inputs only, ", 1.0)]
+    for prefix, unit in axes:
+        for i, k in enumerate(diff):
+            x = inputs[k]
+            if unit == 1j and not x.is_complex():
+                continue
+            base = np.array(x.detach().resolve_conj().numpy())
+            numerical, analytical = [], []
+            for j in range(base.size):
+                direction = np.zeros_like(base)
+                direction.reshape(-1)[j] = unit
+                plus, minus = values(k, base + eps * direction), values(k, base - eps * direction)
+                numerical.append([(p - m) / (2 * eps) for p, m in zip(plus, minus)])
+                analytical.append(tangents(k, direction))
+            for o, at in enumerate(made if base.size else ()):
+                n, a = np.stack([r[o] for r in numerical]), np.stack([r[o] for r in analytical])
+                if not np.allclose(a, n, rtol=rtol, atol=atol):
+                    dtype = _tuple(outs)[at].dtype
+                    raise GradcheckError(_mismatch(a, n, o, i, prefix, dtype, dtype, "Jacobian computed with forward mode"))
 
 
 def _check_multiplied(outs, wrt):
@@ -160,14 +204,17 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    for on, what in ((check_forward_ad, "check_forward_ad"), (check_batched_grad, "check_batched_grad"),
-                     (check_batched_forward_grad, "check_batched_forward_grad")):
+    for on, what in ((check_batched_grad, "check_batched_grad"), (check_batched_forward_grad, "check_batched_forward_grad")):
         if on:
             raise NotImplementedError(f"torchshim: gradcheck({what}=True)")
     inputs = _tuple(inputs)
     _check_inputs(inputs)
     try:
-        _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+        if check_backward_ad:
+            _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+        if check_forward_ad:
+            with grad_mode(True):
+                _compare_forward(func, inputs, func(*inputs), eps, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise

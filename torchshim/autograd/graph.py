@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
@@ -10,8 +11,8 @@ from ..tensor.core.dispatch import TensorBase, around_nodes, bump, edge, read, w
 from ..tensor.core.graph import Node, accumulator, node_class
 from .modes import grad_mode
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",
-           "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class GradientEdge(NamedTuple):
@@ -98,7 +99,7 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
         if k < len(plan.args):
             i = plan.args[k]
             t = tensors[i]
-            if t is None or edge(t) is not t:
+            if t is None:
                 t = wrap(v, edges[i])
         else:
             nr = plan.outs[k - len(plan.args)]
@@ -166,6 +167,108 @@ def disable_saved_tensors_hooks(error_message):
             del context.modes["saved tensors hooks disabled"]
         else:
             context.modes["saved tensors hooks disabled"] = before
+
+
+class _Saved:
+    """A saved tensor that may be written: what it held, and where."""
+    __slots__ = ("context", "value", "edge", "place", "version", "__weakref__")
+
+
+class _AllowMutation:
+    """What `allow_mutation_on_saved_tensors` gives: the saved tensors that are alive, and those that were written since."""
+
+    def __init__(self):
+        self.alive = weakref.WeakSet()
+
+    def pack(self, t):
+        s = _Saved()
+        s.context, s.value, s.version, s.place = self, read(t), t._st.version, t._st
+        s.edge = t.data_ptr(), tuple(t.shape), t.stride()
+        self.alive.add(s)
+        return s
+
+    def unpack(self, s):
+        if context.modes.get("allow mutation") is not self or s.context is not self:
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally "
+                                 "recorded.")
+        return wrap(s.value)
+
+    @property
+    def tid_to_weakhandle(self):
+        return {(s.edge, s.version): s for s in self.alive}
+
+    @property
+    def cloned(self):
+        return {key: s for key, s in self.tid_to_weakhandle.items() if s.place.version != s.version}
+
+    def clear(self):
+        self.alive.clear()
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """A block in which tensors that the graph saves may be written in place before backward, which gets what they held then. Values
+    are never changed here, so nothing is copied for it."""
+    if "allow mutation" in context.modes:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    state = _AllowMutation()
+    with saved_tensors_hooks(state.pack, state.unpack):
+        context.modes["allow mutation"] = state
+        try:
+            yield state
+        finally:
+            state.clear()
+            del context.modes["allow mutation"]
+
+
+# -- hooks on several gradients --------------------------------------------------------------------------------------------
+class _Handles:
+    """The handles of one hook on several tensors."""
+
+    def __init__(self, handles):
+        self.handles = handles
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """`fn(gradients)` when the gradients of all `tensors` that a backward pass computes are there (None for the others), or with
+    mode="any" `fn(gradient)` at the first. Returns a handle with `remove()`."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        ran = set()
+
+        def first(grad):
+            task = context.modes["graph task"][0]
+            if task not in ran:
+                ran.add(task)
+                fn(grad)
+        return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
+    edges = [edge(t) for t in tensors]
+    got = {}                                   # by backward pass: gradients so far, how many are still to come
+
+    def hook_of(k):
+        def hook(grad):
+            task, _, walk = context.modes["graph task"]
+            if task not in got:
+                got[task] = [None] * len(edges), sum([walk.will_execute(e) for e in edges])
+            grads, left = got[task]
+            grads[k] = grad
+            got[task] = grads, left - 1
+            if left == 1:
+                del got[task]
+                fn(grads)
+        return hook
+    return _Handles([t.register_hook(hook_of(k)) for k, t in enumerate(tensors)])
 
 
 __getattr__ = _missing_attribute(__name__)

@@ -52,7 +52,8 @@ class _Decorating:
                         try:
                             value = yield out
                         except GeneratorExit:
-                            g.close()
+                            with self.clone():
+                                g.close()
                             raise
                         except BaseException as e:
                             with self.clone():
@@ -149,6 +150,24 @@ class inference_mode(_Decorating):
     def __exit__(self, *exc):
         context.grad = self.before[0]
         _set_inference(self.before[1])
+
+    def clone(self):
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Decorating):
+    """Whether backward may use several threads; it runs in the calling one here, so nothing depends on it. Takes effect at once."""
+    enabled = True
+
+    def __init__(self, mode):
+        self.before, self.mode = set_multithreading_enabled.enabled, mode
+        set_multithreading_enabled.enabled = mode
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        set_multithreading_enabled.enabled = self.before
 
     def clone(self):
         return type(self)(self.mode)

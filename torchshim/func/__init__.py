@@ -9,8 +9,9 @@ from ..tensor.api import docs as _docs
 from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .models import functional_call, stack_module_state
 from .vmap import vmap
+from .functionalize import functionalize
 
-__all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call",
+__all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call", "functionalize",
            "stack_module_state"]
 
 _docs.complete({"torch.func.": globals()})

@@ -1,7 +1,10 @@
 """What transforms ask of the autograd graph: where it leaves the function that they run, and gradients at any edge."""
 from __future__ import annotations
 
+import contextlib
+
 from ..autograd.backward import make_cts, run
+from ..engine import context
 from ..tensor.core.dispatch import TensorBase, edge, read, wrap
 from ..tensor.core.graph import AccumulateGrad, sequence
 
@@ -11,10 +14,30 @@ def now():
     return next(sequence)
 
 
+def leaf(t):
+    """A fresh tensor as a leaf that wants a gradient, where its dtype can have one."""
+    if not (t.is_floating_point() or t.is_complex()):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    t._edge = True
+    return t
+
+
 def auxiliary(t):
     """`t` as a leaf that only serves a computation: a history that ends there ends inside."""
     t.__dict__["_auxiliary"] = True
-    return t.requires_grad_()
+    return leaf(t)
+
+
+@contextlib.contextmanager
+def transforming():
+    """While a transform runs the user's function: torch refuses some things there."""
+    before = context.modes.get("transform")
+    context.modes["transform"] = True
+    try:
+        yield
+    finally:
+        if before is None:
+            del context.modes["transform"]
 
 
 def outside(tensors, since, own):

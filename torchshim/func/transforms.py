@@ -3,17 +3,21 @@ from __future__ import annotations
 
 import functools
 
+from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.modes import grad_mode
 from ..engine import context
 from ..tensor.core.dispatch import TensorBase, edge
 from . import tree
-from .graphs import auxiliary, gradients, now, outside
+from .graphs import auxiliary, gradients, leaf, now, outside, transforming
 from .vmap import batched
 
 
 def _inner(x):
     """`x` as an input that can be differentiated alone: whatever history it has stays behind it."""
-    return x.view_as(x) if edge(x) is not None else x.detach().requires_grad_()
+    return x.view_as(x) if edge(x) is not None else leaf(x.detach())
+
+
+_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
 def _tensors(leaves):
@@ -27,7 +31,9 @@ class _Run:
     """One call of the user's function on inner copies of the tensors in its arguments `which`."""
 
     def __init__(self, func, args, which, kwargs=None):
-        self.on = context.grad                 # whether the caller wants a history of the results
+        if active_hooks() is not None:
+            raise RuntimeError(_HOOKS)
+        self.on = context.grad is True         # whether the caller wants a history of the results
         since = now()
         with grad_mode(True):
             given, self.form = tree.flatten(tuple([args[k] for k in which]))
@@ -36,7 +42,8 @@ class _Run:
             full = list(args)
             for k, a in zip(which, tree.unflatten(self.ins, self.form)):
                 full[k] = a
-            self.value = func(*full, **(kwargs or {}))
+            with transforming(), disable_saved_tensors_hooks(_HOOKS):
+                self.value = func(*full, **(kwargs or {}))
             _tensors(given)
             leaves = [x for x in tree.flatten(self.value)[0] if isinstance(x, TensorBase)]
             own = [t for t in self.ins if t._edge is True]
@@ -61,7 +68,13 @@ def _positions(argnums, n):
     if not single and not isinstance(argnums, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     which = (argnums,) if single else argnums
+    if not which:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(which)) != len(which):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     for k in which:
+        if not isinstance(k, int):
+            raise RuntimeError(f"argnum must be int, got: {type(k)}")
         if not -n <= k < n:
             raise RuntimeError(f"Got argnum={k}, but only {n} positional inputs")
     return tuple([k % n for k in which]), single
@@ -113,11 +126,11 @@ def _pair(value, name):
 
 def _outputs(value, name):
     outs, form = tree.flatten(value)
+    if not outs or value is None:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {outs})")
     for o in outs:
         if not isinstance(o, TensorBase):
-            raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(o)}")
-    if not outs:
-        raise RuntimeError(f"{name}: expected f(*args) to be a non-empty pytree of tensors")
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(o)}")
     return outs, form
 
 
@@ -243,7 +256,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         which, single = _positions(argnums, len(args))
         r = _Run(func, args, which, kwargs)
         value, aux = _pair(r.value, "jacrev(f)(*args)") if has_aux else (r.value, None)
-        outs, form = _outputs(value, "jacrev(f)(*args)")
+        outs, form = _outputs(value, "vjp(f, *primals)")
         rows = []
         for o in outs:
             if edge(o) is None:
@@ -267,7 +280,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         which, single = _positions(argnums, len(args))
         r = _Run(func, args, which, kwargs)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
-        outs, form = _outputs(value, "jacfwd(f)(*args)")
+        outs, form = _outputs(value, "jvp(f, primals, tangents)")
         push = _pusher(r, outs)
         columns = []
         for k, x in enumerate(r.given):

@@ -17,7 +17,7 @@ from ..interop import from_jax, to_jax
 from ..tensor.core.dispatch import TensorBase, edge
 from ..tensor.core.graph import node_class, sequence
 from . import tree
-from .graphs import gradients, now, outside
+from .graphs import gradients, leaf, now, outside, transforming
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
                  "please file an issue at https://github.com/pytorch/pytorch/issues .")
@@ -55,7 +55,7 @@ def _explained():
 
 def batched(fn, xs, dims, randomness="error"):
     """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first."""
-    wants = [context.grad and edge(x) is not None for x in xs]
+    wants = [context.grad is True and edge(x) is not None for x in xs]
     since, info = now(), {}
 
     def run(*arrays):
@@ -64,7 +64,8 @@ def batched(fn, xs, dims, randomness="error"):
             if want:
                 t._edge = True
         before = [t._st.gen for t in ts]
-        outs = fn(ts)
+        with transforming():
+            outs = fn(ts)
         info["written"] = [k for k, t in enumerate(ts) if t._st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
@@ -95,7 +96,7 @@ class VmapNode(FunctionNode):
         def per_example(ts):
             given, ins = ts[:len(cts)], ts[len(cts):]
             # in a graph of its own where nobody asked for more
-            ins = [t if edge(t) is not None or not want else t.detach().requires_grad_() for t, want in zip(ins, wants)]
+            ins = [t if edge(t) is not None or not want else leaf(t.detach()) for t, want in zip(ins, wants)]
             with grad_mode(True):
                 outs = fn(ins)
             targets = [edge(t) for t, want in zip(ins, wants) if want] + found

@@ -31,7 +31,7 @@ def _marked(cls, data, requires_grad):
         t.__dict__.update(data.__dict__)
         t.__dict__[cls._mark] = True
     if requires_grad:
-        t.requires_grad_(True)
+        t._ask_for_grad()
     return t
 
 

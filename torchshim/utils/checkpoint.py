@@ -11,6 +11,7 @@ import enum
 import itertools
 import weakref
 
+from ..amp import autocast_mode as amp
 from ..autograd import backward as _backward
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
@@ -84,6 +85,21 @@ def _randomness_of(state):
         yield
 
 
+def _casting():
+    """A function that gives a context with the autocast modes of now."""
+    modes = [(kind, amp.get_autocast_dtype(kind), amp.is_autocast_enabled(kind)) for kind in ("cpu", "cuda")]
+    cached = amp.is_autocast_cache_enabled()
+
+    @contextlib.contextmanager
+    def again():
+        with contextlib.ExitStack() as stack:
+            for kind, dtype, on in modes:
+                if on or amp.is_autocast_enabled(kind):
+                    stack.enter_context(amp.autocast(kind, dtype, on, cached))
+            yield
+    return again
+
+
 # -- with re-entry -----------------------------------------------------------------------------------------------------
 class CheckpointFunction(Function):
     """A function of the user as one node."""
@@ -93,6 +109,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.casting = _casting()
         ctx.places = [k for k, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.inputs = [None if isinstance(x, Tensor) else x for x in args]
         ctx.save_for_backward(*[args[k] for k in ctx.places])
@@ -109,7 +126,7 @@ class CheckpointFunction(Function):
         for k, t in zip(ctx.places, ctx.saved_tensors):
             inputs[k] = t
         inputs = detach_variable(tuple(inputs))
-        with _randomness_of(ctx.state), enable_grad():
+        with _randomness_of(ctx.state), ctx.casting(), enable_grad():
             outs = ctx.run_function(*inputs)
         outs = (outs,) if isinstance(outs, Tensor) else outs
         live = [(o, g) for o, g in zip(outs, grads) if isinstance(o, Tensor) and o.requires_grad]
@@ -280,10 +297,10 @@ def noop_context_fn():
 
 def _without_reentry(function, args, kwargs, preserve, context_fn, check, early_stop):
     first, second = context_fn()
-    state = get_rng_state() if preserve else None
+    state, casting = get_rng_state() if preserve else None, _casting()
 
     def run(kwargs, *args):
-        with _randomness_of(state), second:
+        with _randomness_of(state), casting(), second:
             function(*args, **kwargs)
     frame = _Frame(run, (kwargs, *args), early_stop, check)
     with frame.recorded(), first:

@@ -42,7 +42,7 @@ def done(t, requires_grad, pin_memory=False, layout=None):
         return t
     if P.kind_of(t._meta.dtype) < 2:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t.requires_grad_()
+    return t._ask_for_grad()
 
 
 def check_size(shape):

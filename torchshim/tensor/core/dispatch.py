@@ -483,6 +483,8 @@ def _seen_as(t, steps, m, value, offset, e, creation):
             creation = tv.creation
     if not context.grad:
         creation = "inference" if context.inference else "no_grad"
+        if st.version != st.version:
+            vw.skip, vw.base = 0, None         # views of inference tensors have no history to follow
     vw.creation, vw.offset, vw.meta = creation, offset, m
     if value is None:
         vw.ref, vw.gen = _unread, -1
@@ -665,13 +667,17 @@ def _creation_error(t, vw, indirect=False):
     node, nr = e if e.__class__ is tuple else (e, 0)
     inference = vw.creation == "inference"
     what = "its base or another view of its base has been" if indirect else "is being"
-    if vw.creation != "multi" or not isinstance(node, Node):
+    if vw.creation not in ("multi", "custom") or not isinstance(node, Node):
         text = f"A view was created in {'inference' if inference else 'no_grad'} mode and {what} modified inplace with grad mode enabled."
     else:
         text = f"Output {nr} of {node.name().partition('Backward')[0]} is a view and {what} modified inplace."
     if vw.creation == "multi":
         return (text + " This view is the output of a function that returns multiple views. Such functions do not allow the output "
                 "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+    if vw.creation == "custom":
+        return (text + " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+                "This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
     if inference:
         return text + " This can result in incorrect gradients."
     return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "

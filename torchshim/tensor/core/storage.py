@@ -81,8 +81,8 @@ class View:
     `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
     history (None where the tensor owns its own, as a detached one does). `ref` is a weak reference to what was read at
     generation `gen`: a view keeps nothing alive that it can read again. `seen` is the version for which the tensor's edge
-    is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "no_grad" or
-    "inference".
+    is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "custom" (made
+    by a custom Function), "no_grad" or "inference".
     """
     __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "seen", "creation")
 

@@ -68,6 +68,11 @@ class Size(tuple):
         return Size, (tuple(self),)
 
 
+_IN_TRANSFORM = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
+                 "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
+                 "transformed instead.")
+
+
 class Extra:
     """What few tensors have: a gradient, hooks, a version of their own, a name."""
     __slots__ = ("grad", "hooks", "post_hooks", "retains", "version", "accumulator", "imag")
@@ -208,6 +213,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad=True):
         """Ask for (or give up) a gradient of this leaf."""
+        if "transform" in context.modes:
+            raise RuntimeError(_IN_TRANSFORM.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
+                                                    "requires_grad_()"))
+        return self._ask_for_grad(requires_grad)
+
+    def _ask_for_grad(self, requires_grad=True):
         e = edge(self)
         if requires_grad:
             if self._edge is None:
@@ -300,6 +311,12 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_sparse = is_quantized = is_mkldnn = is_nested = is_xla = is_mps = is_xpu = is_ipu = is_vulkan = is_sparse_csr = is_maia = \
         is_mtia = property(lambda self: False)
+
+    @property
+    def volatile(self):
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
     names = property(lambda self: (None,) * self.ndim)
     name = property(lambda self: None)
     layout = property(lambda self: _strided())
@@ -374,6 +391,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def retain_grad(self):
         """Keep this non-leaf tensor's gradient."""
+        if "transform" in context.modes:
+            raise RuntimeError(_IN_TRANSFORM.format("Tensor.retain_grad()", "retain_grad()"))
         e = edge(self)
         if e is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")

@@ -1,0 +1,114 @@
+"""What torch.autograd has beside backward: hooks on several gradients, writes to saved tensors, nodes as functions, Variable."""
+import pytest
+
+import torchshim as torch
+from torchshim.autograd import Variable, forward_ad, graph
+
+
+def test_multi_grad_hooks_wait_for_what_the_pass_computes():
+    a, b = (torch.rand(2, requires_grad=True) for _ in range(2))
+    c, d = a * b, a + b
+    seen, first = [], []
+    graph.register_multi_grad_hook((a, b, c, d), lambda gs: seen.append([g is not None for g in gs]))
+    handle = graph.register_multi_grad_hook((a, c), first.append, mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    assert seen == [[True, True, True, False], [True, False, True, False]]
+    assert len(first) == 2 and torch.equal(first[0], torch.ones(2))
+    handle.remove()
+    c.sum().backward()
+    assert len(first) == 2
+
+
+def test_saved_tensors_may_be_written_where_allowed():
+    a = torch.rand(2, 3, requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors() as state:
+        b = a.clone()
+        out = (b ** 2).sum()
+        b.sin_()
+        assert len(state.cloned) == 1
+        out.backward()
+        assert torch.allclose(a.grad, 2 * a) and not state.cloned
+        late = (a.clone() ** 2).sum()
+    with pytest.raises(AssertionError, match="Trying to backward outside of"):
+        late.backward()
+
+
+def test_a_node_is_a_function_of_gradients():
+    x = torch.ones(1, requires_grad=True)
+    assert (x * x).grad_fn(torch.ones(1))[0].item() == 1
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        (x * x).grad_fn(x, x)
+
+
+def test_a_gradient_edge_is_a_root():
+    x = torch.rand(2, requires_grad=True)
+    middle = x.sin()
+    out = middle.exp().sum()
+    e = graph.get_gradient_edge(middle)
+    g, = torch.autograd.grad(out, e)
+    torch.autograd.backward(e, g)
+    assert torch.allclose(x.grad, torch.autograd.grad(x.sin().exp().sum(), x)[0])
+
+
+def test_variable_is_a_leaf_on_the_same_data():
+    x = torch.rand(2)
+    v = Variable(x, requires_grad=True)
+    assert v.requires_grad and not Variable(x).requires_grad and v.data_ptr() == x.data_ptr() and isinstance(x, Variable)
+
+
+def test_hooks_see_missing_gradients_and_may_not_return():
+    x = torch.randn(3, requires_grad=True)
+    parts, seen = x.unbind(), []
+    parts[0].register_hook(seen.append)
+    parts[1].backward()
+    assert seen == [None]
+    x.register_post_accumulate_grad_hook(lambda t: t.grad)
+    with pytest.raises(RuntimeError, match="hooks should return None"):
+        (x * 2).sum().backward()
+
+
+def test_gradcheck_of_forward_mode():
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3
+    x = torch.rand(2, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: (x.sin() * x, x.cumsum(0)), x, check_forward_ad=True)
+    assert torch.autograd.gradcheck(lambda x: x * x.conj(), x.detach().to(torch.cdouble).requires_grad_(), check_forward_ad=True)
+    with pytest.raises(torch.autograd.GradcheckError, match="Jacobian computed with forward mode mismatch"):
+        torch.autograd.gradcheck(Wrong.apply, x, check_forward_ad=True)
+    assert forward_ad._current_level == -1
+
+
+def test_functions_return_and_write_what_they_say():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            return y, y
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2 + h * 2
+
+    class Lost(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.add_(1).clone()
+    x = torch.rand(2, requires_grad=True)
+    a, b = Twice.apply(x)
+    assert a is b
+    (a + b).sum().backward()
+    assert torch.equal(x.grad, torch.full((2,), 4.0))
+    with pytest.raises(RuntimeError, match="marked as dirty during the forward"):
+        Lost.apply(x.clone())

@@ -1,0 +1,65 @@
+"""What torch.func refuses inside of functions that it transforms, and functionalize."""
+import pytest
+
+import torchshim as torch
+from torchshim.func import functionalize, grad, jacfwd, jacrev, vjp, vmap
+
+X = torch.rand(3)
+
+
+class Old(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class New(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def with_hooks(x):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        return x.sin().sum()
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda: grad(lambda x: x.clone().requires_grad_().sum())(X), r"Tensor.requires_grad_\(\)"),
+    (lambda: grad(lambda x: x.clone().retain_grad())(X), r"Tensor.retain_grad\(\)"),
+    (lambda: grad(lambda x: torch.autograd.functional.vjp(torch.sin, x, x)[1].sum())(X), "torch.autograd.functional"),
+    (lambda: grad(lambda x: Old.apply(x).sum())(X), "must override the setup_context"),
+    (lambda: vmap(New.apply)(X), "does not have vmap support"),
+    (lambda: vjp(with_hooks, X), "saved tensor hooks"),
+    (lambda: jacrev(lambda x: x, argnums=(0, 0))(X), "must be unique"),
+    (lambda: jacfwd(lambda x: x, argnums=())(X), "must be non-empty"),
+    (lambda: jacrev(lambda x: ())(X), r"vjp.*non-empty output"),
+    (lambda: jacfwd(lambda x: 3)(X), r"jvp.*only tensors"),
+    (lambda: functionalize(torch.sin, remove="views")(X), "invalid argument for remove"),
+])
+def test_refusals(f, text):
+    with pytest.raises(RuntimeError, match=text):
+        f()
+
+
+def test_functions_with_setup_context_and_fresh_leaves_are_fine():
+    assert torch.equal(grad(lambda x: New.apply(x).sum())(X), torch.full((3,), 2.0))
+    assert grad(lambda x: (x * torch.ones(3, requires_grad=True)).sum())(X).tolist() == [1, 1, 1]
+
+
+def test_functionalize_writes_arguments():
+    x = torch.zeros(4, 2)
+    out = functionalize(lambda x: x.view(8)[2:].add_(1).sum())(x)
+    assert out == 6 and x.sum() == 6

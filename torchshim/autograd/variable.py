@@ -1,0 +1,24 @@
+"""Variable, the name that tensors with gradients had once."""
+from __future__ import annotations
+
+from ..engine import warn
+from ..tensor.api.creation import tensor
+from ..tensor.core.tensor import Tensor
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, other):
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """`Variable(data, requires_grad=False)` is the same data as a leaf of its own; any tensor is an instance."""
+
+    def __new__(cls, data=None, requires_grad=False, volatile=False):
+        if volatile:
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+        if data is None:
+            return tensor([])
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)
