@@ -23,4 +23,5 @@ AIMS = {
     "char_gpt": (1.0, None),
 }
 RECORD_AIM = 2.5
+WHOLE_AIM = 1.5            # a script from start to end, with empty caches
 IMPORT_AIM = 1.3

@@ -54,6 +54,16 @@ class Contender:
             xla.append(self.xla)
         return {"library": library, "xla": xla, "look": self.look()}
 
+    def settle(self, seconds):
+        """Steps until for twice as long as the last compile took to come, or for so many seconds, nothing was compiled."""
+        start = time.perf_counter()
+        last, known = 0.0, self.compiles()
+        while (now := time.perf_counter() - start) < max(seconds, 2 * last):
+            self.step()
+            if self.compiles() != known:
+                last, known = now, self.compiles()
+        return {}
+
     def time(self, steps):
         """Seconds for a block of steps that ends in a look, and the compiles within its steps."""
         before, xla = self.compiles(), self.xla
