@@ -246,7 +246,7 @@ class Module(State):
                 r = hook(self, args)
                 if r is not None:
                     args = r if isinstance(r, tuple) else (r,)
-        full = [*_hooks.backward.values(), *self._backward_hooks.values()]
+        full, old = _hooks.backward_hooks(self)
         pre = [*_hooks.backward_pre.values(), *self._backward_pre_hooks.values()]
         watch = _hooks.Watch(self, full, pre) if full or pre else None
         if watch is not None:
@@ -266,6 +266,8 @@ class Module(State):
                      f"{type(result)}")
             else:
                 result = watch.outputs(result)
+        if old:
+            _hooks.watch_node(self, old, args, result)
         return result
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
@@ -290,8 +292,12 @@ class Module(State):
         return _hooks.add(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook):
-        """torch's deprecated hook; torchshim has register_full_backward_hook."""
-        raise NotImplementedError("torchshim: Module.register_backward_hook; use register_full_backward_hook")
+        """torch's old kind: `hook(module, grad_input, grad_output)` on the node that made the output, with what that node sees."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                               "one of them.")
+        self.__dict__["_is_full_backward_hook"] = False
+        return _hooks.add(self._backward_hooks, hook)
 
     # -- walking ------------------------------------------------------------------------------------------------------
     def _named_members(self, get, prefix="", recurse=True, remove_duplicate=True):
