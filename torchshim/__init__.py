@@ -151,7 +151,7 @@ _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
 from . import _late
 __getattr__ = _missing_attribute(__name__, lazy=(
-    "accelerator", "backends", "cpu", "cuda", "distributed", "fft", "linalg", "masked", "mps", "nn", "optim",
+    "accelerator", "backends", "cpu", "cuda", "distributed", "distributions", "fft", "linalg", "masked", "mps", "nn", "optim",
     "quasirandom", "return_types", "signal", "utils", "func", "storage", "special", "xpu", *_late.MODULES), elsewhere=_late.NAMES)
 
 if _collects:

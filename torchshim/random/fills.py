@@ -5,8 +5,9 @@ import numpy as np
 
 from ..engine import context, literal, meta_of, value_of
 from ..ops import promotion as P
+from ..ops.distributions import drawn_gamma
 from ..tensor.api import creation
-from ..tensor.api.bind import FUNCTIONS, function, into
+from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, done, like_strides, np_dtype
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, rebase, refuse_overlap, wrap, write
@@ -228,7 +229,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if m.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     w = input.detach()._host()
-    out = stream(generator).multinomial(w, num_samples, replacement, None if m.contiguous else m.strides)
+    out = stream(generator).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
     return wrap(literal(np.ascontiguousarray(out)))
 
 
@@ -242,10 +243,30 @@ def poisson(input, generator=None):
 
 @function("_standard_gamma", method=False)
 def standard_gamma(input, generator=None):
-    """Gamma numbers with the shapes of input."""
-    m = input._meta
+    """Gamma numbers with the shapes of input, through which gradients flow."""
     a = input.detach()._host()
-    return wrap(literal(np.ascontiguousarray(stream(generator).standard_gamma(a.ravel()).reshape(m.shape))))
+    return call(drawn_gamma, (input, _drawn(stream(generator).standard_gamma(a.ravel()), a)))
+
+
+@function("_sample_dirichlet", method=False)
+def sample_dirichlet(input, generator=None):
+    """Points of the simplex drawn with the concentrations along the last dimension of input."""
+    a = input.detach()._host()
+    g = stream(generator).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
+    one = np.ones((), a.dtype)
+    x = (g / g.sum(-1, keepdims=True)).astype(a.dtype)
+    return _drawn(np.clip(x, np.finfo(a.dtype).tiny, np.nextafter(one, 0 * one)), a)
+
+
+@function(method=False)
+def binomial(count, prob, generator=None):
+    """Counts of successes in `count` trials of probability `prob`."""
+    n, p = np.broadcast_arrays(count.detach()._host(), prob.detach()._host())
+    return _drawn(stream(generator).binomial(n.ravel(), p.ravel()), n)
+
+
+def _drawn(flat, like):
+    return wrap(literal(np.ascontiguousarray(flat.reshape(like.shape))))
 
 
 # -- in place -----------------------------------------------------------------------------------------------------------------

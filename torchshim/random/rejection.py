@@ -79,6 +79,64 @@ def poisson(rate, draw):
             return k
 
 
+def binomial(count, prob, draw):
+    """One binomial variate of ``count`` trials."""
+    if count <= 0 or prob <= 0:
+        return 0.0
+    if prob >= 1:
+        return count
+    if prob <= 0.5:
+        return (_binomial_rejection if count * prob >= 10 else _binomial_inversion)(count, prob, draw)
+    if prob > 0.5:
+        return count - (_binomial_rejection if count * (1 - prob) >= 10 else _binomial_inversion)(count, 1 - prob, draw)
+    return math.nan
+
+
+def _binomial_inversion(count, prob, draw):
+    """The number of geometric waiting times that fit into ``count`` trials."""
+    log_miss = math.log1p(-prob)
+    waited, successes = 0.0, -1.0
+    while waited <= count:
+        successes += 1
+        u = draw()
+        waited += math.ceil(math.log(u) / log_miss) if u else math.inf
+    return successes
+
+
+def _stirling_tail(k):
+    """log(k!) less Stirling's approximation."""
+    if k <= 9:
+        return math.lgamma(k + 1) - (0.5 * math.log(2 * math.pi) + (k + 0.5) * math.log(k + 1) - (k + 1))
+    square = (k + 1) * (k + 1)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
+
+
+def _binomial_rejection(count, prob, draw):
+    """Transformed rejection with squeeze, BTRS (Hörmann, 1993)."""
+    deviation = math.sqrt(count * prob * (1 - prob))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    c = count * prob + 0.5
+    v_r = 0.92 - 4.2 / b
+    r = prob / (1 - prob)
+    alpha = (2.83 + 5.1 / b) * deviation
+    m = math.floor((count + 1) * prob)
+    while True:
+        u = draw() - 0.5
+        v = draw()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + c) if us else -1
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or k > count:
+            continue
+        bound = ((m + 0.5) * math.log((m + 1) / (r * (count - m + 1))) + (count + 1) * math.log((count - m + 1) / (count - k + 1))
+                 + (k + 0.5) * math.log(r * (count - k + 1) / (k + 1)) + _stirling_tail(m) + _stirling_tail(count - m)
+                 - _stirling_tail(k) - _stirling_tail(count - k))
+        if v == 0 or math.log(v * alpha / (a / (us * us) + b)) <= bound:
+            return k
+
+
 def standard_gammas(alpha, uniforms):
     """A gamma variate, as float64, for each shape of a float32 or float64 array
     (Marsaglia and Tsang, 2000).  Shapes are shifted in the array's precision."""

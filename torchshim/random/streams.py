@@ -490,6 +490,17 @@ class Stream:
         return cast(out, rate.dtype)
 
     @_locked
+    def binomial(self, count, prob):
+        """``torch.binomial`` of counts and probabilities in fill order."""
+        if count.dtype != prob.dtype:
+            raise RuntimeError(f"expected scalar type {cpp_name(count.dtype)} but found {cpp_name(prob.dtype)}")
+        require_floating(count.dtype, "binomial_cpu")
+        with rejection.Uniforms(self._engine) as uniforms:
+            pairs = zip(count.astype(float64).tolist(), prob.astype(float64).tolist())
+            out = np.array([rejection.binomial(n, p, uniforms.draw) for n, p in pairs], float64)
+        return cast(out, count.dtype)
+
+    @_locked
     def standard_gamma(self, alpha):
         """``torch._standard_gamma`` of an array of shapes in fill order."""
         alpha = np.ravel(alpha)
