@@ -1,0 +1,99 @@
+"""torch.fx: graphs as torch makes them, code that runs, changes, interpreters. Texts are PyTorch 2.13's."""
+import copy
+import operator
+import pickle
+
+import pytest
+
+import torchshim as torch
+from torchshim import fx, nn
+from torchshim.nn import functional as F
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin, self.seq, self.w = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 3), nn.ReLU()), nn.Parameter(torch.ones(3))
+
+    def forward(self, x, scale=2.0):
+        y = F.relu(self.seq(self.lin(x)) + self.w)
+        return torch.cat([y[:, 1:], 1 / y], dim=-1).view(x.shape[0], -1) * scale
+
+
+CODE = """
+
+
+def forward(self, x, scale = 2.0):
+    lin = self.lin(x)
+    seq_0 = getattr(self.seq, "0")(lin);  lin = None
+    seq_1 = getattr(self.seq, "1")(seq_0);  seq_0 = None
+    w = self.w
+    add = seq_1 + w;  seq_1 = w = None
+    relu = torch.nn.functional.relu(add, inplace = False);  add = None
+    getitem = relu[(slice(None, None, None), slice(1, None, None))]
+    truediv = 1 / relu;  relu = None
+    cat = torch.cat([getitem, truediv], dim = -1);  getitem = truediv = None
+    getattr_1 = x.shape;  x = None
+    getitem_1 = getattr_1[0];  getattr_1 = None
+    view = cat.view(getitem_1, -1);  cat = getitem_1 = None
+    mul = view * scale;  view = scale = None
+    return mul
+    """
+
+
+def both(x, y):
+    return torch.add(x, y).sigmoid()
+
+
+def test_code_and_the_same_answers():
+    torch.manual_seed(0)
+    model, x = Model(), torch.randn(4, 2)
+    traced = fx.symbolic_trace(model)
+    assert traced.code == CODE and type(traced).__name__ == "Model"
+    for other in (traced, copy.deepcopy(traced), pickle.loads(pickle.dumps(traced)), fx.Interpreter(traced).run, fx.Transformer(traced).transform()):
+        assert torch.equal(other(x), model(x))
+    assert traced.w is model.w and list(traced.state_dict()) == list(model.state_dict())
+    assert torch.relu(torch.ones(1)).item() == 1 and torch.cat.__name__ == "cat" and not hasattr(torch.cat, "__wrapped__")
+
+
+def test_changes():
+    traced = fx.symbolic_trace(both)
+    node = next(n for n in traced.graph.nodes if n.target == "sigmoid")
+    with traced.graph.inserting_after(node):
+        new = traced.graph.call_function(torch.neg, (node,))
+    node.replace_all_uses_with(new, lambda user: user is not new)
+    with pytest.raises(RuntimeError, match="Tried to erase Node sigmoid but it still had 1 users in the graph: {neg: None}!"):
+        traced.graph.erase_node(node)
+    unused = traced.graph.call_function(operator.add, (node, 1))
+    traced.graph.output_node().append(unused)
+    assert traced.graph.eliminate_dead_code() and unused not in list(traced.graph.nodes)
+    traced.recompile()
+    assert traced(torch.zeros(1), torch.zeros(1)).item() == -0.5
+    assert str(traced.graph).splitlines()[1] == "    %x : [num_users=1] = placeholder[target=x]"
+    assert str(traced.graph).splitlines()[3] == "    %add : [num_users=1] = call_function[target=torch.add](args = (%x, %y), kwargs = {})"
+
+
+def test_interpreters_see_each_step():
+    class Doubled(fx.Interpreter):
+        def call_function(self, target, args, kwargs):
+            return 2 * super().call_function(target, args, kwargs)
+    assert Doubled(fx.symbolic_trace(both)).run(torch.zeros(1), torch.ones(1)).item() == torch.tensor(2.).sigmoid().item()
+
+
+def test_leaves_and_constants():
+    class All(fx.Tracer):
+        def is_leaf_module(self, m, name):
+            return True
+    assert [n.target for n in All().trace(Model()).nodes if n.op == "call_module"] == ["lin", "seq"]
+    constant = torch.ones(2)
+    traced = fx.symbolic_trace(lambda x: x + constant)
+    assert "self._tensor_constant0" in traced.code and traced(constant).tolist() == [2, 2]
+
+
+def test_what_a_graph_cannot_hold():
+    with pytest.raises(ValueError, match="cannot be used as inputs to control flow"):
+        fx.symbolic_trace(lambda x: x if x.sum() > 0 else -x)
+    with pytest.raises(ValueError, match="Proxy object cannot be iterated"):
+        fx.symbolic_trace(lambda x: list(x))
+    with pytest.raises(RuntimeError, match="'len' is not supported in symbolic tracing by default"):
+        fx.symbolic_trace(lambda x: len(x))

@@ -1,0 +1,18 @@
+"""torch.fx: programs as graphs that Python can read, change and run again."""
+from ..dropin import missing_attribute as _missing_attribute
+from ._symbolic_trace import Tracer, symbolic_trace, wrap
+from .graph import CodeGen, Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Proxy
+
+
+def replace_pattern(gm, pattern, replacement):
+    """NotImplementedError."""
+    raise NotImplementedError("torchshim: torch.fx.replace_pattern; insert nodes with graph.inserting_before instead")
+
+
+__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
+           "replace_pattern", "symbolic_trace", "wrap"]
+__getattr__ = _missing_attribute(__name__, lazy=("graph", "graph_module", "interpreter", "node", "proxy"))
