@@ -103,3 +103,19 @@ def test_refusals():
             fw.enter_dual_level()
         with pytest.raises(NotImplementedError, match="add_out"):
             torch.add(d, X, out=torch.empty(3))
+
+
+def test_a_users_forward_is_not_looked_into():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, a):
+            return a.mul_(2)
+    t = V.clone()
+    with fw.dual_level():
+        d = fw.make_dual(X.clone().requires_grad_().clone(), t)
+        assert tangent(Doubled.apply(d)) is t and close(t, 2 * V)

@@ -19,6 +19,7 @@ from ..tensor.core.graph import ForwardOnly, Node, forward_only, sequence
 from ..tensor.core.tensor import Tensor
 from . import modes
 from .backward import GradTensors, run
+from .function import without_tangents
 from .grad_ops import zeros_value
 from .modes import grad_mode
 
@@ -61,13 +62,8 @@ def level_here():
 @contextlib.contextmanager
 def _plainly():
     """No tangents of what is computed inside."""
-    level = context.modes.pop("forward AD", None)
-    try:
-        with grad_mode(True):
-            yield
-    finally:
-        if level is not None:
-            context.modes["forward AD"] = level
+    with without_tangents(), grad_mode(True):
+        yield
 
 
 def forward_node():
@@ -160,12 +156,11 @@ def through_function(ctx, args, done):
     dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._dirty)]
     versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
     saved, ctx.saved = ctx.saved, [(t, None, 0 if t is None else t._st.version, None) for t in ctx._for_forward]
-    level_before = context.modes.pop("forward AD")
     try:
-        made = ctx._forward_cls.jvp(ctx, *tangents)
+        with without_tangents():
+            made = ctx._forward_cls.jvp(ctx, *tangents)
     finally:
         ctx.saved = saved
-        context.modes["forward AD"] = level_before
     made = made if isinstance(made, tuple) else (made,)
     if len(made) != len(done):
         raise RuntimeError(f"Function's jvp returned an invalid number of forward gradients (expected {len(done)} but got {len(made)})")

@@ -1,6 +1,7 @@
 """torch.autograd.Function: an operator whose forward and backward are the user's Python code."""
 from __future__ import annotations
 
+import contextlib
 import functools
 
 from ..engine import TRACED, context, warn
@@ -200,7 +201,7 @@ class Function:
         wants = context.grad is True and any(e is not None for e in edges)
         ctx.needs_input_grad = ctx._needs = tuple(wants and e is not None for e in edges)
         ctx._in_metas = [a._meta if isinstance(a, Tensor) else None for a in args]
-        with grad_mode(False):
+        with grad_mode(False), without_tangents():
             if cls.setup_context is not Function.setup_context:
                 out = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, out)
@@ -230,6 +231,17 @@ class Function:
             from .forward_ad import through_function
             through_function(ctx, args, done)
         return done[0] if single else tuple(done)
+
+
+@contextlib.contextmanager
+def without_tangents():
+    """Forward-mode AD does not look into the user's forward: `jvp` says what its tangents are."""
+    level = context.modes.pop("forward AD", None)
+    try:
+        yield
+    finally:
+        if level is not None:
+            context.modes["forward AD"] = level
 
 
 def _check_transformable(cls, args):

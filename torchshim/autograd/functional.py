@@ -134,11 +134,26 @@ def _rows(func, xs, single_in, create_graph, strict):
                             raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed "
                                                "in strict mode.")
                         g = zeros_like(x)
+                    elif strict and create_graph and not g.requires_grad:
+                        raise RuntimeError(_CONSTANT.format(j))
                     per_input[j].append(g)
             result.append([(stack(rows) if rows else zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
                            for rows, x in zip(per_input, xs)])
     out = [[g if create_graph else g.detach() for g in row] for row in result]
     return _pack(out, single_out, single_in)
+
+
+_CONSTANT = "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when create_graph=True."
+
+
+def _twice(gs):
+    """In strict mode a gradient that is differentiated again must depend on the inputs."""
+    for j, g in enumerate(gs):
+        if g is None or not g.requires_grad:
+            raise RuntimeError(f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {j} is "
+                               "independent of the input. This is not allowed in strict mode. You should ensure that your function is "
+                               "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+                               "function for example).")
 
 
 def _strict_outputs(outs):
@@ -172,6 +187,8 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         if strict:
             _strict_outputs(outs)
         gs = _grad(outs[0].reshape(()), ts, create_graph=True, allow_unused=True)
+        if strict:
+            _twice(gs)
         return tuple(g if g is not None else t * 0 for g, t in zip(gs, ts))
     rows = jacobian(first, xs, create_graph=create_graph, strict=strict)
     return rows[0][0] if single_in else rows
@@ -216,10 +233,18 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         live = [(o, w) for o, w in zip(outs, vs) if o.requires_grad]
         gs = _grad([o for o, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live else [None] * len(xs)
         gs = _filled(gs, xs, strict)
+        if strict and create_graph:
+            _graph_goes_on(gs)
     finish = (lambda t: t) if create_graph else (lambda t: t.detach())
     outs = tuple(finish(o) for o in outs)
     gs = tuple(finish(g) for g in gs)
     return outs[0] if single_out else outs, gs[0] if single_in else gs
+
+
+def _graph_goes_on(gs):
+    for j, g in enumerate(gs):
+        if not g.requires_grad:
+            raise RuntimeError(_CONSTANT.format(j))
 
 
 def _filled(gs, xs, strict):
@@ -253,9 +278,13 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         us = tuple(zeros_like(o, requires_grad=True) for o in outs)
         live = [(o, u) for o, u in zip(outs, us) if o.requires_grad]
         pulled = _grad([o for o, _ in live], xs, [u for _, u in live], create_graph=True, allow_unused=True) if live else [None] * len(xs)
+        if strict:
+            _filled(pulled, xs, True)
         pairs = [(g, w) for g, w in zip(pulled, vs) if g is not None and g.requires_grad]
         pushed = _grad([g for g, _ in pairs], us, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(us)
         pushed = tuple(zeros_like(o) if g is None else g for g, o in zip(pushed, outs))
+        if strict and create_graph:
+            _graph_goes_on(pushed)
     finish = (lambda t: t) if create_graph else (lambda t: t.detach())
     outs, pushed = tuple(map(finish, outs)), tuple(map(finish, pushed))
     return outs[0] if single_out else outs, pushed[0] if single_out else pushed
@@ -266,7 +295,10 @@ def _gradient(func, xs, name, strict):
     _scalar_output(outs, single, name)
     if strict:
         _strict_outputs(outs)
-    return outs[0], _filled(_grad(outs[0].reshape(()), xs, create_graph=True, allow_unused=True), xs, strict)
+    gs = _filled(_grad(outs[0].reshape(()), xs, create_graph=True, allow_unused=True), xs, strict)
+    if strict:
+        _twice(gs)
+    return outs[0], gs
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
