@@ -84,7 +84,7 @@ def bench_program(args, file, options, variant):
                     figures[name]["cold"] = time.perf_counter() - start
                     figures[name].update(ask(name, do="count", steps=COUNTED))
                     if name == "torchshim":
-                        ask(name, do="settle", seconds=args.settle)
+                        figures[name].update(ask(name, do="settle", seconds=args.settle))
                     figures[name]["after"] = figures[name]["xla_after"] = 0
                     seconds = min(ask(name, do="time", steps=3)["seconds"] / 3 for _ in range(3))
                     steps[name] = max(3, min(2000, round(args.block / seconds)))
@@ -145,7 +145,7 @@ def print_program(name, variant, figures):
     good = all(aim is None or got is None or got <= aim for got, aim in zip((to_torch, to_jax), aims)) and after == 0
     torch = figures.get("torch", {})
     row((f"{name}/{variant}", number(medians.get("torchshim"), ".0f"), number(medians.get("torch"), ".0f"), number(medians.get("jax"), ".0f"),
-         number(to_torch, ".2f"), number(best(figures, "torch"), ".2f"), number(to_jax, ".2f"), number(best(figures, "jax"), ".2f"), ours["library"][-1] + ours["after"], after, f"{ours['xla'][-1] + ours['xla_after']} ({xla_after})",
+         number(to_torch, ".2f"), number(best(figures, "torch"), ".2f"), number(to_jax, ".2f"), number(best(figures, "jax"), ".2f"), ours["library"][-1] + ours["settled"] + ours["after"], after, f"{ours['xla'][-1] + ours['xla_after']} ({xla_after})",
          number(ours["mb"], ".0f"), number(torch.get("mb"), ".0f"), number(ours["cold"], ".2f"), number(torch.get("cold"), ".2f"),
          number(figures["jax"].get("cold"), ".2f"), "yes" if good else "NO"))
     if after:

@@ -58,11 +58,12 @@ class Contender:
         """Steps until for twice as long as the last compile took to come, or for so many seconds, nothing was compiled."""
         start = time.perf_counter()
         last, known = 0.0, self.compiles()
+        before = known
         while (now := time.perf_counter() - start) < max(seconds, 2 * last):
             self.step()
             if self.compiles() != known:
                 last, known = now, self.compiles()
-        return {}
+        return {"settled": known - before}
 
     def time(self, steps):
         """Seconds for a block of steps that ends in a look, and the compiles within its steps."""
