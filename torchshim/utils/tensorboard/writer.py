@@ -180,16 +180,6 @@ class SummaryWriter:
             for k, v in metric_dict.items():
                 w.add_scalar(k, v, global_step)
 
-    def _missing(name):
-        def missing(self, *args, **kwargs):
-            raise NotImplementedError(f"torchshim: SummaryWriter.{name}")
-        missing.__name__, missing.__doc__ = name, "NotImplementedError."
-        return missing
-
-    add_graph, add_video, add_audio, add_embedding, add_mesh, add_pr_curve, add_onnx_graph, add_custom_scalars = [_missing(n) for n in (
-        "add_graph", "add_video", "add_audio", "add_embedding", "add_mesh", "add_pr_curve", "add_onnx_graph", "add_custom_scalars")]
-    del _missing
-
     def flush(self):
         """Write what waits."""
         for w in self.all_writers.values():
@@ -207,3 +197,14 @@ class SummaryWriter:
 
     def __exit__(self, *exc):
         self.close()
+
+
+def _missing(name):
+    def missing(self, *args, **kwargs):
+        raise NotImplementedError(f"torchshim: SummaryWriter.{name}")
+    missing.__name__, missing.__doc__, missing.__unimplemented__ = name, "NotImplementedError.", True
+    return missing
+
+
+for _name in "graph video audio embedding mesh pr_curve onnx_graph custom_scalars".split():
+    setattr(SummaryWriter, f"add_{_name}", _missing(f"add_{_name}"))
