@@ -15,4 +15,4 @@ def replace_pattern(gm, pattern, replacement):
 
 __all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
            "replace_pattern", "symbolic_trace", "wrap"]
-__getattr__ = _missing_attribute(__name__, lazy=("graph", "graph_module", "interpreter", "node", "proxy"))
+__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "interpreter", "node", "proxy"))

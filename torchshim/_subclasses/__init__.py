@@ -1,0 +1,2 @@
+"""torch._subclasses: names that libraries test for."""
+from .fake_tensor import FakeTensor, FakeTensorMode

@@ -1,0 +1,19 @@
+"""torch._subclasses.fake_tensor: no tensor is a FakeTensor here; tensors of the meta device have shapes without values."""
+from .. import Tensor
+
+
+class FakeTensor(Tensor):
+    """A tensor without values, in torch. Nothing here is one."""
+
+
+class FakeTensorMode:
+    """A mode in which tensors have no values, in torch; entering it raises NotImplementedError."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        raise NotImplementedError("torchshim: FakeTensorMode; use the meta device (torch.device('meta'))")
+
+    def __exit__(self, *exc):
+        return False
