@@ -2,7 +2,7 @@
 import pytest
 
 import torchshim as torch
-from torchshim.func import functionalize, grad, jacfwd, jacrev, vjp, vmap
+from torchshim.func import functionalize, grad, jacfwd, jacrev, jvp, vjp, vmap
 
 X = torch.rand(3)
 
@@ -63,3 +63,8 @@ def test_functionalize_writes_arguments():
     x = torch.zeros(4, 2)
     out = functionalize(lambda x: x.view(8)[2:].add_(1).sum())(x)
     assert out == 6 and x.sum() == 6
+
+
+def test_forward_mode_takes_hooks_on_saved_tensors():
+    assert torch.allclose(jvp(with_hooks, (X,), (X,))[1], (X.cos() * X).sum())
+    assert torch.allclose(jacfwd(with_hooks)(X), X.cos())

@@ -1,6 +1,7 @@
 """Derivatives of functions: grad, vjp, jvp, Jacobians."""
 from __future__ import annotations
 
+import contextlib
 import functools
 
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
@@ -30,8 +31,8 @@ def _tensors(leaves):
 class _Run:
     """One call of the user's function on inner copies of the tensors in its arguments `which`."""
 
-    def __init__(self, func, args, which, kwargs=None):
-        if active_hooks() is not None:
+    def __init__(self, func, args, which, kwargs=None, hooks=False):
+        if active_hooks() is not None and not hooks:
             raise RuntimeError(_HOOKS)
         self.on = context.grad is True         # whether the caller wants a history of the results
         since = now()
@@ -42,7 +43,7 @@ class _Run:
             full = list(args)
             for k, a in zip(which, tree.unflatten(self.ins, self.form)):
                 full[k] = a
-            with transforming(), disable_saved_tensors_hooks(_HOOKS):
+            with transforming(), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
             leaves = [x for x in tree.flatten(self.value)[0] if isinstance(x, TensorBase)]
@@ -195,7 +196,7 @@ def _directions(primals, tangents):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
-    r = _Run(func, primals, tuple(range(len(primals))))
+    r = _Run(func, primals, tuple(range(len(primals))), hooks=True)
     value, aux = _pair(r.value, "jvp(f, primals, tangents)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "jvp(f, primals, tangents)")
     if strict and any([edge(o) is None for o in outs]):
@@ -278,7 +279,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     def wrapped(*args, **kwargs):
         import torchshim as torch
         which, single = _positions(argnums, len(args))
-        r = _Run(func, args, which, kwargs)
+        r = _Run(func, args, which, kwargs, hooks=True)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "jvp(f, primals, tangents)")
         push = _pusher(r, outs)
