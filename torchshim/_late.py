@@ -10,8 +10,8 @@ _FROM = {
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
     "futures": "Future",
-    "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm dsmm hsmm
-        hspmm""",
+    "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
+        spmm dsmm hsmm hspmm""",
     "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac
         lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div pow maximum minimum
         clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm",
@@ -20,6 +20,6 @@ _FROM = {
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
 }
-MODULES = ("_C", "__config__", "_dynamo", "_inductor", "_subclasses", "_utils", "amp", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library",
-           "multiprocessing", "nested", "onnx", "overrides", "package", "profiler", "sparse", "testing", "types")
+MODULES = ("_C", "__config__", "_dynamo", "_inductor", "_subclasses", "_utils", "amp", "compiler", "export", "functional", "futures",
+           "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx", "overrides", "package", "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

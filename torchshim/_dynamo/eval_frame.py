@@ -66,7 +66,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     if backend is not None:
         check_backend(backend)
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
+                                 disable=disable)
     if isinstance(model, Module):
         return model if disable else OptimizedModule(model)
     assert callable(model), f"A callable function is expected, but {type(model)} is provided."

@@ -91,7 +91,8 @@ def _old(name, new, f):
 
 
 is_autocast_cpu_enabled = _old("is_autocast_cpu_enabled", "is_autocast_enabled('cpu')", lambda: is_autocast_enabled("cpu"))
-set_autocast_cpu_enabled = _old("set_autocast_cpu_enabled", "set_autocast_enabled('cpu', enabled)", lambda on: set_autocast_enabled("cpu", on))
+set_autocast_cpu_enabled = _old("set_autocast_cpu_enabled", "set_autocast_enabled('cpu', enabled)",
+                                lambda on: set_autocast_enabled("cpu", on))
 get_autocast_cpu_dtype = _old("get_autocast_cpu_dtype", "get_autocast_dtype('cpu')", lambda: get_autocast_dtype("cpu"))
 set_autocast_cpu_dtype = _old("set_autocast_cpu_dtype", "set_autocast_dtype('cpu', dtype)", lambda d: set_autocast_dtype("cpu", d))
 get_autocast_gpu_dtype = _old("get_autocast_gpu_dtype", "get_autocast_dtype('cuda')", lambda: get_autocast_dtype("cuda"))

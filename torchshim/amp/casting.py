@@ -39,7 +39,8 @@ _LISTS = {
             layer_norm group_norm cosine_similarity poisson_nll_loss nll_loss hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss
             mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss multi_margin_loss binary_cross_entropy_with_logits
             cross_entropy_loss cross_entropy_soft pdist cdist.mode renorm logsumexp prod softmax log_softmax sum linalg_vector_norm""",
-        WIDEST: "addcdiv addcmul atan2 bilinear linalg_cross grid_sampler index_put.values tensordot.dims scatter_add.along cat.tensors stack.tensors",
+        WIDEST: "addcdiv addcmul atan2 bilinear linalg_cross grid_sampler index_put.values tensordot.dims scatter_add.along "
+                "cat.tensors stack.tensors",
     },
 }
 #: Functions above the operators that look at dtypes, or consist of several operators of which torch casts the arguments.

@@ -134,7 +134,8 @@ class GradScaler:
             if isinstance(new_scale, float):
                 scale.fill_(new_scale)
             else:
-                assert new_scale.device.type == self._device, f"new_scale should be a float or a 1-element torch.{self._device}.FloatTensor."
+                assert new_scale.device.type == self._device, (
+                    f"new_scale should be a float or a 1-element torch.{self._device}.FloatTensor.")
                 scale.copy_(new_scale)
         else:
             found = [v.item() for s in self._per_optimizer_states.values() for v in s["found_inf_per_device"].values()]

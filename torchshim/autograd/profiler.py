@@ -123,8 +123,8 @@ class _Timed:
     def run_trace(self, trace):
         """See `Context`."""
         state = trace.end
-        name = f"torchshim::program[{state.n_ops} operators]" if state.n_ops != 1 else f"torchshim::{getattr(getattr(state.inst, 'op', None), 'name', 'run')}"
-        event = self.profile._begin(name)
+        single = getattr(getattr(state.inst, "op", None), "name", "operator")
+        event = self.profile._begin(f"torchshim::{single}" if state.n_ops == 1 else f"torchshim::program[{state.n_ops} operators]")
         try:
             return self.executor.run_trace(trace)
         finally:

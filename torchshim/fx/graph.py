@@ -103,7 +103,8 @@ class Graph:
 
     def node_copy(self, node, arg_transform=lambda x: x):
         """Add a copy of another graph's step; `arg_transform` tells which step here stands for one there."""
-        copy = self.create_node(node.op, node.target, map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform), node.name, node.type)
+        args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
+        copy = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         copy.meta = dict(node.meta)
         return copy
 
@@ -137,7 +138,8 @@ class Graph:
     def erase_node(self, to_erase):
         """Remove a step; RuntimeError if another uses it."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
+            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
+                               f"{to_erase.users}!")
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
@@ -203,8 +205,8 @@ class Graph:
 
     def python_code(self, root_module, **options):
         """The program as a function `forward(self, ...)`: `src`, and the `globals` that it needs."""
-        needed = {"torch": sys.modules[__name__.partition(".")[0]], "device": None, "inf": float("inf"), "nan": float("nan"), "NoneType": type(None)}
-        needed["device"] = needed["torch"].device
+        torch = sys.modules[__name__.partition(".")[0]]
+        needed = {"torch": torch, "device": torch.device, "inf": float("inf"), "nan": float("nan"), "NoneType": type(None)}
         last, unused = {}, set()
         for node in self.nodes:
             for n in node.all_input_nodes:

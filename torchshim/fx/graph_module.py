@@ -147,7 +147,8 @@ class GraphModule(Module):
         return {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
 
     def __copy__(self):
-        return self._made_again(copy.deepcopy(self.graph), {k: copy.copy(v) if isinstance(v, dict) else v for k, v in self._state().items()})
+        state = {k: copy.copy(v) if isinstance(v, dict) else v for k, v in self._state().items()}
+        return self._made_again(copy.deepcopy(self.graph), state)
 
     def __deepcopy__(self, memo):
         made = memo[id(self)] = self._made_again(copy.deepcopy(self.graph), copy.deepcopy(self._state(), memo))

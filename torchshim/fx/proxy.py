@@ -34,9 +34,9 @@ class TracerBase:
     def _leaf(self, x):
         if isinstance(x, Proxy):
             return x.node
-        if x is None or x is ... or isinstance(x, (Node, str, bytes, int, float, complex, bool, type)) or callable(x) or not isinstance(x, Tensor):
-            return x
-        raise NotImplementedError("torchshim: a tensor that is no attribute of the module, as an argument in a graph")
+        if isinstance(x, Tensor):
+            raise NotImplementedError("torchshim: a tensor that is no attribute of the module, as an argument in a graph")
+        return x
 
     def to_bool(self, obj):
         """TraceError: what a graph does can't depend on values."""

@@ -68,8 +68,8 @@ class profile:
     on_trace_ready(self) is called when a chosen group of steps ends. Other options are accepted."""
 
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False, with_stack=False,
-                 with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None, acc_events=False, use_cuda=None,
-                 custom_trace_id_callback=None):
+                 with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None, acc_events=False,
+                 use_cuda=None, custom_trace_id_callback=None):
         self.activities = set(activities or supported_activities())
         assert self.activities, "No valid profiler activities found"
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)

@@ -4,7 +4,13 @@ from enum import Enum
 
 class MobileOptimizerType(Enum):
     """The passes, by torch's numbers."""
-    CONV_BN_FUSION, INSERT_FOLD_PREPACK_OPS, REMOVE_DROPOUT, FUSE_ADD_RELU, HOIST_CONV_PACKED_PARAMS, CONV_1D_TO_2D, VULKAN_AUTOMATIC_GPU_TRANSFER = range(1, 8)
+    CONV_BN_FUSION = 1
+    INSERT_FOLD_PREPACK_OPS = 2
+    REMOVE_DROPOUT = 3
+    FUSE_ADD_RELU = 4
+    HOIST_CONV_PACKED_PARAMS = 5
+    CONV_1D_TO_2D = 6
+    VULKAN_AUTOMATIC_GPU_TRANSFER = 7
 
 
 def optimize_for_mobile(*args, **kwargs):

@@ -38,9 +38,9 @@ class Compare:
     def _table(self, label, ms):
         unit, scale = select_unit(min([m.median for m in ms]))
         columns = list(dict.fromkeys([m.task_spec.description or "" for m in ms]))
-        rows = list(dict.fromkeys([(m.task_spec.num_threads, m.task_spec.sub_label or m.task_spec.stmt, m.task_spec.env or "") for m in ms]))
-        known = {((m.task_spec.num_threads, m.task_spec.sub_label or m.task_spec.stmt, m.task_spec.env or ""), m.task_spec.description or ""): m
-                 for m in ms}
+        row = lambda spec: (spec.num_threads, spec.sub_label or spec.stmt, spec.env or "")
+        rows = list(dict.fromkeys([row(m.task_spec) for m in ms]))
+        known = {(row(m.task_spec), m.task_spec.description or ""): m for m in ms}
         shown = lambda r, c: f"{known[r, c].median / scale:.{self._digits or 4}g}" if (r, c) in known else ""
         names = [f"{name}{f' ({env})' if env else ''}" for _, name, env in rows]
         left = max(map(len, names)) + 6
@@ -54,4 +54,5 @@ class Compare:
                 threads = r[0]
                 lines.append(f"{threads} threads: ".ljust(len(lines[0]), "-"))
             lines.append(f"      {name:{left - 6}}" + "".join([f"  |  {shown(r, c):>{w}}" for c, w in zip(columns, widths)]))
-        return "\n".join([*lines, "", f"Times are in {dict(ns='nanoseconds', us='microseconds', ms='milliseconds', s='seconds')[unit]} ({unit}).", ""])
+        name = {"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds"}[unit]
+        return "\n".join([*lines, "", f"Times are in {name} ({unit}).", ""])
