@@ -367,7 +367,8 @@ def bind(ops, tensor_class):
         spoken = name if home in (None, functional) else f"{home}_{name}"          # what torch's errors call it
         public = [o for o in ops if o.function]
         if public:
-            space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
+            f = space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
+            f.__name__ = f.__qualname__ = name         # where it is found, by pickles too
         if op.functional and home != functional:
             NAMESPACES.setdefault(functional, {})[name] = form(name, ops, "input", "torch.nn.functional", with_out=not flag, flag=flag)
         methods = [o for o in ops if o.method and not home]

@@ -3,7 +3,6 @@
 
 class Named:
     """An object of torch that is nothing but its name there; pickles name it too."""
-    __module__ = "torchshim"
     __slots__ = ("name",)
 
     def __init__(self, name):
