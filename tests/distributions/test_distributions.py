@@ -71,7 +71,8 @@ def test_a_samples_gradient_keeps_its_quantile():
 
 
 @pytest.mark.parametrize("make, text", [
-    (lambda: D.Normal(0.0, -1.0), r"Expected parameter scale \(Tensor of shape \(\)\) of distribution Normal\(loc: 0.0, scale: -1.0\) to satisfy"),
+    (lambda: D.Normal(0.0, -1.0),
+     r"Expected parameter scale \(Tensor of shape \(\)\) of distribution Normal\(loc: 0.0, scale: -1.0\) to satisfy"),
     (lambda: D.Bernoulli(), "Either `probs` or `logits` must be specified, but not both."),
     (lambda: D.Uniform(1.0, 0.0), "to satisfy the constraint LessThan"),
     (lambda: D.Normal(0.0, 1.0).log_prob(3.0), "The value argument to log_prob must be a Tensor"),

@@ -132,6 +132,7 @@ def muon(torch):
 if __name__ == "__main__":
     import torch
     import torch.optim.swa_utils
-    print(json.dumps({"train": {n: train(torch, n) for n in OPTIMIZERS}, "schedule": {n: schedule(torch, n) for n in [*SCHEDULES, *COMPOSED]},
+    print(json.dumps({"train": {n: train(torch, n) for n in OPTIMIZERS}, 
+                      "schedule": {n: schedule(torch, n) for n in [*SCHEDULES, *COMPOSED]},
                       "plateau": plateau(torch), "lbfgs": lbfgs(torch, None), "wolfe": lbfgs(torch, "strong_wolfe"),
                       "muon": muon(torch)}, indent=0))

@@ -9,7 +9,8 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Base of exponential families; entropies and divergences follow from `_natural_params` and `_log_normalizer` (Nielsen & Nock, 2010)."""
+    """Base of exponential families; entropies and divergences follow
+    from `_natural_params` and `_log_normalizer` (Nielsen & Nock, 2010)."""
 
     @property
     def _natural_params(self):

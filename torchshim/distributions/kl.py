@@ -249,7 +249,8 @@ def _multivariate_normal(p, q):
     if p.event_shape != q.event_shape:
         low = [isinstance(d, LowRankMultivariateNormal) for d in (p, q)]
         kind = "Low Rank Multivariate" if all(low) else "(Low Rank) Multivariate" if any(low) else "Multivariate"
-        raise ValueError(f"KL-divergence between two {kind} Normals with                          different event shapes cannot be computed")
+        raise ValueError(f"KL-divergence between two {kind} Normals with                          different event shapes cannot be "
+                         "computed")
     return 0.5 * (_log_det(q) - _log_det(p) + _trace(p, q) + _distance(q, q.loc - p.loc) - p.event_shape[0])
 
 
@@ -357,11 +358,13 @@ def _infinite(p, q):
 
 
 _CROSS = {Bernoulli: [Poisson], Beta: [ContinuousBernoulli, Exponential, Gamma, Normal, Uniform],
-          ContinuousBernoulli: [ContinuousBernoulli, Exponential, Normal, Uniform], Exponential: [Gamma, Gumbel, Normal], Gamma: [Exponential, Gumbel, Normal],
+          ContinuousBernoulli: [ContinuousBernoulli, Exponential, Normal, Uniform],
+          Exponential: [Gamma, Gumbel, Normal], Gamma: [Exponential, Gumbel, Normal],
           Gumbel: [Normal, Gumbel], Laplace: [Normal], Normal: [Gumbel, Laplace], Pareto: [Exponential, Gamma, Normal],
           Uniform: [Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto]}
 _OUTSIDE = {Beta: [Pareto], ContinuousBernoulli: [Pareto], Exponential: [Beta, ContinuousBernoulli, Pareto, Uniform],
-            Gamma: [Beta, ContinuousBernoulli, Pareto, Uniform], Pareto: [Beta, ContinuousBernoulli, Uniform], Poisson: [Bernoulli, Binomial],
+            Gamma: [Beta, ContinuousBernoulli, Pareto, Uniform], Pareto: [Beta, ContinuousBernoulli, Uniform],
+            Poisson: [Bernoulli, Binomial],
             **dict.fromkeys((Gumbel, Laplace, Normal), [Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform])}
 for _table, _fun in ((_CROSS, _cross), (_OUTSIDE, _infinite)):
     for _p, _qs in _table.items():

@@ -28,7 +28,8 @@ class MixtureSameFamily(Distribution):
                              f"({inner})")
         chosen, there = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if chosen != there:
-            raise ValueError(f"`mixture_distribution component` ({chosen}) does not equal `component_distribution.batch_shape[-1]` ({there})")
+            raise ValueError(f"`mixture_distribution component` ({chosen}) does not equal `component_distribution.batch_shape[-1]` "
+                             f"({there})")
         self._num_component = chosen
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(batch_shape=inner, event_shape=component_distribution.event_shape, validate_args=validate_args)
@@ -91,7 +92,8 @@ class MixtureSameFamily(Distribution):
             at = len(sample_shape) + len(self.batch_shape)
             chosen = self._mixture_distribution.sample(sample_shape)
             events = self._component_distribution.sample(sample_shape)
-            chosen = chosen.reshape(chosen.shape + (1,) * (self._event_ndims + 1)).repeat((1,) * len(chosen.shape) + (1,) + self.event_shape)
+            chosen = chosen.reshape(chosen.shape + (1,) * (self._event_ndims + 1))
+            chosen = chosen.expand(chosen.shape[:at + 1] + self.event_shape)
             return torch.gather(events, at, chosen).squeeze(at)
 
     def __repr__(self):

@@ -6,7 +6,8 @@ import functools
 import torchshim as torch
 
 euler_constant = 0.5772156649015329
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec", "vec_to_tril_matrix"]
+__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec",
+           "vec_to_tril_matrix"]
 
 
 def is_number(x):
@@ -133,8 +134,8 @@ def vec_to_tril_matrix(vec, diag=0):
     """The matrix with these elements on and below a diagonal, and zeros elsewhere."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a square "
-                         "D x D matrix.")
+        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a "
+                         "square D x D matrix.")
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
     mat[..., _below_diagonal(n, diag, vec.device)] = vec

@@ -48,7 +48,8 @@ def _format_param(name, optimizer, param):
     if not isinstance(param, (list, tuple)):
         param = [param] * n
     elif len(param) != n:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, param_groups has {n}.")
+        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
+                         f"param_groups has {n}.")
     return [_copied(x) for x in param]
 
 
@@ -492,7 +493,8 @@ class ChainedScheduler(_Composed):
 class ReduceLROnPlateau(LRScheduler):
     """lr times factor when a metric has not become better for more than `patience` steps."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8):
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
+                 eps=1e-8):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
@@ -556,8 +558,8 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
-                                   f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. "
+                raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` "
+                                   f"was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. "
                                    "Please modify the `min_lrs` field to match the length of the `optimizer` param groups.")
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs):

@@ -1,4 +1,4 @@
-"""Protects parametrized parameters: values, assignment, state dicts, removal; orthogonal, weight and spectral norm keep what they promise."""
+"""Protects parametrized parameters: values, assignment, state dicts, removal; orthogonal, weight and spectral norm do what they say."""
 import copy
 import pickle
 

@@ -118,8 +118,8 @@ class ParametrizationList(ModuleList):
                                  f"{len(value)}.")
             for i, (x, original) in enumerate(zip(value, self._originals())):
                 if not isinstance(x, Tensor):
-                    raise ValueError(f"'right_inverse' must return a sequence of tensors or reference-type opaques. Got element {i} of type "
-                                     f"{type(x).__name__}.")
+                    raise ValueError(f"'right_inverse' must return a sequence of tensors or reference-type opaques. Got element {i} of "
+                                     f"type {type(x).__name__}.")
                 if original.dtype != x.dtype:
                     raise ValueError(f"Tensor {i} returned by `right_inverse` has dtype {x.dtype} while `original{i}` has dtype "
                                      f"{original.dtype}")
@@ -205,8 +205,8 @@ def _check_addition(module, name, parametrization):
         raise ValueError(f"A parametrization must return a tensor. Got {type(x).__name__}.")
     for what in ("dtype", "shape"):
         if getattr(x, what) != getattr(y, what):
-            raise ValueError(f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
-                             f"module.{name}.{what}: {getattr(y, what)}\nparametrization(module.{name}).{what}: {getattr(x, what)}")
+            raise ValueError(f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
+                             f"enabled.\nmodule.{name}.{what}: {getattr(y, what)}\nparametrization(module.{name}).{what}: {getattr(x, what)}")
     if not hasattr(parametrization, "right_inverse"):
         return
     try:

@@ -53,7 +53,8 @@ class BasePruningMethod(ABC):
         """Prune a parameter; one that is pruned already is pruned further."""
         olds = [k for k, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
         if len(olds) > 1:
-            raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer.")
+            raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
+                                 "PruningContainer.")
         old = module._forward_pre_hooks.pop(olds[0]) if olds else None
         method = cls(*args, **kwargs)
         method._tensor_name = name
