@@ -5,6 +5,8 @@ import collections
 import copy
 import functools
 import itertools
+from collections.abc import Iterable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +22,8 @@ from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.tensor import Tensor
 
 required = object()
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+StateDict = dict[str, Any]
 
 
 class Update(Operator):
@@ -76,11 +80,12 @@ class Update(Operator):
     def with_graph(self, params, grads, states, numbers, flags):
         """The same for differentiable=True: gradients flow through the update, into numbers that are tensors too."""
         numbers = [x if isinstance(x, Tensor) else wrap(literal(np.array(x, np.float64))) for x in numbers]
-        tensors = [*params, *grads, *[s for group in states for s in group]]
+        olds = [*params, *[s for group in states for s in group]]
+        n = len(params)
         with grad_mode(True):
-            out = apply(self.traced, tensors + numbers, (len(params), 2 + len(states), flags))
+            kept = [t.clone() for t in olds]           # what backward needs is not what is written below
+            out = apply(self.traced, [*kept[:n], *grads, *kept[n:], *numbers], (n, 2 + len(states), flags))
             out = out if isinstance(out, tuple) else (out,)
-            olds = tensors[:len(params)] + tensors[2 * len(params):]
             for old, new in zip(olds, out):
                 old.copy_(new)
         return list(out[len(olds):])
