@@ -94,3 +94,9 @@ def test_the_closest_divergence_is_taken():
     assert D.kl_divergence(Mine(0.0, 1.0), D.Normal(1.0, 1.0)).item() == 0.5
     with pytest.raises(NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Normal and q type StudentT"):
         D.kl_divergence(D.Normal(0.0, 1.0), D.StudentT(1.0))
+
+
+@pytest.mark.parametrize("make", [lambda: D.Gamma(1.0, 2.0), lambda: D.Chi2(torch.tensor(0.5)), lambda: D.Poisson(3.0),
+                                  lambda: D.Binomial(3, 0.5), lambda: D.StudentT(1.0), lambda: D.Beta(1.0, 2.0)])
+def test_samples_of_scalar_parameters_have_no_dimension(make):
+    assert make().sample().shape == () and make().sample((1,)).shape == (1,)

@@ -236,9 +236,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 @function(method=False)
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
-    m = input._meta
     a = input.detach()._host()
-    return wrap(literal(np.ascontiguousarray(stream(generator).poisson(a.ravel()).reshape(m.shape))))
+    return _drawn(stream(generator).poisson(a.ravel()), a)
 
 
 @function("_standard_gamma", method=False)
@@ -266,7 +265,7 @@ def binomial(count, prob, generator=None):
 
 
 def _drawn(flat, like):
-    return wrap(literal(np.ascontiguousarray(flat.reshape(like.shape))))
+    return wrap(literal(np.asarray(flat.reshape(like.shape), order="C")))      # ascontiguousarray would make 0-d arrays 1-d
 
 
 # -- in place -----------------------------------------------------------------------------------------------------------------
