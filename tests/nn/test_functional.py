@@ -116,3 +116,9 @@ def test_double_backward_of_softmax_and_losses():
         up, down = (x.detach() + s * e * v for s in (1, -1))
         gs = [torch.autograd.grad(f(y), y)[0] for y in (up.requires_grad_(), down.requires_grad_())]
         assert torch.allclose(h, (gs[0] - gs[1]) / (2 * e), atol=1e-5)
+
+
+def test_batch_norm_of_one_dimension_has_no_channels():
+    for training in (False, True):
+        with pytest.raises(RuntimeError, match="running_mean should contain 0 elements not 3"):
+            F.batch_norm(torch.ones(3), torch.zeros(3), torch.ones(3), training=training)

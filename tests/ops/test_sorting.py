@@ -88,3 +88,23 @@ def test_errors(call, error, text):
     with pytest.raises(error) as raised:
         call()
     assert str(raised.value) == text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8"])
+def test_a_long_median_found_by_counting_is_the_element_in_the_middle(dtype):
+    x = (torch.arange(9000) * 7919 % 9001 - (0 if dtype == "uint8" else 4000)).to(getattr(torch, dtype))
+    assert x.median().item() == x.sort().values[(9000 - 1) // 2].item()
+    if x.is_floating_point():
+        x[17] = float("nan")
+        assert x.median().isnan()
+        assert x.nanmedian().item() == x.sort().values[(8999 - 1) // 2].item()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int16", "int64", "bool"])
+def test_a_sort_by_codes_keeps_equals_and_both_zeros_in_place(dtype):
+    x = torch.tensor([2.0, -0.0, 1.0, 0.0, -1.0, 2.0, -0.0]).to(getattr(torch, dtype))
+    for descending in (False, True):
+        values, index = x.sort(descending=descending)
+        key = lambda i: -x[i].item() if descending else x[i].item()
+        assert index.tolist() == sorted(range(7), key=key)
+        assert torch.equal(values.double().signbit(), x[index].double().signbit())

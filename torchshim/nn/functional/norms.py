@@ -62,8 +62,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             if t is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
     for t, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
-        if t is not None and t.numel() != input.shape[1]:
-            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+        channels = input.shape[1] if input.dim() > 1 else 0
+        if t is not None and t.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
     if not training:
         return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
     y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))
