@@ -108,3 +108,15 @@ def test_a_sort_by_codes_keeps_equals_and_both_zeros_in_place(dtype):
         key = lambda i: -x[i].item() if descending else x[i].item()
         assert index.tolist() == sorted(range(7), key=key)
         assert torch.equal(values.double().signbit(), x[index].double().signbit())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8"])
+@pytest.mark.parametrize("k", [0, 1, 5, 16, 17, 40])
+def test_topk_by_passes_and_by_sorting_takes_the_first_of_a_stable_order(dtype, k):
+    x = (torch.arange(80).reshape(2, 40) * 7 % 11).to(getattr(torch, dtype))
+    for dim in (1, 0):
+        n = min(k, x.shape[dim])
+        for largest in (False, True):
+            values, index = x.topk(n, dim, largest=largest)
+            expected = x.sort(dim, descending=largest)
+            assert torch.equal(values, expected.values.narrow(dim, 0, n)) and torch.equal(index, expected.indices.narrow(dim, 0, n))

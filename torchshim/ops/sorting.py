@@ -24,17 +24,23 @@ def order_code(x):
     return None
 
 
+def packed(x, d, descending=False):
+    """Each element's order and its place along `d` in one int64: no two are equal. None where `order_code` is."""
+    code = order_code(x)
+    if code is None:
+        return None
+    code = (~code if descending else code).astype(np.int64) - 2 ** 31
+    return code << 32 | jax.lax.broadcasted_iota(np.int64, x.shape, d)
+
+
 def ordered(x, d, descending=False):
     """(values, indices) of a stable sort along `d`; nan is the largest."""
     key = jax.lax.stop_gradient(x)
     if key.dtype == np.bool_:
         key = key.astype(np.uint8)
-    code = order_code(key)
-    if code is not None:
-        # one unsigned number an element, its place in the low half, sorts several times faster than pairs with a comparison of floats
-        code = (~code if descending else code).astype(np.uint64) << 32
-        packed = jax.lax.sort(code | jax.lax.broadcasted_iota(np.uint64, x.shape, d), dimension=d, is_stable=False)
-        index = (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    codes = packed(key, d, descending)
+    if codes is not None:            # numbers alone sort several times faster than pairs by a comparison of floats
+        index = jax.lax.sort(codes, dimension=d, is_stable=False) & 0xFFFFFFFF
         return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
     if descending:
         key = jnp.flip(key, d)
@@ -113,8 +119,28 @@ def topk(self, k, dim, largest, sorted):
     return tracked(self, values, index, d) if k else values, index
 
 
+_PASSES = 16               # up to so many passes over everything are cheaper than sorting it
+
+
+def _least(codes, k, d):
+    """The k least of different numbers along a dimension, in order."""
+    high, found = np.iinfo(np.int64).max, []
+    for _ in range(k):
+        rest = jnp.where(codes > found[-1], codes, high) if found else codes
+        found.append(jnp.min(rest, d, keepdims=True))
+    return jnp.concatenate(found, d)
+
+
 def leading(x, k, d, largest):
     """The first k of an ordering without sorting everything; nan is the largest."""
+    codes = packed(jax.lax.stop_gradient(x), d, largest)
+    if codes is not None:
+        if 0 < k <= _PASSES:
+            first = _least(codes, k, d)
+        else:
+            first = jax.lax.slice_in_dim(jax.lax.sort(codes, dimension=d, is_stable=False), 0, k, axis=d)
+        index = first & 0xFFFFFFFF
+        return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
     key = jnp.moveaxis(jax.lax.stop_gradient(wide(x)), d, -1)
     if is_float(key):
         # top_k compares bits, in which a nan is beyond infinity on the side of its sign
