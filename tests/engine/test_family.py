@@ -82,7 +82,7 @@ def test_values_and_gradients_are_those_of_each_shape_alone(name, monkeypatch):
 
 def forget():
     """Leave nothing of what was traced before."""
-    trie._roots.clear()
+    trie.clear()
     for o in OPS.values():
         o.made.clear()
         if o.inplace_op:

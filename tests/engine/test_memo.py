@@ -72,3 +72,11 @@ def test_metas_that_nobody_holds_are_forgotten(monkeypatch):
         of(n)
     assert len(meta._interned) < 2 * before + 1000
     assert all(of(n) is m for n, m in enumerate(kept))
+
+
+def test_an_empty_trie_can_be_halved(monkeypatch):
+    """Whatever the count says: halving what is not there leaves nothing, and the next trace begins."""
+    trie.clear()
+    monkeypatch.setitem(trie.counters, "states", 10 ** 9)
+    assert trie.root("nowhere") is trie.root("nowhere") and trie.counters["states"] < 10
+    trie.clear()

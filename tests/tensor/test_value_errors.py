@@ -74,7 +74,7 @@ def test_a_device_context_is_its_threads():
     seen, inside, looked = [], threading.Event(), threading.Event()
 
     def work():
-        inside.wait()
+        inside.wait(60)
         seen.append(torch.ones(1).device.type)
         looked.set()
     t = threading.Thread(target=work)
@@ -83,7 +83,7 @@ def test_a_device_context_is_its_threads():
     with d:
         with d:
             inside.set()
-            looked.wait()
+            looked.wait(60)
         assert torch.ones(1).device.type == "meta"
     t.join()
     assert seen == ["cpu"] and torch.ones(1).device.type == "cpu"

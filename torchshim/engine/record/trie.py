@@ -94,7 +94,7 @@ def _forget():
         own = float("inf") if st.programs else st.last
         used[st] = max([used[c] for c in list(st.next.values()) if c in used], default=own)
         used[st] = max(used[st], own)
-    limit = sorted(used.values())[len(states) // 2]
+    limit = sorted(used.values())[len(used) // 2] if used else 0
     for st in states:
         for k, c in list(st.next.items()):
             if used.get(c, limit) < limit:
@@ -102,6 +102,14 @@ def _forget():
     left = sum([used[st] >= limit for st in states])
     counters["states"] = left
     _full = max(TRIE_CAP, 2 * left)
+
+
+def clear():
+    """Forget all that was ever recorded; traces that are under way go on where they are."""
+    global _full
+    with growing:
+        _roots.clear()
+        counters["states"], _full = 0, TRIE_CAP
 
 
 def period(state):
