@@ -119,3 +119,17 @@ def test_a_users_forward_is_not_looked_into():
     with fw.dual_level():
         d = fw.make_dual(X.clone().requires_grad_().clone(), t)
         assert tangent(Doubled.apply(d)) is t and close(t, 2 * V)
+
+
+def test_after_a_level_everything_is_as_before():
+    """The hook on nodes stays; a view's history that is made anew under no_grad does too."""
+    with fw.dual_level():
+        pass
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x * 2
+    v = y.view(4)
+    y.mul_(3)
+    with torch.no_grad():
+        assert v.requires_grad and not v.is_leaf and v.grad_fn is not None
+    v.sum().backward()
+    assert x.grad.tolist() == [[6, 6], [6, 6]]

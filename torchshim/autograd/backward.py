@@ -344,8 +344,10 @@ class _Walk:
         if x is not None and x.post_hooks:
             for hook in list(x.post_hooks.values()):
                 made = hook(leaf)
-                if made is not None:
+                if isinstance(made, TensorBase):
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                if made is not None:
+                    raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
 
 
 def _reach(roots, inputs):

@@ -368,7 +368,9 @@ def bind(ops, tensor_class):
         public = [o for o in ops if o.function]
         if public:
             f = space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
-            f.__name__ = f.__qualname__ = name         # where it is found, by pickles too
+            if spoken != name:                         # it is called what it is found under, by pickles too
+                f.__name__ = f.__qualname__ = name
+                f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
         if op.functional and home != functional:
             NAMESPACES.setdefault(functional, {})[name] = form(name, ops, "input", "torch.nn.functional", with_out=not flag, flag=flag)
         methods = [o for o in ops if o.method and not home]
