@@ -1,7 +1,7 @@
 """What it costs to interpret a trace, to run it compiled and to compile it: estimates in nanoseconds from what it computes.
 
-No clock is read: two runs of a program compile at the same repetitions and print the same digits. The constants were fitted
-once, on two cores of an AMD EPYC, to the programs of `compat.bench` (JAX 0.10.2); only their ratios matter.
+No clock is read: two runs of a program compile at the same repetitions and print the same digits. The constants were set by hand
+from measurements on two cores of an AMD EPYC (JAX 0.10.2): rough figures, of which only the ratios matter.
 """
 from __future__ import annotations
 
