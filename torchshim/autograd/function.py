@@ -259,6 +259,8 @@ def _check_transformable(cls, args):
         raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
                            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
                            "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
+    if batched and cls.vmap is not Function.vmap:
+        raise NotImplementedError(f"torchshim: the vmap staticmethod of {cls.__name__}; with generate_vmap_rule=True its forward is batched")
 
 
 def _check_dirty(ctx, args, out):
