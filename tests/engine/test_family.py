@@ -1,4 +1,7 @@
 """Shapes are data: operators are traced once for a pattern of sizes, and what comes out is what tracing each shape gives."""
+import gc
+import weakref
+
 import jax
 import numpy as np
 import pytest
@@ -100,3 +103,21 @@ def test_patterns_tell_equal_small_and_open_sizes():
     placed.place([(a * b - 1, "x"), {"size": (a + b) // 2, "rest": last}])
     assert placed.at((8, 5)) == ([(39, "x"), {"size": 6, "rest": (5, 1)}],)
 
+
+
+def test_making_a_family_holds_no_callers_frame():
+    """Errors that JAX keeps in cycles would hold the caller's values, and these look alive to the next trace."""
+    class Local:
+        pass
+
+    def caller(n):
+        local = Local()
+        torch.digamma(torch.ones(n).requires_grad_()).sum().backward()
+        return weakref.ref(local)
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        assert [caller(n)() for n in (31, 32, 33)] == [None] * 3
+    finally:
+        if enabled:
+            gc.enable()

@@ -66,13 +66,26 @@ def run_trace(tr):
 def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept.
     `tr` is the trace if it ended: then its checks decide what may be seen. `cause`: what its compiled program failed with."""
-    with jax.ensure_compile_time_eval():
-        return _run_operators(state, values, inputs, nums, live, tr, cause)
-
-
-def _run_operators(state, values, inputs, nums, live, tr, cause):
     steps = needed_steps(steps_of(state), live)
-    numpy = state_device(state).platform == "cpu" and cause is None
+    functions = _functions(steps, state_device(state).platform == "cpu" and cause is None)
+    with jax.ensure_compile_time_eval():
+        return _run_steps(steps, functions, values, inputs, nums, live, tr)
+
+
+def _functions(steps, numpy):
+    """What computes each Instance, or the error of its making: made outside of JAX's eager context, in which tracing would compute."""
+    functions = {}
+    for step in steps:
+        inst = step[0]
+        if inst not in functions:
+            try:
+                functions[inst] = inst.interpreted() if numpy else inst.jitted()
+            except Exception as error:
+                functions[inst] = error
+    return functions
+
+
+def _run_steps(steps, functions, values, inputs, nums, live, tr):
     made, uses = {}, collections.Counter(i for s in steps for i in s[1] if i >= 0)
     for k in live:
         uses[k] += 1
@@ -86,7 +99,10 @@ def _run_operators(state, values, inputs, nums, live, tr, cause):
             for k, kind in enumerate(inst.kinds):
                 args.append(np.array(nums[n0 + k], np.float64 if kind == "f" else np.int64))
             try:
-                out = inst.interpreted()(*args) if numpy else inst.jitted()(*args)
+                f = functions[inst]
+                if isinstance(f, Exception):
+                    raise f
+                out = f(*args)
             except Exception as error:
                 failed = failed or (error, inst, site)
                 continue

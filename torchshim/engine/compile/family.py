@@ -5,6 +5,8 @@ family. Operators that look at sizes to decide what to compute cannot be traced 
 """
 from __future__ import annotations
 
+import threading
+
 import jax
 import jax.numpy as jnp
 
@@ -35,21 +37,33 @@ def family_of(inst, key):
 
 
 def _made(inst, pattern, sizes):
-    try:
+    def make():
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(symbolic_shapes(pattern, len(sizes)), pattern)]
         return Family(inst.op, inst.layout, inst.fn, inst.kinds, metas, sizes)
-    except Exception as error:      # whatever a body makes of sizes that are no numbers: then its Instances are traced one by one
-        return _refused(error)
+    return _aside(make)
 
 
-def _refused(error):
-    """What stands for a family that cannot be. The error is let go of at once: its frames lead to the values of the trace that is
-    being computed, and would hold them until garbage is collected."""
-    while error is not None:
-        following = error.__cause__ or error.__context__
-        error.__traceback__ = error.__cause__ = error.__context__ = None
-        error = following
-    return _REFUSED
+def _aside(make):
+    """What `make` returns, run in a thread of its own; _REFUSED where it fails, as a body may that looks at sizes that are no numbers.
+
+    JAX tries whether sizes are numbers and keeps the error, in a cycle with its frame. Were our callers among the frames above that
+    one, their values would be held, and look alive to the trace that is computed next, until garbage is collected.
+    """
+    made = [_REFUSED]
+
+    def run():
+        try:
+            with jax.enable_x64(True):
+                made[0] = make()
+        except Exception:
+            pass
+    thread = threading.Thread(target=run, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:                       # Python is about to exit
+        return _REFUSED
+    thread.join()
+    return made[0]
 
 
 class _Shape:
@@ -67,8 +81,7 @@ class Family:
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
         self.example = sizes
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
-        with jax.enable_x64(True):
-            self.jaxpr = jax.make_jaxpr(self.fn)(*avals)
+        self.jaxpr = jax.make_jaxpr(self.fn)(*avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         self._shapes = Sizes(len(sizes))
         self._shapes.place([(a.shape, a.dtype) for a in self.jaxpr.out_avals])
@@ -89,10 +102,7 @@ class Family:
         """The interpreter of the Instance with these sizes; None where it has to be built by itself."""
         if self._program is None:
             from ..interpret import OpenProgram
-            try:
-                self._program = OpenProgram(self.jaxpr, self.example)
-            except Exception as error:
-                self._program = _refused(error)
+            self._program = _aside(lambda: OpenProgram(self.jaxpr, self.example))
         return None if self._program is _REFUSED else self._program.at(sizes)
 
     def derived(self, inst, needs, rule):
@@ -101,11 +111,8 @@ class Family:
         found = self._pullbacks.get(key)
         if found is None:
             self.diff_outs = inst.diff_outs
-            try:
-                found = _Pullback(self, [i for i in inst.diff_ins if needs >> i & 1], rule)
-            except Exception as error:
-                found = _refused(error)
-            self._pullbacks[key] = found
+            wrt = [i for i in inst.diff_ins if needs >> i & 1]
+            found = self._pullbacks[key] = _aside(lambda: _Pullback(self, wrt, rule))
         return None if found is _REFUSED else found.derived(inst)
 
 
@@ -135,7 +142,4 @@ class _Pullback(gradient.Pullback):
         family = self.family
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
-        try:
-            return Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example)
-        except Exception as error:
-            return _refused(error)
+        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example))
