@@ -126,38 +126,35 @@ class Walk:
         objects, nums, last = [root], [], root.seq + 1
         for at, kind, plan, slots, codes in self.specs:
             node = objects[at]
-            if node.__class__ is not kind or node.plan is not plan or node.extra is not None or node.seq >= last:
+            # the plan says how many residuals and edges there are
+            if node.__class__ is not kind or node.plan is not plan or node.extra is not None or node.seq >= last or node.saved is None:
                 return None
             last = node.seq
-            saved = node.saved
-            if saved is None or len(saved) != len(slots):
-                return None
-            for v, slot in zip(saved, slots):
-                if v.trace is tr:
-                    if v.slot != slot:
+            for v, slot in zip(node.saved, slots):
+                if v.slot != slot or v.trace is not tr:
+                    if v.trace is tr or not self._at(tr, v, slot, entering):
                         return None
-                elif not self._at(tr, v, slot, entering):
-                    return None
             for g in node.guard:
                 if g[1].gen != g[3]:
                     return None
-            edges = node.next
-            if len(edges) != len(codes):
-                return None
-            for e, code in zip(edges, codes):
+            for e, code in zip(node.next, codes):
                 if e is None or code is None:
                     if e is not code:
                         return None
                     continue
-                target, nr = e if e.__class__ is tuple else (e, 0)
-                if nr != code[1]:
+                place, nr = code
+                if e.__class__ is tuple:
+                    e, given = e
+                    if given != nr:
+                        return None
+                elif nr:
                     return None
-                if code[0] == len(objects):
-                    objects.append(target)
-                elif objects[code[0]] is not target:
+                if place == len(objects):
+                    objects.append(e)
+                elif objects[place] is not e:
                     return None
             if node.nums:
-                nums.extend(node.nums)
+                nums += node.nums
         if len(set(map(id, objects))) != len(objects):
             return None                        # what were two is one now
         return objects, nums

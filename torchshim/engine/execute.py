@@ -30,7 +30,7 @@ Tracer = jax.core.Tracer
 def run_trace(tr):
     """Compute what is alive in `tr` at its state. Returns the error of an operator that failed, after saving the rest."""
     state, values, inputs = tr.end, tr.values, tr.inputs
-    live = [k for k in range(len(values)) if getrefcount(values[k]) > UNHELD and values[k].array is None]
+    live = [k for k in range(len(values)) if values[k].array is None and getrefcount(values[k]) > UNHELD]
     if not live:
         return
     mask = mask_of(live)

@@ -112,11 +112,11 @@ def _as(x, d):
 
 
 def _store(t, v):
-    st = t._st
-    if t._view is None and t._extra is None and context.trace.undo is None:
-        st.value = v
+    st, x = t._st, t._extra
+    if t._view is None and (x is None or x.version is None) and context.trace.undo is None:
         st.gen += 1
         st.version += 1
+        st.value = v
     else:
         write(t, v)
 

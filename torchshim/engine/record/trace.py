@@ -79,8 +79,10 @@ class Trace:
             if self.state is state:
                 self.state = st
                 break
-        place_input(v, self, ~state.n_inputs)
-        return ~state.n_inputs
+        v.trace = None                         # as place_input
+        slot = v.slot = ~state.n_inputs
+        v.trace = self
+        return slot
 
     def _met_before(self, v):
         """The slot of an input of this trace that `v` is, or None."""
