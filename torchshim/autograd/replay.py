@@ -12,7 +12,7 @@ What is compared decides what the walk does. Proof, for a graph that `Walk.fits`
   renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
 - *What each node records.* Without `extra` (hooks, retained gradients, packed residuals) a node with a plan records `plan.vjp` of its
   residuals, its cotangents and its numbers, and nothing else. The plan is compared by identity (so it says how many residuals, of which
-  metas, and of which kinds the numbers are), residuals by slot. A guarded residual was not written since: the generation is compared.
+  metas, of which kinds the numbers are, and which edges there are), residuals by slot. A guarded residual was not written since: the generation is compared.
 - *What each leaf records.* It has no hooks, and no gradient as then, or one that is added to: a whole storage of its own, in the slot of
   then. That storage is nobody else's here: not another leaf's gradient, not memory that a residual is guarded in (the general
   walk would meet the sum there, or refuse).
@@ -67,12 +67,10 @@ class Log:
                 return
             last = node.seq
             codes = []
-            for e in node.next:
-                if e is None:
-                    codes.append(None)
-                    continue
-                target, nr = e if e.__class__ is tuple else (e, 0)
-                codes.append((place.setdefault(id(target), len(place)), nr))
+            for k, e in enumerate(node.next):
+                if e is not None:
+                    target, nr = e if e.__class__ is tuple else (e, 0)
+                    codes.append((k, place.setdefault(id(target), len(place)), nr))
             specs.append((place[id(node)], node.__class__, node.plan, tuple([v.slot for v in saved]), tuple(codes)))
         leaves = []
         for leaf, old, result in self.leaves:
@@ -123,10 +121,9 @@ class Walk:
 
     def _nodes(self, tr, root, entering):
         """(objects met, numbers of the nodes) where all nodes are as then; else None."""
-        objects, nums, last = [root], [], root.seq + 1
+        objects, nums, last, met = [root], [], root.seq + 1, 1
         for at, kind, plan, slots, codes in self.specs:
             node = objects[at]
-            # the plan says how many residuals and edges there are
             if node.__class__ is not kind or node.plan is not plan or node.extra is not None or node.seq >= last or node.saved is None:
                 return None
             last = node.seq
@@ -137,25 +134,23 @@ class Walk:
             for g in node.guard:
                 if g[1].gen != g[3]:
                     return None
-            for e, code in zip(node.next, codes):
-                if e is None or code is None:
-                    if e is not code:
-                        return None
-                    continue
-                place, nr = code
+            edges = node.next
+            for k, place, nr in codes:
+                e = edges[k]
                 if e.__class__ is tuple:
                     e, given = e
                     if given != nr:
                         return None
                 elif nr:
                     return None
-                if place == len(objects):
+                if place == met:
                     objects.append(e)
+                    met += 1
                 elif objects[place] is not e:
                     return None
             if node.nums:
                 nums += node.nums
-        if len(set(map(id, objects))) != len(objects):
+        if len(set(map(id, objects))) != met:
             return None                        # what were two is one now
         return objects, nums
 
@@ -203,7 +198,8 @@ class Walk:
             if old is None:
                 if tr.undo is not None:
                     log_grad(leaf)
-                leaf._more().grad = wrap(v)
+                x = leaf._extra
+                (leaf._more() if x is None else x).grad = wrap(v)
             else:
                 set_value(leaf._extra.grad, v)
         if not retain_graph:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import device
 from .compile import policy
-from .compile.program import OWN, mask_of, needed_steps, state_device, steps_of
+from .compile.program import OWN, needed_steps, state_device, steps_of
 from .device import device_name, need_xla
 from .record.checks import withhold
 from .record.meta import Meta, meta_of
@@ -33,21 +33,19 @@ def run_trace(tr):
     live = [k for k in range(len(values)) if values[k].array is None and getrefcount(values[k]) > UNHELD]
     if not live:
         return
-    mask = mask_of(live)
     with jax.enable_x64(True):
         dead = policy.donatable(inputs)
         tier = "operators" if device.forked else policy.tier
-        p = None if tier == "operators" else policy.find(state, mask, dead)
+        p = None if tier == "operators" else policy.find(state, live, dead)
         try:
             if p is None:
                 if not policy.due(state, "operators" if tr.context.eager else tier, live):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live, tr)
-                p = policy.compiled(state, live, dead, values, mask)
+                p = policy.compiled(state, live, dead, values)
             else:
                 counters["hits"] += 1
-            with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
-                arrays = p(inputs, tr.nums)
+            arrays = p(inputs, tr.nums)
         except Exception as error:
             if p is not None:
                 policy.drop(p)

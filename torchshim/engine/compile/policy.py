@@ -32,12 +32,10 @@ def pin(name):
     tier = name or chosen
 
 
-def find(state, mask, dead):
-    programs = state.programs
-    if not programs:
-        return None
-    for p in programs:
-        if mask & ~p.mask == 0 and p.donate <= dead:
+def find(state, live, dead):
+    """A program that computes the slots in the list `live` (among others perhaps) and overwrites none but the inputs `dead`."""
+    for p in state.programs or ():
+        if (live == p.live or p.where.keys() >= set(live)) and p.donate <= dead:
             return p
     return None
 
@@ -72,10 +70,10 @@ def donatable(inputs):
     return frozenset(out)
 
 
-def compiled(state, live, dead, values, mask):
+def compiled(state, live, dead, values):
     """A program for `state` that computes `live`, compiled unless another thread did so meanwhile."""
     with lock:
-        return find(state, mask, dead) or _compile(state, live, dead, values)
+        return find(state, live, dead) or _compile(state, live, dead, values)
 
 
 def _compile(state, live, dead, values):
@@ -86,7 +84,7 @@ def _compile(state, live, dead, values):
     donate = _matching(state, sorted(slots), dead)
     for p in known:
         donate &= p.donate
-    p = Program(state, tuple(sorted(slots)), frozenset(donate))
+    p = Program(state, sorted(slots), frozenset(donate))
     p.event = report.note_compile(state, live, known)
     state.programs = known + [p]
     _lru[p] = None

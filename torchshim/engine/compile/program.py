@@ -54,23 +54,15 @@ def state_device(state):
     return default_device()
 
 
-def mask_of(slots):
-    m = 0
-    for s in slots:
-        m |= 1 << s
-    return m
-
-
 class Program:
-    """One XLA program for a state: computes the slots in `live` from the inputs and packed numbers.
+    """One XLA program for a state: computes the slots in the list `live` from the inputs and packed numbers.
 
     Threads share it. It stays what it is, but for `event` (the report's) and two memos that are replaced whole.
     """
-    __slots__ = ("fn", "live", "mask", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device")
+    __slots__ = ("fn", "live", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
-        self.mask = mask_of(live)
         self.where = {s: k for k, s in enumerate(live)}
         steps = needed_steps(steps_of(state), live)
         self.inputs = sorted({~i for s in steps for i in s[1] if i < 0} | {~s for s in live if s < 0})
@@ -111,14 +103,14 @@ class Program:
             i, self.sent_ints = _packed([nums[k] for k in self.iidx], np.int64, self.device, self.sent_ints)
         for k in self.donate:
             if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
-                inputs[k].array = jax.device_put(inputs[k].array.copy(), self.device)
+                inputs[k].array = _transfer(inputs[k].array.copy(), self.device)
         args = []
         for k in self.inputs:
             v = inputs[k]
             a = v.array
             if a.__class__ is np.ndarray:
                 if v.extra is PASSED:                  # asked for again: worth a transfer of its own
-                    a = v.array = jax.device_put(a, self.device)
+                    a = v.array = _transfer(a, self.device)
                     v.extra = None
                 else:
                     v.extra = PASSED
@@ -134,6 +126,11 @@ def _packed(numbers, dtype, device, sent):
     if b != known:
         return a, (b, a)                       # a NumPy argument is cheaper than a transfer of its own
     if array.__class__ is np.ndarray:
-        array = jax.device_put(array, device)
+        array = _transfer(array, device)
         sent = b, array
     return array, sent
+
+
+def _transfer(array, device):
+    with jax.ensure_compile_time_eval():       # the user may be tracing a function of their own
+        return jax.device_put(array, device)

@@ -13,7 +13,7 @@ from ._hooks import (register_module_backward_hook, register_module_buffer_regis
 from ._state import State, _IncompatibleKeys
 
 _set = object.__setattr__
-_global_hooks = (_hooks.forward_pre, _hooks.forward, _hooks.backward_pre, _hooks.backward)
+_forward_pre, _forward, _backward_pre, _backward = _hooks.forward_pre, _hooks.forward, _hooks.backward_pre, _hooks.backward
 _PLAIN = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
           "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 
@@ -207,7 +207,7 @@ class Module(State):
     def __call__(self, *args, **kwargs):
         d = self.__dict__
         if not (d["_forward_hooks"] or d["_forward_pre_hooks"] or d["_backward_hooks"] or d["_backward_pre_hooks"]
-                or any(_global_hooks)):
+                or _forward or _forward_pre or _backward or _backward_pre):
             return self.forward(*args, **kwargs)
         return self._call_hooked(args, kwargs)
 
