@@ -58,3 +58,15 @@ def test_inputs_are_looked_at():
         gradcheck(torch.sin, doubles(1.0).expand(3))
     with pytest.warns(UserWarning, match="is not a double precision"):
         gradcheck(torch.sin, torch.ones(1, requires_grad=True), raise_exception=False)
+
+
+def test_what_the_function_knows_of_an_input_in_other_ways_changes_with_it():
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    held = {"x": x}
+    assert gradcheck(lambda y: held["x"] * y, (x,))
+
+
+def test_forward_over_reverse():
+    x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(lambda x: x.exp() * x, (x,), check_fwd_over_rev=True)
+    assert gradgradcheck(lambda x: x.sin().prod(), (x,), check_fwd_over_rev=True, check_rev_over_rev=False)

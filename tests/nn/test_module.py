@@ -181,3 +181,87 @@ def test_clipping():
     a.grad = torch.tensor([float("nan")])
     with pytest.raises(RuntimeError, match="non-finite"):
         nn.utils.clip_grad_norm_([a], 1.0, error_if_nonfinite=True)
+
+
+def test_the_tables_of_hooks_for_every_module_can_be_replaced():
+    """Libraries put an empty dict under torch's private name to forget all such hooks."""
+    from collections import OrderedDict
+    from torchshim.nn.modules import module as where
+    seen = []
+    where.register_module_forward_hook(lambda m, args, out: seen.append(type(m).__name__))
+    try:
+        nn.ReLU()(torch.ones(1))
+        where._global_forward_hooks = OrderedDict()
+        nn.ReLU()(torch.ones(1))
+        assert seen == ["ReLU"]
+    finally:
+        where._global_forward_hooks.clear()
+
+
+def test_a_backward_hook_leaves_arguments_without_gradients_and_named_tuples_as_they_are():
+    from collections import namedtuple
+    Pair = namedtuple("Pair", "a b")
+
+    class Two(nn.Module):
+        def forward(self, x, y):
+            assert x.requires_grad and not y.requires_grad
+            return Pair(x * y, y)
+    m, grads = Two(), []
+    m.register_full_backward_hook(lambda m, gi, go: grads.append((gi, go)))
+    out = m(torch.ones(2, requires_grad=True), torch.full((2,), 3.0))
+    assert type(out) is Pair and not out.b.requires_grad
+    out.a.sum().backward()
+    (gi, go), = grads
+    assert gi[0].tolist() == [3.0, 3.0] and gi[1] is None and go[0].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("args, kwargs, kind", [
+    (("cpu", True), {}, TypeError), ((None, True), {}, TypeError), (([],), {}, TypeError), (("cpu", torch.tensor(3)), {}, TypeError),
+    ((), {"foo": 1}, TypeError), ((torch.tensor(3),), {}, TypeError), (("cpu",), {"copy": True}, RuntimeError),
+])
+def test_to_refuses_what_torch_refuses(args, kwargs, kind):
+    with pytest.raises(kind):
+        nn.Linear(1, 1).to(*args, **kwargs)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_conversion_and_loading_with_swapped_parameters(swap):
+    """The parameter stays the same object; swapped, it takes even another class from what is loaded."""
+    class Mine(torch.Tensor):
+        pass
+    torch.__future__.set_swap_module_params_on_conversion(swap)
+    try:
+        m = nn.Linear(2, 2)
+        p = m.weight
+        m(torch.ones(1, 2)).sum().backward()
+        g = p.grad
+        m.double()
+        assert m.weight is p and p.dtype == torch.float64 and p.grad.dtype == torch.float64 and type(p) is nn.Parameter
+        assert (p.grad is g) or not swap
+        m.load_state_dict({"weight": torch.full((2, 2), 2.0), "bias": torch.zeros(2)})
+        assert m.weight is p and p.tolist() == [[2.0, 2.0], [2.0, 2.0]] and p.dtype == torch.float64
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)
+
+
+def test_swap_tensors():
+    a, b = nn.Parameter(torch.ones(2)), nn.Parameter(torch.zeros(3), requires_grad=False)
+    a.note = 1
+    torch.utils.swap_tensors(a, b)
+    assert a.shape == (3,) and not a.requires_grad and b.note == 1 and b.requires_grad and not hasattr(a, "note")
+
+
+def test_an_old_checkpoint_of_instance_norm_is_refused_with_a_reason():
+    m = nn.InstanceNorm1d(2)
+    with pytest.raises(RuntimeError, match=r'Unexpected running stats buffer\(s\) "running_mean" for InstanceNorm1d'):
+        m.load_state_dict({"running_mean": torch.zeros(2)})
+
+
+def test_replicas_and_scattering():
+    from torchshim.nn.parallel import gather, scatter
+    m = nn.ParameterList([torch.ones(2)])
+    replica = m._replicate_for_data_parallel()
+    assert not list(replica.parameters()) and len(replica) == 1 and replica._is_replica
+    parts = scatter({"x": torch.arange(4.0), "n": 3}, ["cpu", "cpu"])
+    assert [(p["x"].tolist(), p["n"]) for p in parts] == [([0.0, 1.0], 3), ([2.0, 3.0], 3)]
+    assert gather([p["x"] for p in parts], "cpu").tolist() == [0.0, 1.0, 2.0, 3.0]

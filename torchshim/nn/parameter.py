@@ -102,7 +102,7 @@ class UninitializedTensorMixin:
     def materialize(self, shape, device=None, dtype=None):
         """Become an uninitialised tensor of this shape, of the class that it stands for."""
         from ..tensor.api.creation import empty
-        self.data = empty(tuple(shape), device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
+        self.data = empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
         self.__class__ = self.cls_to_become
 
     @property

@@ -620,8 +620,7 @@ class CyclicLR(_Momentum):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
         self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
-        if scale_fn is None:
-            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self._init_scale_fn()
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._cycles_momentum()
@@ -631,13 +630,27 @@ class CyclicLR(_Momentum):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
+    def _init_scale_fn(self):
+        if self._scale_fn_custom is None:
+            self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
+            self._scale_fn_ref = {"triangular": self._triangular_scale_fn, "triangular2": self._triangular2_scale_fn,
+                                  "exp_range": functools.partial(self._exp_range_scale_fn, self.gamma)}[self.mode]
+
     def scale_fn(self, x):
         """The height of cycle x, or at step x."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma ** x
+        return self._scale_fn_ref(x) if self._scale_fn_custom is None else self._scale_fn_custom(x)
+
+    @staticmethod
+    def _triangular_scale_fn(x):
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x):
+        return 1 / (2.0 ** (x - 1))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma, x):
+        return gamma ** x
 
     def get_lr(self):
         self._warn_outside_step()
@@ -652,14 +665,16 @@ class CyclicLR(_Momentum):
 
     def state_dict(self):
         """Everything but the optimizer; of scale_fn only the attributes, where it is an object."""
-        f = self._scale_fn_custom
-        return {**super().state_dict(), "_scale_fn_custom": None if f is None else _portable(f)}
+        f, state = self._scale_fn_custom, super().state_dict()
+        state.pop("_scale_fn_ref", None)
+        return {**state, "_scale_fn_custom": None if f is None else _portable(f)}
 
     def load_state_dict(self, state_dict):
         """Take over what state_dict() gave."""
         self.__dict__.update({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
         if state_dict["_scale_fn_custom"] is not None:
             self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
+        self._init_scale_fn()
 
 
 class OneCycleLR(_Momentum):

@@ -1,5 +1,6 @@
 """torch.utils."""
 from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.core.copying import swap as swap_tensors
 
 __getattr__ = _missing_attribute(__name__, lazy=(
     "_config_module", "_python_dispatch", "_pytree", "benchmark", "bundled_inputs", "collect_env", "cpp_extension", "deterministic", "hooks",

@@ -3,23 +3,12 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections import OrderedDict
 
 from ...engine import user_site
 from ...ops.registry import T, op
 from ...tensor.core.dispatch import apply, edge
 from ...tensor.core.graph import Node, RemovableHandle
 from ...tensor.core.tensor import Tensor
-
-forward_pre: dict = OrderedDict()          # hooks for every module
-forward: dict = OrderedDict()
-forward_with_kwargs: dict = {}
-forward_always: dict = {}
-backward_pre: dict = OrderedDict()
-backward: dict = OrderedDict()
-buffer_registration: dict = OrderedDict()
-module_registration: dict = OrderedDict()
-parameter_registration: dict = OrderedDict()
 
 
 class Handle(RemovableHandle):
@@ -87,16 +76,16 @@ class Watch:
 
     @staticmethod
     def _behind(values):
-        at = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
-        if not any(edge(values[i]) is not None for i in at):
+        at = [i for i, v in enumerate(values) if isinstance(v, Tensor) and edge(v) is not None]
+        if not at:
             return values, at, None
         made = apply(_watch, [values[i] for i in at], ((T,) * len(at),))
         made = made if isinstance(made, tuple) else (made,)
-        values = list(values)
+        behind = list(values)
         for i, t in zip(at, made):
-            values[i] = t
+            behind[i] = t
         node = next((t.grad_fn for t in made if isinstance(t.grad_fn, Node)), None)
-        return tuple(values), at, node
+        return tuple(behind) if type(values) is tuple else type(values)(*behind), at, node
 
     @staticmethod
     def _spread(grads, at, n):
@@ -199,66 +188,6 @@ def _warn_outputs_only():
     _warn_at_user("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. "
                   "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for "
                   "more details.", UserWarning)
-
-
-def register_module_forward_pre_hook(hook):
-    """`hook(module, args)` before every module's forward; may return new arguments."""
-    return add(forward_pre, hook)
-
-
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
-    """`hook(module, args, output)` after every module's forward; may return another output."""
-    return add(forward, hook, marks=[d for d, on in ((forward_with_kwargs, with_kwargs), (forward_always, always_call)) if on])
-
-
-def register_module_full_backward_pre_hook(hook):
-    """`hook(module, grad_output)` before every module's backward; may return other gradients."""
-    return add(backward_pre, hook)
-
-
-def register_module_full_backward_hook(hook):
-    """`hook(module, grad_input, grad_output)` after every module's backward; may return other input gradients."""
-    return _add_backward(hook, True)
-
-
-def register_module_backward_hook(hook):
-    """torch's old kind of backward hook: on the node of every module's output, with the gradients that this node sees."""
-    return _add_backward(hook, False)
-
-
-_full = None                               # of which kind the hooks in `backward` are
-
-
-def _add_backward(hook, full):
-    global _full
-    if _full is not None and _full is not full:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of "
-                           "them.")
-    _full = full
-    return add(backward, hook)
-
-
-def backward_hooks(module):
-    """(full hooks, hooks of the old kind) on a module."""
-    kinds = [], []
-    for hooks, full in ((backward, _full), (module._backward_hooks, module._is_full_backward_hook)):
-        kinds[full is False].extend(hooks.values())
-    return kinds
-
-
-def register_module_buffer_registration_hook(hook):
-    """`hook(module, name, buffer)` when a buffer is registered; may return another."""
-    return add(buffer_registration, hook)
-
-
-def register_module_module_registration_hook(hook):
-    """`hook(module, name, submodule)` when a submodule is registered; may return another."""
-    return add(module_registration, hook)
-
-
-def register_module_parameter_registration_hook(hook):
-    """`hook(module, name, parameter)` when a parameter is registered; may return another."""
-    return add(parameter_registration, hook)
 
 
 def run_registration(hooks, module, name, value):

@@ -6,8 +6,10 @@ import itertools
 import weakref
 from collections import OrderedDict, namedtuple
 
+from ... import __future__ as future
 from ...engine import warn
 from ...autograd.modes import no_grad
+from ...tensor.core.copying import swap
 from ...tensor.core.tensor import Tensor
 from . import _hooks
 from ..parameter import Parameter, is_lazy
@@ -185,9 +187,18 @@ class State:
             warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
                  "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
                  "to their corresponding key in the module instead of copying them in place?)")
+        swapping = future.get_swap_module_params_on_conversion()
         try:
             with no_grad():
-                if assign:
+                if swapping:
+                    new = param.module_load(value, assign=assign)
+                    if new is value or new is param:
+                        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of "
+                                           "the inputs in module_load")
+                    if isinstance(param, Parameter):
+                        new = new.requires_grad_(param.requires_grad) if isinstance(new, Parameter) else Parameter(new, param.requires_grad)
+                    swap(param, new)
+                elif assign:
                     if isinstance(param, Parameter):
                         if not isinstance(value, Parameter):
                             value = Parameter(value, requires_grad=param.requires_grad)
@@ -197,7 +208,8 @@ class State:
                 elif not param.is_meta:
                     param.copy_(value)
         except Exception as error:
-            error_msgs.append(f'While copying the parameter named "{key}", whose dimensions in the '
+            action = "swapping" if swapping else "copying"
+            error_msgs.append(f'While {action} the parameter named "{key}", whose dimensions in the '
                               f"model are {param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception "
                               f"occurred : {error.args}.")
 

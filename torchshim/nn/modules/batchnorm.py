@@ -1,14 +1,14 @@
 """BatchNorm, with running statistics."""
 from __future__ import annotations
 
-import numpy as np
-
 from ...tensor.api.creation import empty, ones, zeros
-from ...tensor.core.tensor import tensor_from
+from ...tensor.core.dtype import ALL
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
+
+_COUNT = ALL["int64"]
 
 
 class _NormBase(Module):
@@ -34,8 +34,7 @@ class _NormBase(Module):
         if track_running_stats:
             self.register_buffer("running_mean", zeros(num_features, **where))
             self.register_buffer("running_var", ones(num_features, **where))
-            self.register_buffer("num_batches_tracked", tensor_from(np.array(0)).to(device=device) if device is not None
-                                 else tensor_from(np.array(0)))
+            self.register_buffer("num_batches_tracked", zeros((), device=device, dtype=_COUNT))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)
@@ -72,7 +71,7 @@ class _NormBase(Module):
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             # checkpoints from before the count existed
             count = self.num_batches_tracked
-            state_dict[key] = count if count is not None and not count.is_meta else tensor_from(np.array(0))
+            state_dict[key] = count if count is not None and not count.is_meta else zeros((), dtype=_COUNT)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
@@ -119,7 +118,7 @@ class _LazyNormBase(LazyModuleMixin):
         if track_running_stats:
             self.running_mean = UninitializedBuffer(**where)
             self.running_var = UninitializedBuffer(**where)
-            self.num_batches_tracked = tensor_from(np.array(0)).to(device=device)
+            self.num_batches_tracked = zeros((), device=device, dtype=_COUNT)
 
     def reset_parameters(self):
         """As the base's, once there are features."""

@@ -182,7 +182,7 @@ def _pairs(kind, values):
             raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
         if len(pair) != 2:
             raise ValueError(f"{kind} update sequence element #{i} has length {len(pair)}; 2 is required")
-        yield tuple(pair)
+        yield pair[0], pair[1]
 
 
 class ModuleDict(Module):
@@ -296,7 +296,7 @@ def _by_dtype(p):
 def _shown(p, kind):
     if not isinstance(p, Tensor):
         return f"Object of type: {type(p).__name__}"
-    where = "" if p.device.type == "cpu" else f" ({p.device})"
+    where = f" ({p.device})" if p.device.type == "cuda" else ""
     return f"{'Parameter' if isinstance(p, Parameter) else 'Tensor'} containing: [{kind(p)} of size {'x'.join(map(str, p.shape))}{where}]"
 
 
@@ -341,7 +341,7 @@ class ParameterDict(Module):
         return iter(self._keys)
 
     def __reversed__(self):
-        return reversed(list(self._keys))
+        return reversed(self._keys)
 
     def __contains__(self, key):
         return key in self._keys
@@ -393,7 +393,9 @@ class ParameterDict(Module):
         return (self[k] for k in self._keys)
 
     def update(self, parameters):
-        """Take over all entries of a mapping or of (name, entry) pairs."""
+        """Take over all entries of a mapping (one that is not ordered in the order of its names) or of (name, entry) pairs."""
+        if isinstance(parameters, abc.Mapping) and not isinstance(parameters, OrderedDict):
+            parameters = OrderedDict(sorted(parameters.items()))
         for k, v in _pairs("ParametersDict", parameters):
             self[k] = v
 

@@ -12,9 +12,28 @@ class _InstanceNorm(_NormBase):
                  bias=True):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    def _get_no_batch_dim(self):
+        """How many dimensions an input without a batch has."""
+        return self._dims[0]
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            # before version 1 every instance norm kept running statistics
+            names = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
+            if names:
+                names_text, klass = " and ".join(f'"{prefix}{name}"' for name in names), type(self).__name__
+                error_msgs.append(f"Unexpected running stats buffer(s) {names_text} for {klass} with track_running_stats=False. If "
+                                  "state_dict is a checkpoint saved before 0.4.0, this may be expected because "
+                                  f"{klass} does not track running stats by default since 0.4.0. Please remove these keys from state_dict. "
+                                  "If the running stats are actually needed, instead set track_running_stats=True in "
+                                  f"{klass} to enable them. See the documentation of {klass} for details.")
+                for name in names:
+                    state_dict.pop(prefix + name)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
     def forward(self, input):
         self._check_input_dim(input)
-        batched = input.dim() == self._dims[1]
+        batched = input.dim() != self._get_no_batch_dim()
         c = input.shape[1 if batched else 0]
         if c != self.num_features:
             if self.affine:

@@ -7,13 +7,20 @@ from ...engine import warn
 from ...tensor.core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _hooks
-from ._hooks import (register_module_backward_hook, register_module_buffer_registration_hook, register_module_forward_hook,
-                     register_module_forward_pre_hook, register_module_full_backward_hook, register_module_full_backward_pre_hook,
-                     register_module_module_registration_hook, register_module_parameter_registration_hook)
+from ._conversion import Conversion
 from ._state import State, _IncompatibleKeys
 
 _set = object.__setattr__
-_forward_pre, _forward, _backward_pre, _backward = _hooks.forward_pre, _hooks.forward, _hooks.backward_pre, _hooks.backward
+_global_forward_pre_hooks: dict = OrderedDict()         # hooks for every module, under torch's names: tests and libraries replace them
+_global_forward_hooks: dict = OrderedDict()
+_global_forward_hooks_with_kwargs: dict = {}
+_global_forward_hooks_always_called: dict = {}
+_global_backward_pre_hooks: dict = OrderedDict()
+_global_backward_hooks: dict = OrderedDict()
+_global_is_full_backward_hook = None                    # of which kind the hooks in _global_backward_hooks are
+_global_buffer_registration_hooks: dict = OrderedDict()
+_global_module_registration_hooks: dict = OrderedDict()
+_global_parameter_registration_hooks: dict = OrderedDict()
 _PLAIN = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
           "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 
@@ -33,7 +40,7 @@ def _addindent(text, n):
     return "\n".join([first] + [" " * n + line for line in rest])
 
 
-class Module(State):
+class Module(State, Conversion):
     """Base class of all neural network modules.
 
     Parameters, buffers and modules assigned as attributes are registered under their names; a subclass defines `forward`.
@@ -82,7 +89,7 @@ class Module(State):
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = _hooks.run_registration(_hooks.buffer_registration, self, name, tensor)
+        self._buffers[name] = _hooks.run_registration(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -99,7 +106,7 @@ class Module(State):
             if param.grad_fn is not None:
                 raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                                  f"To express '{name}' as a function of another Tensor, compute the value in the forward() method.")
-            param = _hooks.run_registration(_hooks.parameter_registration, self, name, param)
+            param = _hooks.run_registration(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name, module):
@@ -107,7 +114,7 @@ class Module(State):
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
-        self._modules[name] = _hooks.run_registration(_hooks.module_registration, self, name, module)
+        self._modules[name] = _hooks.run_registration(_global_module_registration_hooks, self, name, module)
 
     def register_module(self, name, module):
         """As add_module."""
@@ -142,11 +149,11 @@ class Module(State):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, d, params, buffers, self._non_persistent_buffers_set)
-            modules[name] = _hooks.run_registration(_hooks.module_registration, self, name, value)
+            modules[name] = _hooks.run_registration(_global_module_registration_hooks, self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
-            modules[name] = _hooks.run_registration(_hooks.module_registration, self, name, value)
+            modules[name] = _hooks.run_registration(_global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or buffers is not None and name in buffers:
             if buffers is None:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -158,7 +165,7 @@ class Module(State):
                 self._forget(name, d, params, modules)
                 persistent = value.persistent
             if name in buffers and not isinstance(value, Buffer):
-                buffers[name] = _hooks.run_registration(_hooks.buffer_registration, self, name, value)
+                buffers[name] = _hooks.run_registration(_global_buffer_registration_hooks, self, name, value)
             else:
                 self.register_buffer(name, value, persistent)
         else:
@@ -207,7 +214,7 @@ class Module(State):
     def __call__(self, *args, **kwargs):
         d = self.__dict__
         if not (d["_forward_hooks"] or d["_forward_pre_hooks"] or d["_backward_hooks"] or d["_backward_pre_hooks"]
-                or _forward or _forward_pre or _backward or _backward_pre):
+                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks):
             return self.forward(*args, **kwargs)
         return self._call_hooked(args, kwargs)
 
@@ -222,7 +229,8 @@ class Module(State):
             return self._with_hooks(args, kwargs, called)
         except Exception:
             # hooks with always_call run even now; their errors are only warned about
-            always = [(k, h, k in _hooks.forward_with_kwargs) for k, h in _hooks.forward.items() if k in _hooks.forward_always]
+            always = [(k, h, k in _global_forward_hooks_with_kwargs) for k, h in _global_forward_hooks.items()
+                      if k in _global_forward_hooks_always_called]
             always += [(k, h, k in self._forward_hooks_with_kwargs) for k, h in self._forward_hooks.items()
                        if k in self._forward_hooks_always_called]
             for k, hook, with_kwargs in always:
@@ -235,7 +243,7 @@ class Module(State):
             raise
 
     def _with_hooks(self, args, kwargs, called):
-        for k, hook in (*_hooks.forward_pre.items(), *self._forward_pre_hooks.items()):
+        for k, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
             if k in self._forward_pre_hooks_with_kwargs:
                 r = hook(self, args, kwargs)
                 if r is not None:
@@ -246,15 +254,15 @@ class Module(State):
                 r = hook(self, args)
                 if r is not None:
                     args = r if isinstance(r, tuple) else (r,)
-        full, old = _hooks.backward_hooks(self)
-        pre = [*_hooks.backward_pre.values(), *self._backward_pre_hooks.values()]
+        full, old = _backward_hooks_of(self)
+        pre = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
         watch = _hooks.Watch(self, full, pre) if full or pre else None
         if watch is not None:
             args = watch.inputs(args)
         result = self.forward(*args, **kwargs)
-        for k, hook in (*_hooks.forward.items(), *self._forward_hooks.items()):
+        for k, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
             called.add(k)
-            if k in self._forward_hooks_with_kwargs or k in _hooks.forward_with_kwargs:
+            if k in self._forward_hooks_with_kwargs or k in _global_forward_hooks_with_kwargs:
                 r = hook(self, args, kwargs, result)
             else:
                 r = hook(self, args, result)
@@ -409,118 +417,17 @@ class Module(State):
         fn(self)
         return self
 
-    def _apply(self, fn, recurse=True):
-        if recurse:
-            for m in self.children():
-                m._apply(fn)
-        from ...autograd.modes import no_grad
-        for key, p in self._parameters.items():
-            if p is None:
-                continue
-            grad = p.grad
-            with no_grad():
-                new = fn(p)
-                new_grad = fn(grad) if grad is not None else None
-            if new is not p:
-                if new.device.type == p.device.type or not (new.is_meta or p.is_meta):
-                    p.data = new
-                else:
-                    p = self._parameters[key] = Parameter(new, p.requires_grad)
-            if grad is not None and new_grad is not grad:
-                p.grad = new_grad.requires_grad_(grad.requires_grad)
-        for key, b in self._buffers.items():
-            if b is not None:
-                self._buffers[key] = fn(b)
-        return self
-
-    def to(self, *args, **kwargs):
-        """Move and cast parameters and buffers in place: to(device), to(dtype), to(tensor), non_blocking, memory_format."""
-        from ...tensor.core.device import device as torch_device
-        from ...tensor.core.dtype import dtype as torch_dtype
-        device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-        memory_format = kwargs.pop("memory_format", None)
-        kwargs.pop("non_blocking", None)
-        other = kwargs.pop("tensor", kwargs.pop("other", None))
-        if kwargs:
-            raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        for a in args:
-            if isinstance(a, Tensor):
-                other = a
-            elif isinstance(a, torch_dtype):
-                dtype = a
-            elif isinstance(a, (str, torch_device, int)) and not isinstance(a, bool):
-                device = torch_device(a)
-        if other is not None:
-            device, dtype = other.device, other.dtype
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-        if dtype is not None and dtype.is_complex:
-            warn("Complex modules are a new feature under active development whose design may change, and some modules might "
-                 "not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
-                 "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
-                 "as expected.")
-
-        def convert(t):
-            if t.is_meta and device is not None and torch_device(device).type != "meta":
-                raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
-                                          "torch.nn.Module.to() when moving module from meta to a different device.")
-            extra = {}
-            if memory_format is not None and t.dim() in (4, 5):
-                extra["memory_format"] = memory_format
-            return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None, **extra)
-        return self._apply(convert)
-
-    def cpu(self):
-        """Everything to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device=None):
-        """Everything to a GPU."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def xpu(self, device=None):
-        """Everything to an XPU."""
-        return self.to(_indexed("xpu", device))
-
-    def ipu(self, device=None):
-        """Everything to an IPU."""
-        return self.to(_indexed("ipu", device))
-
-    def mtia(self, device=None):
-        """Everything to an MTIA device."""
-        return self.to(_indexed("mtia", device))
-
-    def _floating(self, dtype):
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def type(self, dst_type):
-        """Everything to one dtype."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def float(self):
-        """Floating parameters and buffers to float32."""
-        return self._floating(_dtypes()["float32"])
-
-    def double(self):
-        """Floating parameters and buffers to float64."""
-        return self._floating(_dtypes()["float64"])
-
-    def half(self):
-        """Floating parameters and buffers to float16."""
-        return self._floating(_dtypes()["float16"])
-
-    def bfloat16(self):
-        """Floating parameters and buffers to bfloat16."""
-        return self._floating(_dtypes()["bfloat16"])
-
-    def to_empty(self, *, device, recurse=True):
-        """New parameters and buffers without values on another device."""
-        from ...tensor.api.creation import empty_like
-        return self._apply(lambda t: empty_like(t, device=device), recurse)
-
     def share_memory(self):
-        """Tensors are already safe to hand to other processes; returns the module."""
-        return self
+        """Tensors move to memory that other processes can see; see Tensor.share_memory_."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def _replicate_for_data_parallel(self):
+        """A module that shares all with this one except its tables, and has no parameters of its own."""
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters, replica._buffers, replica._modules = {}, self._buffers.copy(), self._modules.copy()
+        replica._is_replica = True
+        return replica
 
     def train(self, mode=True):
         """Switch training behaviour (dropout, …) on or off, here and below."""
@@ -577,10 +484,59 @@ class Module(State):
         return self._get_name() + "(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-def _indexed(kind, device):
-    return f"{kind}:{device}" if isinstance(device, int) else kind if device is None else device
+def register_module_forward_pre_hook(hook):
+    """`hook(module, args)` before every module's forward; may return new arguments."""
+    return _hooks.add(_global_forward_pre_hooks, hook)
 
 
-def _dtypes():
-    from ...tensor.core.dtype import ALL
-    return ALL
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """`hook(module, args, output)` after every module's forward; may return another output."""
+    return _hooks.add(_global_forward_hooks, hook, marks=[d for d, on in ((_global_forward_hooks_with_kwargs, with_kwargs),
+                                                                   (_global_forward_hooks_always_called, always_call)) if on])
+
+
+def register_module_full_backward_pre_hook(hook):
+    """`hook(module, grad_output)` before every module's backward; may return other gradients."""
+    return _hooks.add(_global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook):
+    """`hook(module, grad_input, grad_output)` after every module's backward; may return other input gradients."""
+    return _add_backward(hook, True)
+
+
+def register_module_backward_hook(hook):
+    """torch's old kind of backward hook: on the node of every module's output, with the gradients that this node sees."""
+    return _add_backward(hook, False)
+
+
+def _add_backward(hook, full):
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is not None and _global_is_full_backward_hook is not full:
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of "
+                           "them.")
+    _global_is_full_backward_hook = full
+    return _hooks.add(_global_backward_hooks, hook)
+
+
+def _backward_hooks_of(module):
+    """(full hooks, hooks of the old kind) on a module."""
+    kinds = [], []
+    for hooks, full in ((_global_backward_hooks, _global_is_full_backward_hook), (module._backward_hooks, module._is_full_backward_hook)):
+        kinds[full is False].extend(hooks.values())
+    return kinds
+
+
+def register_module_buffer_registration_hook(hook):
+    """`hook(module, name, buffer)` when a buffer is registered; may return another."""
+    return _hooks.add(_global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook):
+    """`hook(module, name, submodule)` when a submodule is registered; may return another."""
+    return _hooks.add(_global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """`hook(module, name, parameter)` when a parameter is registered; may return another."""
+    return _hooks.add(_global_parameter_registration_hooks, hook)

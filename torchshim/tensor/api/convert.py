@@ -186,3 +186,9 @@ def result_type(tensor1, tensor2):
         else:
             nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
     return FROM_NP[P.result_type(dims, zeros, nums)]
+
+
+@function(torch=False)
+def module_load(self, other, assign=False):
+    """What a module takes for this tensor when it loads `other`: `other` itself (assign), or this tensor with the values of `other`."""
+    return other.detach() if assign else self.copy_(other).detach()

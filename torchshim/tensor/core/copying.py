@@ -1,10 +1,15 @@
-"""copy, deepcopy and pickle of tensors."""
+"""copy, deepcopy and exchange of tensors."""
 from __future__ import annotations
+
+import copyreg
+from weakref import getweakrefs
 
 from ...engine import present
 from . import storage
 from .dispatch import alias
 from .tensor import Tensor
+
+_EMPTY = object()          # a slot that was never set
 
 
 def deepcopy(t, memo):
@@ -43,3 +48,25 @@ def shallow(t):
     y.__class__ = type(t)
     y.__dict__.update(t.__dict__)
     return y
+
+
+def swap(t1, t2):
+    """Exchange what two tensor objects are: class, attributes, memory, history. See torch.utils.swap_tensors.
+
+    Raises RuntimeError where somebody holds a weak reference to one of them, or their classes have different slots.
+    """
+    for name, t in (("t1", t1), ("t2", t2)):
+        if getweakrefs(t):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    slots = [set(copyreg._slotnames(type(t))) for t in (t1, t2)]
+    if slots[0] != slots[1]:
+        raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    for name in slots[0]:
+        a, b = getattr(t1, name, _EMPTY), getattr(t2, name, _EMPTY)
+        for t, value in ((t1, b), (t2, a)):
+            if value is not _EMPTY:
+                setattr(t, name, value)
+            elif hasattr(t, name):
+                delattr(t, name)
