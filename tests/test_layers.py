@@ -9,7 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent / "torchshim"
 LAYERS = {"engine": 0, "ops": 1, "tensor": 2, "interop": 2, "autograd": 3, "random": 3}
 TOP = 4
 #: Methods of Tensor that start what lies above it; they import it when they are called.
-UPWARDS = {("tensor/core/tensor.py", "autograd"), ("tensor/core/tensor.py", "_tensor")}
+UPWARDS = {("tensor/core/tensor.py", "autograd"), ("tensor/core/tensor.py", "_tensor"), ("tensor/core/tensor.py", "overrides"),
+           ("tensor/api/overloads.py", "overrides")}
 
 
 def imports(path):

@@ -39,21 +39,6 @@ def test_custom_operators():
     assert torch.ops.tests_own.triple(torch.ones(1)).item() == 3
 
 
-def test_overrides():
-    class Mine:
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            return func.__name__, args
-
-    def api(x):
-        return torch.overrides.handle_torch_function(api, (x,), x)
-    mine = Mine()
-    assert torch.overrides.has_torch_function((mine,)) and not torch.overrides.has_torch_function((torch.ones(1), 2))
-    assert api(mine) == ("api", (mine,)) and torch.overrides.is_tensor_like(mine)
-    with pytest.raises(NotImplementedError):
-        torch.overrides.TorchFunctionMode().__enter__()
-
-
 def test_rare_names():
     assert torch.typename(torch.ones(1)) == "torch.FloatTensor" and torch.typename(3) == "int"
     with pytest.raises(RuntimeError, match="^abc$"):

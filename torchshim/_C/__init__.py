@@ -1,6 +1,8 @@
 """torch._C: the names of PyTorch's compiled part that libraries touch. Switches of TorchScript are accepted; there is none."""
 from .. import Generator, Tensor, device, dtype, layout, memory_format
 from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.core.overriding import (DisableTorchFunction, DisableTorchFunctionSubclass,
+                                      disabled_torch_function_impl as _disabled_torch_function_impl)
 
 TensorBase, _TensorBase, _TensorMeta = Tensor, Tensor, type(Tensor)
 _GLIBCXX_USE_CXX11_ABI = True
@@ -16,24 +18,6 @@ class Graph:
 
 class ScriptModule:
     """A module of TorchScript's, in torch."""
-
-
-class DisableTorchFunctionSubclass:
-    """A context in which `__torch_function__` is not asked: none is."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return False
-
-
-DisableTorchFunction = DisableTorchFunctionSubclass
-
-
-def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
-    """The function's own result, for a class that leaves overriding to others."""
-    return func(*args, **(kwargs or {}))
 
 
 def _log_api_usage_once(event):

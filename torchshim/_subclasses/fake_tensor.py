@@ -1,9 +1,11 @@
 """torch._subclasses.fake_tensor: no tensor is a FakeTensor here; tensors of the meta device have shapes without values."""
 from .. import Tensor
+from ..tensor.core.overriding import disabled_torch_function_impl
 
 
 class FakeTensor(Tensor):
     """A tensor without values, in torch. Nothing here is one."""
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
 
 
 class FakeTensorMode:

@@ -1,7 +1,6 @@
 """symbolic_trace: run a module's forward on Proxies and keep what it did as a graph.
 
-Functions of `torch` take Proxies because, while a trace is made, the names under which the program finds them mean functions that look for
-Proxies first. A function that a program keeps elsewhere (in a list, as a default) is not seen so; `wrap` is for those of its own.
+Functions of `torch` take Proxies because these have `__torch_function__`; `wrap` is for functions of the program's own.
 """
 from __future__ import annotations
 
@@ -11,18 +10,14 @@ import inspect
 import sys
 import types
 
-from .. import Tensor, fft, linalg, nn, special
-from ..nn import Module, Parameter, functional as F
+from .. import Tensor, nn, overrides
+from ..nn import Module, Parameter
 from .graph import Graph
 from .graph_module import GraphModule
 from .proxy import Proxy, TracerBase, first_proxy
 
 _torch = sys.modules[__name__.partition(".")[0]]
 _wrapped = []              # (globals, name) of what `wrap` was called for
-#: Functions of nn.functional that are compiled ones in torch: their calls are kept as they were written.
-_PLAIN = set("""linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d avg_pool2d avg_pool3d gelu
-    softplus hardshrink softshrink logsigmoid pairwise_distance cosine_similarity one_hot pixel_shuffle pixel_unshuffle channel_shuffle
-    scaled_dot_product_attention prelu adaptive_avg_pool1d pdist""".split())
 
 
 def wrap(fn_or_name):
@@ -37,20 +32,12 @@ def wrap(fn_or_name):
     return fn_or_name
 
 
-def _looks(f, spelled):
+def _looks(f):
     """f, recorded where a Proxy is among its arguments."""
     @functools.wraps(f)
     def recorded(*args, **kwargs):
         proxy = first_proxy((args, kwargs))
-        if proxy is None:
-            return f(*args, **kwargs)
-        if spelled:                            # as torch's Python functions hand themselves on: options by name, with their defaults
-            bound = inspect.signature(f).bind(*args, **kwargs)
-            bound.apply_defaults()
-            params = inspect.signature(f).parameters
-            args = tuple([v for k, v in bound.arguments.items() if params[k].default is inspect.Parameter.empty])
-            kwargs = {k: v for k, v in bound.arguments.items() if params[k].default is not inspect.Parameter.empty}
-        return proxy.tracer.create_proxy("call_function", f, args, kwargs)
+        return f(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_function", f, args, kwargs)
     return recorded
 
 
@@ -166,17 +153,11 @@ class Tracer(TracerBase):
 
     @contextlib.contextmanager
     def _patched(self, fn):
-        """While it lasts, the names of torch's functions mean ones that take Proxies."""
-        table = {}
-        for space in (_torch, F, linalg, fft, special):
-            for name, f in vars(space).items():
-                if isinstance(f, (types.FunctionType, types.BuiltinFunctionType)) and not name.startswith("__") and f not in table:
-                    table[f] = _looks(f, space is F and name not in _PLAIN)
-        for f in self._more:
-            table[f] = _looks(f, False)
-        spaces = [vars(s) for s in (_torch, F, linalg, fft, special)] + self._spaces
+        """While it lasts, the names of functions that are to be steps mean ones that take Proxies; torch's own ask them (torch.overrides)."""
+        overrides.begin()
+        table = {f: _looks(f) for f in self._more}
         users = [fn] + [type(m).forward for m in self.root.modules() if not self.is_leaf_module(m, "")]
-        spaces += [g for g in [getattr(getattr(u, "__func__", u), "__globals__", None) for u in users] if g is not None]
+        spaces = self._spaces + [g for g in [getattr(getattr(u, "__func__", u), "__globals__", None) for u in users] if g is not None]
         undo = []
         for space in {id(s): s for s in spaces}.values():
             for name, value in list(space.items()):
@@ -187,7 +168,7 @@ class Tracer(TracerBase):
             import builtins
             known = space.get(name, getattr(builtins, name, None))
             undo.append((space, name, space.get(name)))
-            space[name] = _looks(known, False)
+            space[name] = _looks(known)
         try:
             yield
         finally:

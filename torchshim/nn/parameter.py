@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from ..engine import present
+from ..ops.promotion import kind_of
 from ..tensor.core.dispatch import detached, read, wrap
+from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
 from ..tensor.core.tensor import Tensor, _TensorMeta
 
 
@@ -35,19 +37,21 @@ def _marked(cls, data, requires_grad):
     return t
 
 
+@never_asks
 class Parameter(Tensor, metaclass=_Kind):
     """A tensor to be trained: assigned to a Module it appears in its `parameters()`.
 
     data: the values (its memory is shared); requires_grad: whether gradients are wanted.
     """
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
     _mark = "_is_param"
     _repr_prefix = "Parameter containing:\n"
 
     def __new__(cls, data=None, requires_grad=True):
         if data is not None and not isinstance(data, Tensor):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
-        if requires_grad and data is not None and not (data.is_floating_point() or data.is_complex()):
+        if requires_grad and data is not None and kind_of(data._meta.dtype) < 2:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return _marked(cls, data, requires_grad)
 
@@ -58,9 +62,12 @@ class Parameter(Tensor, metaclass=_Kind):
         return _deepcopy(self, memo)
 
 
+@never_asks
 class Buffer(Tensor, metaclass=_Kind):
     """A tensor that belongs to a Module's state without being trained. persistent: whether it is in the state_dict."""
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
     _mark = "_is_buffer"
 
     def __new__(cls, data=None, *, persistent=True):
@@ -142,6 +149,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first input will tell. requires_grad, device, dtype: of the tensor to be; persistent: see Buffer."""
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):

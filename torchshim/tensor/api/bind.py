@@ -18,7 +18,7 @@ from ..core import dispatch
 from . import docs
 from .compiled import compiled, keep
 from .placement import placed
-from .overloads import Overload, overloaded, shown_name, type_name
+from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .return_types import named, written
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
 from ..core.dtype import dtype as torch_dtype
@@ -300,7 +300,21 @@ def _source(op, first, inplace, with_out, flag):
         sig = _legal(sig)
         body = "    if dim is _unset and axis is _unset:\n        raise TypeError(_name + '() missing 1 required positional arguments: \"dim\"')\n" + body
     body = body.replace("    ", "        ", 1).replace("\n    ", "\n        ")
-    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n        raise leaving(_error)\n"
+    meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
+             "            return _self(*_args, **_kwargs)\n")
+    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        raise leaving(_error)\n"
+
+
+def as_written(op, values, out):
+    """(args, kwargs) of a call, without what has its default."""
+    args, kwargs = [], {} if out is None else {"out": out}
+    for k, (p, x) in enumerate(zip(op.params, values)):
+        if p.keyword_only or any([q.default is not REQUIRED and y is q.default for q, y in zip(op.params[:k], values)]):
+            if x is not p.default:
+                kwargs[shown_name(p)] = x
+        elif p.default is REQUIRED or x is not p.default:
+            args.append(x)
+    return args, kwargs
 
 
 def _legal(sig):
@@ -330,12 +344,12 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
              "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
              "apply_inplace": apply_inplace, "inplace_number": inplace_number,
              "precheck": precheck, "_numbers": op.number_layouts(1),
-             "old_form": old_form, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
+             "old_form": old_form, "foreign": foreign, "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
     space["_name"] = name
     exec(_code(op, first, inplace, with_out, flag), space)
-    f = space.pop("_f")
+    f = space["_self"] = space.pop("_f")
     f.__code__ = placed(f.__code__, name, op)
     f.__name__ = name
     f.__doc__ = docs.of_operator(op, name, first, inplace, with_out, flag)
@@ -423,9 +437,14 @@ def with_out(f, name):
     """`f` with torch's out= keyword."""
     @functools.wraps(f)
     def g(*args, out=None, **kwargs):
-        if out is None:
-            return f(*args, **kwargs)
-        return into(out, f(*args, **kwargs), name)
+        try:
+            if out is None:
+                return f(*args, **kwargs)
+            return into(out, f(*args, **kwargs), name)
+        except TypeError as error:
+            if foreign((*args, *kwargs.values()), error):
+                return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
+            raise
     shown = inspect.signature(f)
     own = list(shown.parameters.values())
     at = len(own) - (bool(own) and own[-1].kind is inspect.Parameter.VAR_KEYWORD)

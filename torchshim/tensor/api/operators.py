@@ -13,17 +13,21 @@ from ...ops import promotion as P
 from ...ops.registry import PACKED
 from . import elementwise
 from .bind import number, pack, precheck
+from .overloads import foreign
 from ..core.tensor import Tensor
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 
 
-def _general(op, self, other, position=1):
-    """`op` with whatever else counts as a number: NumPy scalars, complex numbers, subclasses."""
+def _general(op, again, self, other, position=1):
+    """`op` with whatever else counts as a number: NumPy scalars, complex numbers, subclasses; `again` is
+    the method itself, for operands that want to be asked."""
     x = float(other) if isinstance(other, np.bool_) else number(other)       # which is no bool to torch
     if x is None:
-        return apply2(op, self, other, op.layout) if isinstance(other, TensorBase) else NotImplemented
+        if isinstance(other, TensorBase):
+            return apply2(op, self, other, op.layout)
+        return again(self, other) if foreign((other,)) else NotImplemented
     nums = []
     token = pack(x, nums)
     layout = op.layout[:position] + (token,) + op.layout[position + 1:]
@@ -41,7 +45,7 @@ def binary(op, name):
                 return apply_number(op, self, other, *p)
             if isinstance(other, TensorBase):
                 return apply2(op, self, other, layout)
-            return _general(op, self, other)
+            return _general(op, method, self, other)
         except Exception as error:
             raise leaving(error)
     return _named(method, name)
@@ -58,7 +62,7 @@ def reflected(op, name, position=0):
                 return apply_number(op, self, other, *p)
             if isinstance(other, TensorBase):
                 return apply2(op, *((other, self) if position == 0 else (self, other)), op.layout)
-            return _general(op, self, other, position)
+            return _general(op, method, self, other, position)
         except Exception as error:
             raise leaving(error)
     return _named(method, name)
@@ -77,7 +81,7 @@ def augmented(op, name):
                 return apply_inplace(inplace, (self, other), layout)
             x = number(other)
             if x is None:
-                return NotImplemented
+                return method(self, other) if foreign((other,)) else NotImplemented
             nums = []
             token = pack(x, nums)
             return apply_inplace(inplace, (self,), layout[:1] + (token,) + layout[2:], nums, PACKED[token])
@@ -118,7 +122,7 @@ def __pow__(self, other):
     elif isinstance(other, TensorBase):
         return apply2(elementwise.POW, self, other, elementwise.POW.layout)
     r = elementwise.power(self, other)
-    return NotImplemented if r is None else r
+    return r if r is not None else __pow__(self, other) if foreign((other,)) else NotImplemented
 
 
 def __ipow__(self, other):
@@ -145,7 +149,7 @@ def __pos__(self):
 
 
 def __matmul__(self, other):
-    return self.matmul(other) if isinstance(other, TensorBase) else NotImplemented
+    return self.matmul(other) if isinstance(other, TensorBase) or foreign((other,)) else NotImplemented
 
 
 def __rmatmul__(self, other):

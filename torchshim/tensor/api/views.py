@@ -531,13 +531,3 @@ def dim_order(self, ambiguity_check=False):
     """The dimensions from the outermost in memory to the innermost."""
     m = meta(self)
     return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d], d)))
-
-
-@function(torch=False)
-def as_subclass(self, cls):
-    """The same memory and history as a tensor of `cls`, a subclass of Tensor."""
-    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls}")
-    y = alias_of(self)
-    y.__class__ = cls
-    return y

@@ -15,6 +15,7 @@ from .device import from_jax
 from .dispatch import TensorBase, detached, edge, wrap
 from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only
+from .overriding import disabled_torch_function_impl, of_class
 
 
 _size = tuple.__new__      # of what is known to be integers
@@ -82,7 +83,13 @@ class Extra:
 
 
 class _TensorMeta(type):
-    """The class of tensor classes."""
+    """The class of tensor classes. Those that want to be asked (see core/overriding.py) are noticed here."""
+
+    def __init__(cls, name, bases, namespace, **kwargs):
+        super().__init__(name, bases, namespace, **kwargs)
+        if getattr(cls, "__torch_function__", disabled_torch_function_impl) is not disabled_torch_function_impl:
+            from ...overrides import begin
+            begin()
 
 
 def _plain_tensor():
@@ -106,9 +113,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __new__(cls, *args, device=None, **kwargs):
         from ..api.creation import legacy
         t = legacy(args, device=device)
-        if cls is not Tensor:
-            t.__class__ = cls
-        return t
+        return t if cls is Tensor else of_class(t, cls)
 
     def _more(self):
         if self._extra is None:

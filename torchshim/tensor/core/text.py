@@ -25,10 +25,11 @@ def tensor_text(t, tensor_contents=None):
     name = None
     if grad_fn is not None:
         name = type(grad_fn).__name__
-    return printing.format_tensor(
+    text = printing.format_tensor(
         data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
         default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_repr_prefix", ""),
         tensor_contents=tensor_contents, tangent=tangent_of(t))
+    return f"Parameter({text})" if t.__dict__.get("_is_param") else text         # a subclass that became one
 
 
 def _traced(a):

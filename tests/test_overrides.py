@@ -1,0 +1,174 @@
+"""Protects `__torch_function__`: who is asked with what, what subclasses get back, modes, and that nobody pays who does not use it."""
+import subprocess
+import sys
+
+import pytest
+
+import torchshim as torch
+from torchshim import overrides
+from torchshim.nn import functional as F
+
+
+class Logged(torch.Tensor):
+    seen = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append((overrides.resolve_name(func), tuple(t.__name__ for t in types), sorted(kwargs or {})))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Foreign:
+    """No tensor, but it says what functions make of it."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return overrides.resolve_name(func), len(args), kwargs
+
+
+def seen(f):
+    Logged.seen.clear()
+    result = f()
+    return result, [name for name, _, _ in Logged.seen]
+
+
+# What PyTorch 2.13 hands to __torch_function__ in each case.
+CASES = [
+    (lambda a, p: a + p, "torch.Tensor.add"), (lambda a, p: p + a, "torch.Tensor.add"), (lambda a, p: 2 - a, "torch.Tensor.__rsub__"),
+    (lambda a, p: a / 2, "torch.Tensor.div"), (lambda a, p: a == p, "torch.Tensor.__eq__"), (lambda a, p: p < a, "torch.Tensor.gt"),
+    (lambda a, p: p @ a, "torch.Tensor.matmul"), (lambda a, p: -a, "torch.Tensor.neg"), (lambda a, p: a[0], "torch.Tensor.__getitem__"),
+    (lambda a, p: torch.add(p, a), "torch.add"), (lambda a, p: torch.cat([p, a], dim=1), "torch.cat"), (lambda a, p: a.T, "torch.Tensor.T.__get__"),
+    (lambda a, p: a.real, "torch.Tensor.real.__get__"), (lambda a, p: F.relu(a), "torch.nn.functional.relu"),
+    (lambda a, p: F.linear(p, a), "torch.nn.functional.linear"), (lambda a, p: torch.where(p > 0, a, p), "torch.where"),
+    (lambda a, p: a.mul_(2), "torch.Tensor.mul_"), (lambda a, p: torch.linalg.det(a), "torch.linalg.det"),
+    (lambda a, p: torch.einsum("ij,jk", p, a), "torch.functional.einsum"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_what_is_handed_on_and_what_comes_back(case):
+    call, name = CASES[case]
+    result, names = seen(lambda: call(torch.ones(2, 2).as_subclass(Logged), torch.ones(2, 2)))
+    assert names == [name] and type(result) is Logged
+
+
+def test_options_of_python_functions_are_handed_on_by_name():
+    a = torch.ones(2, 2).as_subclass(Logged)
+    seen(lambda: F.dropout(a, 0.5))
+    assert Logged.seen[0][2] == ["inplace", "p", "training"]
+    seen(lambda: torch.sum(a, dim=1))
+    assert Logged.seen[0][2] == ["dim"]
+
+
+def test_subclasses_keep_their_class_history_and_gradients():
+    a = torch.ones(3, requires_grad=True).as_subclass(Logged)
+    y = a * 2
+    assert type(y) is Logged and type(y.grad_fn).__name__ == "AliasBackward0"
+    leaf = torch.Tensor._make_subclass(Logged, torch.ones(3), True)
+    (leaf * 3).sum().backward()
+    assert leaf.grad.tolist() == [3, 3, 3] and type(leaf.grad) is torch.Tensor
+    assert type(torch.max(leaf.detach().view(1, 3), 1)) is torch.return_types.max
+    assert repr(leaf) == "Logged([1., 1., 1.], requires_grad=True)"
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(leaf + 1) is torch.Tensor
+
+
+def test_a_subclass_goes_before_its_base_and_all_may_decline():
+    class More(Logged):
+        pass
+
+    class Declines(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+    assert type(torch.ones(2).as_subclass(Logged) + torch.ones(2).as_subclass(More)) is More
+    with pytest.raises(TypeError, match="^unsupported operand type"):
+        torch.ones(2).as_subclass(Declines) + 1
+    with pytest.raises(TypeError, match="^Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned NotImplemented"):
+        torch.add(torch.ones(2).as_subclass(Declines), 1)
+
+
+def test_a_class_that_is_disabled_is_not_asked():
+    class Quiet(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+    assert type(torch.ones(2).as_subclass(Quiet) + 1) is torch.Tensor
+    assert not overrides.has_torch_function((torch.ones(2).as_subclass(Quiet), torch.nn.Parameter(torch.ones(1))))
+
+
+def test_what_cannot_be_is_refused():
+    class Dispatches(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*args)
+    for make in (lambda: torch.ones(2).as_subclass(Dispatches), lambda: torch.Tensor._make_subclass(Dispatches, torch.ones(2)),
+                 lambda: torch.Tensor._make_wrapper_subclass(Dispatches, (2,))):
+        with pytest.raises(NotImplementedError, match="__torch_dispatch__"):
+            make()
+    with pytest.raises(TypeError, match="^Creating a Tensor subclass from a class that does not inherit"):
+        torch.ones(2).as_subclass(int)
+
+
+def test_foreign_objects_are_asked_at_once():
+    """In a fresh process: nothing was defined before that would have made the functions look."""
+    program = """
+import torchshim as torch
+class Foreign:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, len(args), kwargs
+{}
+print({})
+"""
+    for call, said in (("torch.add(Foreign(), 1)", ("add", 2, None)), ("torch.stack([torch.ones(1), Foreign()], dim=1)", ("stack", 2, None)),
+                       ("torch.ones(1) + Foreign()", ("add", 2, None)), ("torch.max(Foreign(), dim=1)", ("max", 1, {"dim": 1}))):
+        done = subprocess.run([sys.executable, "-c", program.format("", call)], capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() == repr(said), (call, done.stdout, done.stderr)
+
+
+def test_modes_see_every_call_and_nest():
+    calls = []
+
+    class Noting(overrides.TorchFunctionMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            calls.append((self.name, overrides.resolve_name(func)))
+            return func(*args, **(kwargs or {}))
+    x = torch.ones(2)
+    with Noting("outer"), Noting("inner"):
+        torch.zeros(2)
+        F.softmax(x, 0)
+        with torch._C.DisableTorchFunctionSubclass():
+            x + 1
+        with torch._C.DisableTorchFunction():
+            x + 1
+    x + 1
+    assert calls == [(who, name) for name in ("torch.zeros", "torch.nn.functional.softmax", "torch.Tensor.add") for who in ("inner", "outer")]
+
+
+def test_names_and_tables():
+    assert overrides.resolve_name(torch.add) == "torch.add" and overrides.resolve_name(torch.Tensor.add) == "torch.Tensor.add"
+    assert overrides.resolve_name(torch.Tensor.shape.__get__) == "torch.Tensor.shape.__get__" and overrides.resolve_name(len) is None
+    assert overrides.is_tensor_method_or_property(torch.Tensor.mean) and not overrides.is_tensor_method_or_property(torch.mean)
+    table = overrides.get_overridable_functions()
+    assert torch.add in table[torch] and torch.Tensor.add in table[torch.Tensor] and torch.tensor in overrides.get_ignored_functions()
+    assert overrides.get_testing_overrides()[torch.add](1, 2) == -1 and overrides.is_tensor_like(Foreign())
+
+
+def test_functions_of_ones_own():
+    def api(x):
+        return overrides.handle_torch_function(api, (x,), x) if overrides.has_torch_function_unary(x) else "plain"
+
+    class Mine:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args
+    mine = Mine()
+    assert api(mine) == ("api", (mine,)) and api(torch.ones(1)) == "plain"
+
+
+def test_a_program_without_subclasses_keeps_its_functions():
+    program = ("import torchshim as torch; code = torch.add.__code__; from torchshim import nn; nn.Linear(2, 2)(torch.ones(2)).sum().backward();"
+               "import sys; assert torch.add.__code__ is code and 'torchshim.overrides' not in sys.modules")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -1,0 +1,132 @@
+"""The protocol of `__torch_function__`: who is asked, in which order, and when nobody is.
+
+Plain calls know nothing of it. The public functions begin to look at their arguments' classes when the first class of tensors is defined
+that wants to be asked, when a mode is entered, or when an operator first meets a foreign object; see `torchshim.overrides`.
+"""
+from __future__ import annotations
+
+from ...engine import context, warn
+from .device import device
+from .dispatch import TensorBase
+from .dtype import dtype
+
+_PLAIN = {int, float, bool, complex, str, bytes, slice, range, dict, type(None), type(...), dtype, device}      # never ask
+
+
+def disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """The `__torch_function__` of classes that do not want to be asked: the function's own result."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def never_asks(cls):
+    """Let calls with instances of exactly this class be as fast as those without."""
+    _PLAIN.add(cls)
+    return cls
+
+
+def overrides(x):
+    """Whether an object's class has a `__torch_function__` of its own."""
+    cls = type(x)
+    return cls not in _PLAIN and getattr(cls, "__torch_function__", disabled_torch_function_impl) is not disabled_torch_function_impl
+
+
+class Switches:
+    """What a thread has switched: `off` is "subclasses" or "all", `stack` the modes that it is in."""
+    __slots__ = ("off", "stack")
+
+    def __init__(self):
+        self.off, self.stack = None, []
+
+
+def switches():
+    """Those of this thread."""
+    found = context.modes.get("torch function")
+    if found is None:
+        found = context.modes["torch function"] = Switches()
+    return found
+
+
+class _Disable:
+    off = ""
+
+    def __enter__(self):
+        s = switches()
+        self._before = s.off
+        s.off = s.off if s.off == "all" else self.off
+
+    def __exit__(self, *exc):
+        switches().off = self._before
+        return False
+
+
+class DisableTorchFunctionSubclass(_Disable):
+    """A context in which arguments are not asked; modes are."""
+    off = "subclasses"
+
+
+class DisableTorchFunction(_Disable):
+    """A context in which neither arguments nor modes are asked."""
+    off = "all"
+
+
+def asked(args, kwargs=None):
+    """The arguments to ask, one of each class, subclasses before their bases; elements of lists and tuples count as arguments."""
+    found = []
+    for x in args if not kwargs else (*args, *kwargs.values()):
+        cls = x.__class__
+        if cls in _PLAIN:
+            continue
+        if cls is list or cls is tuple:
+            for y in x:
+                if y.__class__ not in _PLAIN and overrides(y):
+                    _insert(found, y)
+        elif overrides(x):
+            _insert(found, x)
+    return found
+
+
+def _insert(found, x):
+    cls = type(x)
+    if all([type(y) is not cls for y in found]):
+        found.insert(next((k for k, y in enumerate(found) if issubclass(cls, type(y))), len(found)), x)
+
+
+def ask(func, found, args, kwargs):
+    """The first answer of a mode, then of the arguments `found`, that is not NotImplemented; NotImplemented if there is none."""
+    s = context.modes.get("torch function")
+    types = tuple([type(x) for x in found])
+    if s is not None and s.stack and s.off != "all":
+        mode, s.stack = s.stack[-1], s.stack[:-1]
+        try:
+            result = mode.__torch_function__(func, types, args, kwargs)
+        finally:
+            s.stack = [*s.stack, mode]
+        if result is not NotImplemented:
+            return result
+    for x in found:
+        method = x.__torch_function__
+        if getattr(method, "__self__", None) is x:
+            warn("Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define it as a "
+                 "classmethod.")
+        result = method(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def of_class(t, cls):
+    """Give a new tensor object its class."""
+    if getattr(cls, "__torch_dispatch__", None) is not None:
+        raise NotImplementedError(f"torchshim: {cls.__name__}.__torch_dispatch__; operators ask __torch_function__ only")
+    t.__class__ = cls
+    return t
+
+
+def convert(x, cls):
+    """What a function returned, with its tensors as ones of `cls`."""
+    if isinstance(x, TensorBase):
+        return x if isinstance(x, cls) else x.as_subclass(cls)
+    if isinstance(x, (tuple, list)) and any([isinstance(y, (TensorBase, tuple, list)) for y in x]):
+        return type(x)([convert(y, cls) for y in x])
+    return x
