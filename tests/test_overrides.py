@@ -119,7 +119,7 @@ class Foreign:
 {}
 print({})
 """
-    for call, said in (("torch.add(Foreign(), 1)", ("add", 2, None)), ("torch.stack([torch.ones(1), Foreign()], dim=1)", ("stack", 2, None)),
+    for call, said in (("torch.add(Foreign(), 1)", ("add", 2, None)), ("torch.stack([torch.ones(1), Foreign()], dim=1)", ("stack", 1, {"dim": 1})),
                        ("torch.ones(1) + Foreign()", ("add", 2, None)), ("torch.max(Foreign(), dim=1)", ("max", 1, {"dim": 1}))):
         done = subprocess.run([sys.executable, "-c", program.format("", call)], capture_output=True, text=True, timeout=120)
         assert done.stdout.strip() == repr(said), (call, done.stdout, done.stderr)
