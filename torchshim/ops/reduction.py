@@ -46,7 +46,7 @@ def floating_result(name, x, dtype):
 
 
 # -- sums -----------------------------------------------------------------------------------------------------------------
-@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"))
+@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"), out="dtype")
 def sum_(self, dim, keepdim, dtype):
     """Sum of the elements, or along dimensions."""
     x, out = summable(self, dtype)
@@ -65,7 +65,7 @@ def _without_nan_jvp(primals, tangents):
     return without_nan(primals[0]), jnp.where(jnp.isnan(primals[0]), t * np.zeros((), t.dtype), t)
 
 
-@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0")
+@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0", out="dtype")
 def nansum(self, dim, keepdim, dtype):
     """Sum that counts nan as zero."""
     if is_complex(self):
@@ -76,7 +76,8 @@ def nansum(self, dim, keepdim, dtype):
     return cast(jnp.sum(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
 
 
-@op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"))
+@op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"),
+    out="floating dtype")
 def mean(self, dim, keepdim, dtype):
     """Mean of the elements, or along dimensions."""
     out = floating_result("mean", self, dtype)
@@ -98,7 +99,7 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"))
+@op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype")
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)
@@ -107,7 +108,7 @@ def prod(self, dim, keepdim, dtype):
     return cast(jnp.prod(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
 
 
-@op("trace(Tensor self) -> Tensor", grad="TraceBackward0")
+@op("trace(Tensor self) -> Tensor", grad="TraceBackward0", out=False)
 def trace(self):
     """Sum of the diagonal of a matrix."""
     if self.ndim != 2:
@@ -118,7 +119,7 @@ def trace(self):
     return cast(jnp.sum(jnp.diagonal(x)), out)
 
 
-@op("count_nonzero(Tensor self, int[]? dim=None) -> Tensor")
+@op("count_nonzero(Tensor self, int[]? dim=None) -> Tensor", out=False)
 def count_nonzero(self, dim):
     """How many elements are not zero."""
     return jnp.sum(self != 0, wrap_dims(dim, self.ndim), dtype=np.int64)

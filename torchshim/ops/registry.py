@@ -24,7 +24,8 @@ check: torch's errors for what does not fit, from metas and static arguments; on
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
-  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. out=False: no out= form.
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. out=False: no out= form;
+  "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if that is a floating one.
 namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself; a `linalg_` before the name is
   not part of it there. aliases: other names, and other places: "linalg.matmul".
 

@@ -20,13 +20,13 @@ def _scanned(scan, self, dim, dtype):
     return cast(scan(x, axis=d) if x.ndim else x, out)
 
 
-@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumsumBackward0", inplace=True)
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumsumBackward0", inplace=True, out="dtype")
 def cumsum(self, dim, dtype):
     """Sum of the elements so far."""
     return _scanned(jax.lax.cumsum, self, dim, dtype)
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True)
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype")
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned(jax.lax.cumprod, self, dim, dtype)

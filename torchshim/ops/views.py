@@ -512,6 +512,8 @@ view_as_complex = ViewOp(
     lambda inst, x, v: jnp.stack([jnp.real(v), jnp.imag(v)], -1), None, lambda inst, ct: jnp.stack([jnp.real(ct), jnp.imag(ct)], -1))
 conjugate = ViewOp("conj", lambda x: jnp.conj(x), lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: jnp.conj(v),
                    lambda x: np.conj(x), lambda inst, ct: jnp.conj(ct))
+negate = ViewOp("_neg_view", lambda x: -x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: -v, lambda x: -x, lambda inst, ct: -ct)
+COMPUTED = frozenset((conjugate, negate))      # such a view does not show the memory as it is
 
 
 def _get_bits(x, dtype, shape, strides):

@@ -18,8 +18,9 @@ from ..core import dispatch
 from . import docs
 from .compiled import compiled, keep
 from .placement import placed
+from .out import dtype_of, into, writer
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
-from .return_types import named, written
+from .return_types import named
 from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
 from ..core.dtype import dtype as torch_dtype
 from ..core.device import device as torch_device, to_jax
@@ -154,50 +155,12 @@ def call_inplace(op, args, name=None, first=1):
     return apply_inplace(op.inplace_op, tensors, layout, nums, kinds)
 
 
-def into(out, result, name, operands=()):
-    """Write results into `out=` tensors as torch does: resized when the shape differs, cast when the kind allows. `operands` are those of
-    an elementwise operator, which may not overlap it in part."""
-    if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
-        done = [into(o, r, name) for o, r in zip(out, result)]
-        return written(type(result))(done)
-    if isinstance(out, (tuple, list)) and len(out) == 1:
-        out = out[0]
-    if not isinstance(out, TensorBase):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    if dispatch.tangent_of(out) is not None or dispatch.tangent_of(result) is not None:
-        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
-    if context.grad and (out.requires_grad or result.requires_grad):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                           "arguments requires grad.")
-    if not can_store(result, out):
-        from ...ops.promotion import c_name
-        raise RuntimeError(f"result type {c_name(result.dtype.np)} can't be cast to the desired output type {c_name(out.dtype.np)}")
-    if out.shape != result.shape:
-        if out.numel() > 0:
-            warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                 f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
-                 "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
-        out.resize_(result.shape)
-    elif operands:
-        dispatch.refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
-    out.copy_(result)
-    return out
-
-
-def can_store(result, out):
-    from ...ops import promotion as P
-    return P.can_cast(result.dtype.np, out.dtype.np)
-
-
 _codes: dict = {}
 
 
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
-    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, first, inplace, with_out, flag)
+    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, op.out, first, inplace, with_out, flag)
     code = _codes.get(key)
     if code is None:
         code = _codes[key] = compiled(_source(op, first, inplace, with_out, flag))
@@ -283,6 +246,8 @@ def _source(op, first, inplace, with_out, flag):
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
             given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
+    if with_out and op.out in ("dtype", "floating dtype"):
+        aliases += "    if out is not None and dtype is None: dtype = dtype_of(out, _op)\n"
     body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
     if old:
         given = ", ".join(n for n, p in zip(names, op.params) if not p.keyword_only)
@@ -341,10 +306,10 @@ _unset = _Unset()
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
-             "call_inplace": call_inplace, "into": into, "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
+             "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
              "apply_inplace": apply_inplace, "inplace_number": inplace_number,
-             "precheck": precheck, "_numbers": op.number_layouts(1),
-             "old_form": old_form, "foreign": foreign, "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
+             "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
+             "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
     space["_name"] = name
@@ -361,11 +326,11 @@ def make(name, op, first, inplace=False, with_out=False, flag=False, module="tor
 def form(name, ops, first, module, **how):
     """The function `name` of one operator, or of those among which its arguments choose."""
     out = how.pop("with_out", False)
-    made = [make(name, op, first, module=module, with_out=out and op.out, **how) for op in ops]
+    made = [make(name, op, first, module=module, with_out=bool(out and op.out), **how) for op in ops]
     if len(ops) == 1:
         return made[0]
     method = first == "self"
-    return overloaded(name, [Overload(op, f, method, out and op.out) for op, f in zip(ops, made)], method)
+    return overloaded(name, [Overload(op, f, method, bool(out and op.out)) for op, f in zip(ops, made)], method)
 
 
 def bind(ops, tensor_class):
@@ -418,7 +383,7 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
     """Register a function written in terms of others as `torch.<name>` and Tensor method."""
     def register(f):
         for name in names or (f.__name__,):
-            g = with_out(f, name) if out else f
+            g = with_out(f, name if namespace in (None, "nn.functional") else f"{namespace}_{name}") if out else f
             if namespace:
                 NAMESPACES.setdefault(namespace, {})[name] = g
             elif torch:

@@ -87,14 +87,21 @@ def is_conj(input):
     return kind_of(meta(input).dtype) == 3 and vw is not None and sum(i.op is V.conjugate for i, _ in vw.steps) % 2 == 1
 
 
+@function("_neg_view")
+def _neg_view(input):
+    """The negative, as a view."""
+    return make_view(input, V.negate, ("NegViewBackward0",), offset_of(input))
+
+
 @function("is_neg")
 def is_neg(input):
-    """Whether the tensor is a negated view of its memory: the imaginary part of a conjugate."""
+    """Whether the tensor is a negated view of its memory: `_neg_view`, or the imaginary part of a conjugate."""
     vw = input._view
-    if vw is None or kind_of(meta(input).dtype) == 3:
+    if vw is None:
         return False
-    odd = sum(i.op is V.conjugate for i, _ in vw.steps) % 2
-    return bool(odd) and any(i.op is V.view_as_real for i, _ in vw.steps) and not offset_of(input) % 2 == 0
+    ops = [i.op for i, _ in vw.steps]
+    imaginary = kind_of(meta(input).dtype) != 3 and V.view_as_real in ops and offset_of(input) % 2 == 1
+    return (ops.count(V.negate) + (ops.count(V.conjugate) if imaginary else 0)) % 2 == 1
 
 
 @function("resolve_conj")

@@ -34,12 +34,30 @@ class dtype:
         return self
 
     def to_real(self):
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return {"complex32": float16, "complex64": float32, "complex128": float64}.get(self.name, self)
 
     def to_complex(self):
-        return {"float64": complex128, "complex128": complex128}.get(self.name, complex64)
+        try:
+            return {"float16": complex32, "float32": complex64, "float64": complex128, "bfloat16": complex64, "complex32": complex32,
+                    "complex64": complex64, "complex128": complex128}[self.name]
+        except KeyError:
+            raise RuntimeError(f"Unknown Complex ScalarType for {P.c_name(self.np)}") from None
 
 
+class _Absent(dtype):
+    """A dtype that JAX does not have: there is its name, but no tensor of it."""
+    __slots__ = ()
+
+    def __init__(self, name, itemsize, why):
+        self.name, self.itemsize, self.is_floating_point, self.is_complex, self.is_signed = name, itemsize, False, True, True
+        _ABSENT[name] = why
+
+    @property
+    def np(self):
+        raise NotImplementedError(f"torchshim: torch.{self.name}: {_ABSENT[self.name]}")
+
+
+_ABSENT: dict = {}
 ALL: dict = {}
 FROM_NP: dict = {}
 for _name, _np in (("float64", np.float64), ("float32", np.float32), ("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16),
@@ -54,8 +72,9 @@ float64, float32, float16, bfloat16 = (ALL[n] for n in ("float64", "float32", "f
 complex64, complex128 = ALL["complex64"], ALL["complex128"]
 int8, int16, int32, int64 = (ALL[n] for n in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint32", "uint64", "bool"))
+complex32 = ALL["complex32"] = _Absent("complex32", 4, "JAX has no complex numbers of half precision")
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16,
-           "cfloat": complex64, "cdouble": complex128}
+           "chalf": complex32, "cfloat": complex64, "cdouble": complex128}
 
 
 def get_default_dtype():
@@ -77,12 +96,18 @@ def set_default_dtype(d, /):
 
 def promote_types(type1, type2):
     """The smallest dtype that both can be cast to."""
+    if complex32 in (type1, type2):
+        other = type2 if type1 is complex32 else type1
+        narrow = other in (complex32, float16) or not (other.is_floating_point or other.is_complex)
+        return complex32 if narrow else other if other.is_complex else other.to_complex()
     return FROM_NP[P.promote(type1.np, type2.np)]
 
 
 def can_cast(from_, to):
     """Whether torch's in-place rules allow the cast: no narrowing of kind."""
-    return P.can_cast(from_.np, to.np)
+    if from_ is complex32:
+        return to.is_complex
+    return to is complex32 or P.can_cast(from_.np, to.np)
 
 
 class finfo:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ...engine import CHUNK, Memory, Value, allocated, array_of, present, same_bits, value_of
-from ...ops.views import conjugate
+from ...ops.views import COMPUTED
 from .storage import Storage
 
 
@@ -67,7 +67,7 @@ def part(st, vw):
     """A Value of what a view sees of its memory now, without reading the rest: the one read before if it has not changed.
     None where the view does not show the memory as it is, or nobody else sees it any more."""
     memory = st.value.extra
-    if memory.__class__ is not Memory or not memory.seen() or any([inst.op is conjugate for inst, _ in vw.steps]):
+    if memory.__class__ is not Memory or not memory.seen() or any([inst.op in COMPUTED for inst, _ in vw.steps]):
         return None
     a, known = memory.part(vw.meta, vw.offset), vw.ref()
     if known is not None and known.array is not None and same_bits(np.asarray(known.array), a):
@@ -82,7 +82,7 @@ def picked(op, layout, t, metas, indices):
     memory, vw = t._st.value.extra, t._view
     if memory.__class__ is not Memory or m.numel <= CHUNK or not memory.seen():
         return None
-    if vw is not None and any([inst.op is conjugate for inst, _ in vw.steps]):
+    if vw is not None and any([inst.op in COMPUTED for inst, _ in vw.steps]):
         return None
     inst = op.resolve(layout, metas, "")
     a = memory.part(m, 0 if vw is None else vw.offset)

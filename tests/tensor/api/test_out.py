@@ -1,0 +1,47 @@
+"""`out=` tensors: which dtypes an operator takes there, in torch's words, and which operators compute in the out tensor's dtype."""
+import pytest
+
+import torchshim as torch
+
+X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]])
+
+
+def refused(call, *, out, error=RuntimeError):
+    with pytest.raises(error) as caught:
+        call(out=out)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("call, dtype, words", [
+    (lambda out: torch.exp(X, out=out), torch.int32, "result type Float can't be cast to the desired output type Int"),
+    (lambda out: torch.neg(X, out=out), torch.float64, "Found dtype Double but expected Float"),
+    (lambda out: torch.absolute(X, out=out), torch.float64, "Found dtype Double but expected Float"),
+    (lambda out: torch.argmax(X, 1, out=out), torch.int32, "Expected out tensor to have dtype long int, but got int instead"),
+    (lambda out: torch.linalg.inv(X[:, :2], out=out), torch.float64, "Expected out tensor to have dtype float, but got double instead"),
+    (lambda out: torch.all(X, 1, out=out), torch.float32, "all only supports bool tensor for result, got: Float"),
+    (lambda out: torch.isposinf(X, out=out), torch.float32, "isposinf does not support non-boolean outputs."),
+    (lambda out: torch.heaviside(X, X, out=out), torch.complex64, "heaviside is not yet implemented for complex tensors."),
+    (lambda out: torch.sum(X, 1, dtype=torch.float32, out=out), torch.float64, "Expected out tensor to have dtype float, but got double instead"),
+])
+def test_dtypes_that_an_out_tensor_may_not_have(call, dtype, words):
+    assert refused(call, out=torch.empty(0, dtype=dtype)) == words
+
+
+def test_each_of_several_results_has_its_words():
+    said = lambda v, i: refused(lambda out: torch.kthvalue(X, 1, out=out), out=(torch.empty(0, dtype=v), torch.empty(0, dtype=i)))
+    assert said(torch.float64, torch.int64) == "output values must be of same type as input"
+    assert said(torch.float32, torch.int32) == "output indices must be of scalar type Long"
+
+
+def test_cat_refuses_with_a_type_error():
+    assert "input types can't be cast" in refused(lambda out: torch.cat([X, X], out=out), out=torch.empty(0, dtype=torch.int64), error=TypeError)
+
+
+def test_comparisons_write_into_any_dtype():
+    assert torch.gt(X, 2, out=torch.empty(0, dtype=torch.int32)).tolist() == [[0, 0, 1], [1, 1, 1]]
+
+
+def test_sums_compute_in_the_dtype_of_out():
+    assert torch.sum(X, 1, out=torch.empty(0, dtype=torch.uint8)).tolist() == [6, 15]
+    assert torch.mean(X, 1, out=torch.empty(0, dtype=torch.float64)).tolist() == [2.0, 15.5 / 3]
+    assert refused(lambda out: torch.mean(X, 1, out=out), out=torch.empty(0, dtype=torch.int64)).startswith("result type Float")

@@ -1,0 +1,194 @@
+"""Results into `out=` tensors: resized where the shape differs, and of the dtypes that the operator takes there.
+
+Most operators cast what their kind of dtype allows (no floats into integers). Others want the very dtype of the result, and a few take
+any; each family has its own words for what it refuses.
+"""
+from __future__ import annotations
+
+import functools
+
+from ...engine import context, warn
+from ...ops import promotion as P
+from ..core import dispatch
+from ..core.dispatch import TensorBase
+from .overloads import type_name
+from .return_types import written
+
+CASTABLE = "result type {want} can't be cast to the desired output type {got}"
+SAME = "Expected out tensor to have dtype {want_cpp}, but got {got_cpp} instead"
+FOUND = "Found dtype {got} but expected {want}"
+SCALAR_TYPE = "expected scalar type {want} but found {got}"
+SAFELY = "Expected {field} to be safely castable from {want} dtype, but got {field} with dtype {got}"
+COMPLEX = "{name} expects a complex output tensor, but got {got}"
+CAT = "torch.cat(): input types can't be cast to the desired output type {got}"
+FLOATING = "{name} expects a floating point output tensor, but got {got}"
+
+#: Where the result's own dtype is wanted: the words, and whose they are. A name with a dot is an overload's.
+_SAME = {
+    SAME: """addmm addmv baddbmm mm bmm matmul linear cross linalg_cross isin.any isin lu_unpack lu_solve linalg_lu_solve max.dim min.dim
+        aminmax argmax argmin softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
+        gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
+        alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy view_copy
+        avg_pool2d avg_pool3d
+        linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
+        linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
+        linalg_svdvals linalg_vector_norm cumsum cumprod sum prod""",
+    FOUND: "abs bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
+    SCALAR_TYPE: "logsigmoid linalg_solve_triangular native_batch_norm",
+    "expected scalar_type {want} but found {got}": "cummax cummin logcumsumexp",
+    "expected scalar type '{want}' but got '{got}' for {field} output": "mode",
+    "dtype {want} does not match dtype of out parameter ({got})": "arange range linspace logspace ones zeros full eye",
+    "result dtype {got} does not match input dtype {want}": "dot vdot",
+    "self and mat2 must have the same dtype, but got {got} and {want}": "addbmm",
+    "addmv input tensors must have the same dtype, but got {got}, {want}, and {want}": "mv",
+    "Expected object of scalar type {want} but got scalar type {got} for argument 'out'": "complex polar",
+    "quantile() out tensor must be same dtype as the input tensor": "quantile nanquantile",
+    "{name}(): self and result must have the same scalar type": "masked_select index_select",
+    "take(): self and out expected to have the same dtype, but got self.dtype = {want} and out.dtype = {got}": "take",
+    "Expected the dtype for input and out to match, but got {want} for input's dtype and {got} for out's dtype.": "amax amin",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want_cpp} and hist {got_cpp}": "histc",
+    "linalg.matrix_norm expected out tensor dtype {want} but got: {got}": "linalg_matrix_norm",
+    "linalg.norm expected out tensor dtype {want} but got: {got}": "linalg_norm",
+    "linalg.vecdot: Expected out of dtype{want} but found {got}": "linalg_vecdot",
+    "multi_dot(): expected out tensor to have dtype {want_cpp} but got {got_cpp}": "linalg_multi_dot",
+    "tensordot: Expected the output tensor to have dtype {want}, but got an output tensor with dtype {got}": "tensordot",
+    "the output given to float_power has dtype {got} but the operation's result requires dtype {want}": "float_power",
+    "nan_to_num: dtype of out: {got} should be same as input: {want}": "nan_to_num",
+    "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an "
+    "enhancement request to PyTorch.)": "narrow_copy",
+    "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{want} and result has dtype {got}": "ormqr",
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag "
+    "is True, but we got output tensor's dtype {got} and out_int32 flag is {int32}": "searchsorted bucketize",
+    "Expected out type to be {want} but got {got}": "where",
+    "Expected result to be of dtype uint64, but got {got}": "hash_tensor",
+    "nansum: provided dtype must match dtype of result. Got {got} and {want}.": "nansum",
+    "nonzero: Expected out tensor to have scalar type {want} but got scalar type{got}": "nonzero",
+    "multinomial expects {want} tensor out, got: {got}": "multinomial",
+    "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
+}
+
+#: Where others than CASTABLE speak of what cannot be cast.
+_CASTABLE = {
+    CAT: "cat concat concatenate stack hstack vstack row_stack dstack column_stack",
+    "mvlgamma: " + CASTABLE: "mvlgamma",
+    "ldexp can't be cast to the desired output type {got}": "ldexp",
+    "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got false.  (Could this "
+    "error message be improved?  If so, please report an enhancement request to PyTorch.)": "max min",
+    "torch.linalg.lstsq: " + SAFELY: "linalg_lstsq",
+    "torch.geqrf: " + SAFELY: "geqrf",
+    "torch.linalg.matrix_rank: " + SAFELY: "linalg_matrix_rank",
+    "torch.linalg.householder_product: " + SAFELY: "linalg_householder_product orgqr",
+    "linalg.pinv: " + SAFELY: "linalg_pinv pinverse",
+    "linalg.cond: " + SAFELY: "linalg_cond",
+    "cholesky: " + SAFELY: "cholesky",
+    "cholesky_inverse: " + SAFELY: "cholesky_inverse",
+    "cholesky_solve: " + SAFELY: "cholesky_solve",
+    "tensorinv: " + SAFELY: "linalg_tensorinv",
+    "tensorsolve: " + SAFELY: "linalg_tensorsolve",
+    "logsumexp(): Expected floating point type for result tensor, but got: {got}": "logsumexp",
+    COMPLEX: "fft_fft fft_fft2 fft_fftn fft_ifft2 fft_ifftn fft_rfft fft_rfft2 fft_rfftn fft_ihfft2 fft_ihfftn",
+    FLOATING: "fft_hfft fft_hfft2 fft_hfftn fft_irfft fft_irfft2 fft_irfftn",
+}
+
+def can_cast(want, got):
+    return P.can_cast(want, got)
+
+
+def same(want, got):
+    return want == got
+
+
+def _bool_or_byte(want, got):
+    return got in (P.bool_, P.uint8)
+
+
+def _floating(want, got):
+    return P.kind_of(got) == 2
+
+
+#: name -> pairs of a test of the result's and an out tensor's dtype, and what torch says (for each result, where that differs) when it fails
+RULES = {name: ((same, words),) for words, names in _SAME.items() for name in names.split()}
+RULES |= {name: ((can_cast, words),) for words, names in _CASTABLE.items() for name in names.split()}
+RULES |= {name: ((_floating, FLOATING),) for name in _CASTABLE[FLOATING].split()}
+RULES |= {name: () for name in "eq ne lt le gt ge logical_not logical_and logical_or logical_xor lu".split()}
+RULES |= {name: ((_bool_or_byte, "{name} only supports bool tensor for result, got: {got}"),) for name in ("all", "any")}
+RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "fft_ihfft")}
+RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
+DEFAULT = (can_cast, CASTABLE),
+RULES["mean"] = *DEFAULT, (same, SAME)
+RULES["diag"] = (can_cast, "diag: result type {want} can't be cast to the desired out= type {got}"), (same, SAME)
+RULES["heaviside"] = ((lambda want, got: P.kind_of(got) < 3, "heaviside is not yet implemented for complex tensors."),
+                      (same, "heaviside is not yet implemented for tensors with different dtypes."))
+RULES["kthvalue"] = (same, ("output values must be of same type as input", "output indices must be of scalar type {want}")),
+RULES["frexp"] = (same, ("torch.frexp() expects mantissa to have dtype {want_cpp} but got {got_cpp}",
+                         "torch.frexp() expects exponent to have {want_cpp} dtype but got {got_cpp}")),
+RULES["histogram"] = (same, tuple(f"torch.histogram: input tensor and {which} tensor should have the same dtype, but got input {{want_cpp}} and "
+                                  f"{which} {{got_cpp}}{place}" for which, place in (("hist", ""), ("bin_edges", " for dimension 0")))),
+RULES["median.dim"] = RULES["nanmedian.dim"] = (same, (
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{got}Tensor does not equal "
+    "torch.{want}Tensor (while checking arguments for {name})",
+    "Expected tensor for argument #1 'indices' to have scalar type {want}; but got torch.{got}Tensor instead (while checking arguments for {name})")),
+
+
+def rule_of(full_name):
+    """The rule of an operator, or of one of its overloads."""
+    name = full_name.partition(".")[0]
+    other = DEFAULT if name in ("max", "min") else RULES.get(name, DEFAULT)
+    return RULES.get(full_name, other)
+
+
+def dtype_of(out, op):
+    """The dtype of `out`, in which such an operator computes unless told otherwise; None if that cannot be."""
+    if not isinstance(out, TensorBase) or op.out == "floating dtype" and P.kind_of(out.dtype.np) < 2:
+        return None
+    return out.dtype
+
+
+def writer(full_name):
+    """`into` for the results of this operator."""
+    return functools.partial(into, rule=rule_of(full_name))
+
+
+def check_dtype(rule, want, got, name, field="result"):
+    """Raise torch's error for an out tensor of dtype `got` where the result's is `want`."""
+    for fits, words in rule:
+        if not fits(want, got):
+            kernel = name.removeprefix("fft_").replace("2", "n")
+            error = TypeError if words is CAT else RuntimeError
+            raise error(words.format(want=P.c_name(want), got=P.c_name(got), want_cpp=P.cpp_name(want), got_cpp=P.cpp_name(got), field=field,
+                                     name=kernel if name.startswith("fft_") else name, int32=want == P.int32))
+
+
+def into(out, result, name, operands=(), rule=None, field="result"):
+    """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part."""
+    rule = rule_of(name) if rule is None else rule
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_name(out)}")
+        fields = getattr(result, "_names", (field,) * len(result))
+        done = []
+        for k, (o, r, f) in enumerate(zip(out, result, fields)):
+            own = tuple((fits, words[k] if words.__class__ is tuple else words) for fits, words in rule)
+            done.append(into(o, r, name, (), own, f))
+        return written(type(result))(done)
+    if isinstance(out, (tuple, list)) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    if dispatch.tangent_of(out) is not None or dispatch.tangent_of(result) is not None:
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
+    if context.grad and (out.requires_grad or result.requires_grad):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+    check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    if out.shape != result.shape:
+        if out.numel() > 0:
+            warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                 f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+                 "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                 "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
+        out.resize_(result.shape)
+    elif operands:
+        dispatch.refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
+    out.copy_(result)
+    return out
