@@ -33,7 +33,7 @@ _SAME = {
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
         linalg_svdvals linalg_vector_norm cumsum cumprod sum prod""",
-    FOUND: "abs bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
+    FOUND: "abs absolute bitwise_not ceil conj_physical floor frac gelu hardshrink neg round sgn sign softplus softshrink trunc",
     SCALAR_TYPE: "logsigmoid linalg_solve_triangular native_batch_norm",
     "expected scalar_type {want} but found {got}": "cummax cummin logcumsumexp",
     "expected scalar type '{want}' but got '{got}' for {field} output": "mode",
