@@ -7,6 +7,7 @@ import numpy as np
 
 from ..engine import Instance, Operator
 from . import promotion as P
+from .registry import cast
 
 
 class Make(Operator):
@@ -72,7 +73,7 @@ def _logspace(shape, dtype, *numbers):
     i = jnp.arange(n).astype(jnp.float64)
     step = (end - start) / max(n - 1, 1)
     at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)
-    return jnp.power(base, at).astype(dtype)
+    return cast(jnp.power(base, at), dtype)
 
 
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)

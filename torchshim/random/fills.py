@@ -6,11 +6,14 @@ import numpy as np
 from ..engine import context, literal, meta_of, value_of
 from ..ops import promotion as P
 from ..ops.distributions import drawn_gamma
+from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation
 from ..tensor.api.bind import FUNCTIONS, call, function, into
-from ..tensor.api.creation import check_size, done, like_strides, np_dtype
+from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
+from ..tensor.api.reduction import as_int
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, rebase, refuse_overlap, wrap, write
+from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from .generator import stream
@@ -41,12 +44,12 @@ def placed(flat, meta):
     return v
 
 
-def made(draw, shape, dtype, device, requires_grad, strides=None, layout=None):
+def made(draw, shape, dtype, device, requires_grad=False, strides=None):
     """A new tensor; `draw(n, contiguous)` gives the numbers."""
     meta = meta_of(check_size(shape), dtype, device, strides)
     if device == "meta":
-        return done(wrap(value_of(None, meta)), requires_grad, layout=layout)
-    return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad, layout=layout)
+        return done(wrap(value_of(None, meta)), requires_grad)
+    return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad)
 
 
 class Refilled(Node):
@@ -104,10 +107,10 @@ def _new(name, draw, floating=True):
             size = (kw.pop("size"),)
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
-        d = np_dtype(dtype, P.default_float if out is None else out.dtype.np)
+        d, where = destined(name, out, dtype, P.default_float, device, layout)
         s = stream(generator)
-        t = made(lambda n, c: draw(s, n, d, c), creation._sizes(name, size), d, to_jax(device), requires_grad, layout=layout)
-        return t if out is None else into(out, t, name)
+        t = made(lambda n, c: draw(s, n, d, c), sizes_of(name, size), d, where)
+        return delivered(name, t, out, requires_grad, layout)
 
     def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = input._meta
@@ -152,10 +155,11 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
         low, high, size = 0, low, high
     if high is None or size is None:
         raise TypeError("randint() missing its high or its size: randint(low=0, high, size)")
-    d = np_dtype(dtype, np.dtype(np.int64))
+    low, high = as_int("randint", low, "low", 1), as_int("randint", high, "high", 2)
+    d, where = destined("randint", out, dtype, P.int64, device, layout)
     s = stream(generator)
-    t = made(lambda n, c: s.random_from_to(n, int(low), int(high), d), tuple(size), d, to_jax(device), requires_grad)
-    return t if out is None else into(out, t, "randint")
+    t = made(lambda n, c: s.random_from_to(n, low, high, d), sizes_of("randint", (size,)), d, where)
+    return delivered("randint", t, out, requires_grad, layout)
 
 
 @function(method=False)
@@ -173,38 +177,45 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
 @function(method=False)
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A random permutation of 0 … n-1."""
-    d = np_dtype(dtype, np.dtype(np.int64))
+    n = as_int("randperm", n, "n", 1)
+    d, where = destined("randperm", out, dtype, P.int64, device, layout)
+    if P.kind_of(d) in (0, 3):
+        raise NotImplementedError(f"\"randperm\" not implemented for '{P.c_name(d)}'")
     if P.kind_of(d) == 1 and n - 1 > np.iinfo(d).max:
         raise RuntimeError(f"value cannot be converted to type {creation.c_type(d)} without overflow")
-    if d == np.float16 and n > 2049:
-        raise RuntimeError("n cannot be greater than 2049 for Half type.")
+    if d in _EXACT and n > 2 ** _EXACT[d] + 1:
+        most = 2 ** 11 + 1 if d == P.float16 else f"2^{_EXACT[d]}+1"
+        raise RuntimeError(f"n cannot be greater than {most} for {P.c_name(d)} type.")
     s = stream(generator)
-    t = made(lambda k, c: s.randperm(n, d), (n,), d, to_jax(device), requires_grad)
-    return t if out is None else into(out, t, "randperm")
+    return delivered("randperm", made(lambda k, c: s.randperm(n, d), (n,), d, where), out, requires_grad, layout)
+
+
+#: Up to which power of two a floating dtype counts.
+_EXACT = {P.float16: 11, P.float32: 24, P.float64: 53}
 
 
 @function(method=False)
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
     s = stream(generator)
-    if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
-        m = mean.detach()._host() if isinstance(mean, TensorBase) else mean
-        w = std.detach()._host() if isinstance(std, TensorBase) else None
-        first = mean if isinstance(mean, TensorBase) else std
-        if w is not None and (w < 0).any():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-        d, shape = first._meta.dtype, np.broadcast_shapes(np.shape(m), np.shape(w) if w is not None else ())
+    if not (isinstance(mean, TensorBase) or isinstance(std, TensorBase)):
+        d, where = destined("normal", out, dtype, P.default_float, device, layout)
+        t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), sizes_of("normal", (size,)), d, where)
+        return delivered("normal", t, out, requires_grad, layout)
+    m = mean.detach()._host() if isinstance(mean, TensorBase) else mean
+    w = std.detach()._host() if isinstance(std, TensorBase) else None
+    first = mean if isinstance(mean, TensorBase) else std
+    if w is not None and (w < 0).any():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    d, shape = first._meta.dtype if out is None else out._meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
 
-        def draw(n, c):
-            if w is None:
-                z = s.normal(n, 0.0, float(std), d, c).reshape(shape)
-            else:
-                z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
-            return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
-        t = made(draw, shape, d, first._meta.device, False)
-    else:
-        d = np_dtype(dtype, P.default_float)
-        t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), tuple(size), d, to_jax(device), requires_grad)
+    def draw(n, c):
+        if w is None:
+            z = s.normal(n, 0.0, float(std), d, c).reshape(shape)
+        else:
+            z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
+        return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
+    t = made(draw, shape, d, first._meta.device)
     return t if out is None else into(out, t, "normal")
 
 

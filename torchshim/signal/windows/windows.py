@@ -11,7 +11,8 @@ import inspect
 import math
 from collections.abc import Iterable
 
-from ...tensor.api.creation import empty, linspace, ones, tensor
+from ...tensor.api.creation import empty, ones, tensor
+from ...tensor.api.ranges import linspace
 from ...tensor.core.dtype import ALL, get_default_dtype
 from ...tensor.core.layout import ALL as LAYOUTS
 

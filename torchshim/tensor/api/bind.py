@@ -416,10 +416,3 @@ def with_out(f, name):
     own.insert(at, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
     g.__signature__ = shown.replace(parameters=own)
     return g
-
-
-def sizes(args):
-    """Sizes given as one sequence or spread over the arguments."""
-    if len(args) == 1 and isinstance(args[0], (list, tuple)):
-        args = args[0]
-    return tuple([a.__index__() for a in args])

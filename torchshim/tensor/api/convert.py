@@ -9,7 +9,7 @@ from .bind import FUNCTIONS, function
 from .creation import like_strides
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, apply1, edge, read, wrap
-from ..core.dtype import ALL, dtype as torch_dtype
+from ..core.dtype import ALL, dtype as torch_dtype, np_dtype
 from ..core.tensor import Tensor
 
 
@@ -37,8 +37,8 @@ def _parse(args, kw):
         if k in kw:
             args.insert(0, kw[k])
     for x in args:
-        if isinstance(x, torch_dtype):
-            dtype = x.np
+        if isinstance(x, (torch_dtype, type)):
+            dtype = np_dtype(x)
         elif isinstance(x, (str, torch_device)) or (isinstance(x, int) and not isinstance(x, bool)):
             device = to_jax(torch_device(x))
         elif isinstance(x, TensorBase):

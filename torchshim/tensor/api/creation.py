@@ -1,16 +1,18 @@
-"""New tensors: from data, filled, ranges, like others."""
+"""New tensors: filled, like others, from data."""
 from __future__ import annotations
 
 import numpy as np
 
 from ...engine import TRACED, context, meta_of, record, value_of, warn
 from ...ops import promotion as P
-from ...ops.creation import ARANGE, EYE, FULL, LINSPACE, LOGSPACE, ONES, ZEROS
-from .bind import FUNCTIONS, function, number, sizes, type_name
-from .reduction import as_int
-from ..core.device import to_jax
+from ...ops.creation import FULL, ONES, ZEROS
+from .bind import FUNCTIONS, function, into, number, type_name
+from .out import refuse_history
+from .views import ints
+from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, detached, read, wrap
-from ..core.dtype import dtype as torch_dtype, get_default_dtype
+from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
+from ..core.memory_format import strides_for
 from ..core.tensor import Size, Tensor, tensor_from
 
 
@@ -21,17 +23,6 @@ def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
         return wrap(value_of(None, m))
     context.go_to(device)
     return wrap(record(context, op, (m, extra), (), nums, kinds)[0])
-
-
-def np_dtype(dtype, default=None):
-    """The NumPy dtype of a torch dtype, None or a Python type."""
-    if dtype is None:
-        return default
-    if isinstance(dtype, torch_dtype):
-        return dtype.np
-    if dtype in (float, int, bool, complex):
-        return {float: get_default_dtype().np, int: np.dtype(np.int64), bool: np.dtype(bool), complex: P.default_complex()}[dtype]
-    raise TypeError(f"dtype must be torch.dtype, not {type(dtype).__name__}")
 
 
 def done(t, requires_grad, pin_memory=False, layout=None):
@@ -45,6 +36,42 @@ def done(t, requires_grad, pin_memory=False, layout=None):
     return t._ask_for_grad()
 
 
+_LAYOUT_NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
+                 "sparse_bsc": "SparseBsc", "jagged": "Jagged"}
+
+
+def destined(name, out, dtype, default, device=None, layout=None):
+    """(NumPy dtype, JAX device) of what the factory `name` makes: as asked for, else those of `out`, else the defaults."""
+    d = np_dtype(dtype)
+    if out is None:
+        return default if d is None else d, to_jax(device)
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    m = out._meta
+    if d is not None and d != m.dtype:
+        raise RuntimeError(f"dtype {P.c_name(d)} does not match dtype of out parameter ({P.c_name(m.dtype)})")
+    if layout is not None and layout.name in _LAYOUT_NAMES:
+        raise RuntimeError(f"layout {_LAYOUT_NAMES[layout.name]} does not match layout of out parameter (Strided)")
+    if device is not None and torch_device(device).type != out.device.type:
+        raise RuntimeError(f"device type {torch_device(device).type} does not match device type of out parameter ({out.device.type})")
+    return m.dtype, m.device
+
+
+def delivered(name, t, out, requires_grad=False, layout=None, linear=False):
+    """What a factory gives: `t`, or `out` with its elements. `out` gets the shape of `t` without a word, or keeps its own if that has as
+    many elements and `linear` says that these are only counted."""
+    if out is None:
+        return done(t, requires_grad, layout=layout)
+    name = f"aten::{name}"
+    refuse_history(name, (out,))
+    if not (linear and out.numel() == t.numel()):
+        out.resize_(t.shape)
+    elif out.shape != t.shape:
+        t = t.view(out.shape)
+    into(out, t, name)
+    return out.requires_grad_() if requires_grad else out
+
+
 def check_size(shape):
     for n in shape:
         if n < 0:
@@ -52,26 +79,40 @@ def check_size(shape):
     return shape
 
 
-def _sizes(name, args):
-    try:
-        return check_size(sizes(args))
-    except (AttributeError, TypeError):
-        bad = args[0] if len(args) == 1 else args
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(bad)}") from None
+def check_memory(shape, itemsize):
+    """torch's errors for sizes that no address reaches."""
+    step = 1
+    for n in shape[:0:-1]:
+        step *= max(n, 1)
+        if step >= 2 ** 63:
+            raise RuntimeError("Stride calculation overflowed")
+    if shape and step * shape[0] * itemsize >= 2 ** 63 and 0 not in shape:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return shape
+
+
+def sizes_of(name, args):
+    """The sizes given to the factory `name`, as one sequence or spread over its arguments."""
+    if not args:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    shape = ints(args, name)
+    if name == "zeros" and any(n < 0 for n in shape):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return check_size(shape)
 
 
 def _factory(name, op):
-    def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None, **kw):
+    def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **kw):
         if "size" in kw:
             size = (kw.pop("size"),)
-        kw.pop("memory_format", None)
+        fmt = kw.pop("memory_format", None) if name == "empty" else None
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
-        t = made(op, _sizes(name, size), np_dtype(dtype, P.default_float if out is None else out.dtype.np), to_jax(device))
-        if out is not None:
-            from .bind import into
-            return into(out, t, name)
-        return done(t, requires_grad, layout=layout)
+        if fmt is not None and out is not None:
+            raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+        d, where = destined(name, out, dtype, P.default_float, device, layout)
+        shape = check_memory(sizes_of(name, size), d.itemsize)
+        return delivered(name, made(op, shape, d, where, strides=fmt and strides_for(shape, fmt)), out, requires_grad, layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"A tensor of the given size, {'uninitialised (zeros here)' if name == 'empty' else name}."
@@ -86,11 +127,11 @@ empty = FUNCTIONS["empty"] = _factory("empty", ZEROS)
 @function(method=False)
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor with the given strides (zeros here): gaps in memory and elements that coincide included."""
-    size, stride = tuple(size), tuple(stride)
+    size, stride = check_size(ints((size,), "empty_strided")), ints((stride,), "empty_strided", "stride")
     if len(size) != len(stride):
         raise RuntimeError("dimensionality of sizes ({}) must match dimensionality of strides ({})".format(len(size), len(stride)))
     if any(s < 0 for s in stride):
-        raise RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: [" + ", ".join(map(str, stride)) + "]")
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     d, where = np_dtype(dtype, P.default_float), to_jax(device)
     step = 1
     for n, s in sorted(((n, s) for n, s in zip(size, stride) if n > 1), key=lambda e: e[1]):
@@ -123,26 +164,27 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 @function(method=False)
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
     """A tensor filled with one number, whose kind decides the dtype."""
-    if isinstance(fill_value, TensorBase):
-        fill_value = fill_value.item()
-    x = number(fill_value)
-    if x is None:
-        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
-    d = np_dtype(dtype)
-    if d is None:
-        d = {bool: np.dtype(bool), int: np.dtype(np.int64), float: P.default_float, complex: P.default_complex()}[type(x)]
-    x = _storable(x, d)
-    t = filled(_sizes("full", (size,)), x, d, to_jax(device))
-    if out is not None:
-        from .bind import into
-        return into(out, t, "full")
-    return done(t, requires_grad, layout=layout)
+    x = _number("full", fill_value)
+    if not isinstance(size, (list, tuple)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
+    natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.default_complex()}[type(x)]
+    d, where = destined("full", out, dtype, natural, device, layout)
+    shape = check_memory(sizes_of("full", (size,)), d.itemsize)
+    return delivered("full", filled(shape, _storable(x, d), d, where), out, requires_grad, layout)
+
+
+def _number(name, x):
+    """The number that a tensor is filled with."""
+    n = x.item() if isinstance(x, TensorBase) and not x._meta.ndim else number(x)
+    if n is None:
+        raise TypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(x)}")
+    return n
 
 
 def _storable(x, d):
     """`x`, which torch's `fill_` takes into a tensor of dtype `d`."""
     from .shape import filler
-    return x if type(x) is int and not -2 ** 63 <= x < 2 ** 63 else filler(x, meta_of((), d, "meta"), "fill_")
+    return filler(x, meta_of((), d, "meta"), "fill_")
 
 
 def filled(shape, x, d, device, strides=None):
@@ -155,13 +197,20 @@ def filled(shape, x, d, device, strides=None):
 
 def _like(name, op):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
-        m = input._meta
+        m = _model(name, input)
         return done(made(op, m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
                        strides=like_strides(m, memory_format)), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"As `{name[:-5]}`, with the size, dtype, device and layout of `input`."
     return make
+
+
+def _model(name, input):
+    """The Meta of what the result of `name` shall be like."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
+    return input._meta
 
 
 def like_strides(m, memory_format=None):
@@ -185,156 +234,83 @@ empty_like = FUNCTIONS["empty_like"] = _like("empty_like", ZEROS)
 @function(method=False)
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
     """A tensor like `input`, filled with one number."""
-    m = input._meta
-    x = fill_value.item() if isinstance(fill_value, TensorBase) else number(fill_value)
-    if x is None:
-        raise TypeError(f"full_like(): argument 'fill_value' (position 2) must be Number, not {type_name(fill_value)}")
+    m, x = _model("full_like", input), _number("full_like", fill_value)
     d = np_dtype(dtype, m.dtype)
     return done(filled(m.shape, _storable(x, d), d, m.device if device is None else to_jax(device),
                        like_strides(m, memory_format)), requires_grad)
 
 
-def _range_dtype(dtype, xs):
-    d = np_dtype(dtype)
-    if d is None:
-        d = P.default_float if any(isinstance(x, float) for x in xs) else np.dtype(np.int64)
-    return d
-
-
-@function(method=False)
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """start, start + step, … below end."""
-    at = 2 if end is not None else 1
-    if end is None:
-        start, end = 0, start
-    start, end, step = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end, step))
-    for name, x, k in (("end", end, at), ("start", start, 1), ("step", step, 3)):
-        if not isinstance(x, (int, float)):
-            raise TypeError(f"arange(): argument '{name}' (position {k}) must be Number, not {type_name(x)}")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (step > 0 and start > end) or (step < 0 and start < end):
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    d = _range_dtype(dtype, (start, end, step)) if out is None or dtype is not None else out.dtype.np
-    if all(isinstance(x, int) for x in (start, end, step)):
-        n = max(0, -(-(end - start) // step))
-    else:
-        n = max(0, int(np.ceil((end - start) / step)))
-    nums, kinds = ((int(start), int(step)), "ii") if P.kind_of(d) == 1 else ((float(start), float(step)), "ff")
-    t = made(ARANGE, (n,), d, to_jax(device), nums, kinds)
-    if out is not None:
-        from .bind import into
-        return into(out, t, "arange")
-    return done(t, requires_grad)
-
-
-@function("range", method=False)
-def range_(start, end, step=1, **kw):
-    """As arange, with `end` included; torch has deprecated it."""
-    n = int((end - start) / step) + 1
-    d = kw.pop("dtype", None) or get_default_dtype()
-    t = made(ARANGE, (n,), d.np, to_jax(kw.pop("device", None)), (float(start), float(step)), "ff")
-    return done(t, **kw) if kw else t
-
-
-def _ends(name, start, end, steps, dtype, out, more=()):
-    """(start, end, dtype) of linspace and logspace, or torch's errors."""
-    for what, x in (("start", start), ("end", end)):
-        if isinstance(x, TensorBase) and x.ndim:
-            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {what} with {x.ndim} dimension(s).")
-    start, end = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end))
-    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
-        raise TypeError(f"{name}(): argument 'steps' must be int, not {type_name(steps)}")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    d = np_dtype(dtype)
-    if any(isinstance(x, complex) for x in (start, end, *more)):
-        if d is not None and P.kind_of(d) != 3:
-            raise RuntimeError(f"torch.{name}(): inferred dtype c10::complex<{'float' if P.default_complex() == P.complex64 else 'double'}> "
-                               f"can't be safely cast to passed dtype {P.c_name(d)}")
-        d = d or P.default_complex()
-    d = d if d is not None else out.dtype.np if out is not None else P.default_float
-    if P.kind_of(d) == 0:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if P.kind_of(d) == 1 and name == "linspace":        # cast, and wrapped, before they are counted with
-        bits = np.iinfo(d).bits
-        start, end = (int(np.array(int(x) & (1 << bits) - 1, f"u{bits // 8}").astype(d)) for x in (start, end))
-    return start, end, d
-
-
-def _spaced(op, name, numbers, steps, d, out, device, requires_grad):
-    if P.kind_of(d) == 3:
-        nums, kinds = [part for x in numbers for part in (complex(x).real, complex(x).imag)], "ff" * len(numbers)
-    else:
-        nums, kinds = [float(x) for x in numbers], "f" * len(numbers)
-    t = made(op, (steps.__index__(),), d, to_jax(device), tuple(nums), kinds)
-    if out is not None:
-        from .bind import into
-        return into(out, t, name)
-    return done(t, requires_grad)
-
-
-@function(method=False)
-def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """`steps` numbers from start to end, both included."""
-    start, end, d = _ends("linspace", start, end, steps, dtype, out)
-    return _spaced(LINSPACE, "linspace", (start, end), steps, d, out, device, requires_grad)
-
-
-@function(method=False)
-def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """base to the power of `steps` numbers from start to end."""
-    if isinstance(base, complex):
-        raise TypeError("logspace(): argument 'base' must be float, not complex")
-    start, end, d = _ends("logspace", start, end, steps, dtype, out)
-    return _spaced(LOGSPACE, "logspace", (start, end, base), steps, d, out, device, requires_grad)
-
-
-@function(method=False)
-def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """Ones on the diagonal."""
-    n = as_int("eye", n, "n", 1)
-    m = n if m is None else as_int("eye", m, "m", 2)
-    for k, name in ((n, "n"), (m, "m")):
-        if k < 0:
-            raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")
-    t = made(EYE, (n, m), np_dtype(dtype, P.default_float), to_jax(device))
-    if out is not None:
-        from .bind import into
-        return into(out, t, "eye")
-    return done(t, requires_grad)
-
-
 # -- from data ------------------------------------------------------------------------------------------------------------
+def check_array(a):
+    """torch's errors for arrays in whose memory no tensor can lie."""
+    if a.dtype not in FROM_NP and a.dtype.newbyteorder("=") not in FROM_NP:
+        raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.type.__name__}. The only supported types are: float64, float32, "
+                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    if any(s < 0 for s in a.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+    if any(s % a.itemsize for s in a.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+                         "memory.")
+    if not a.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                         "currently not supported.")
+
+
 def host_array(data, dtype=None):
     """A NumPy array that is ours alone from anything that torch.tensor takes."""
     d = np_dtype(dtype)
     if isinstance(data, TensorBase):
         a = data.detach()._host()
         return np.array(a, dtype=d) if d is not None and d != a.dtype else np.array(a)
-    if isinstance(data, (np.ndarray, np.generic)):
-        a = np.asarray(data)
-        if a.dtype == object or a.dtype.kind in "USmM":
-            raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name.rstrip('0123456789') if a.dtype.kind in 'U' else a.dtype.name}. The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
-        return np.array(_castable(a, d), dtype=d or a.dtype.newbyteorder("="), order="C")
+    if isinstance(data, np.ndarray):
+        check_array(data)
+        with np.errstate(all="ignore"):
+            return np.array(_castable(data, d), dtype=d or data.dtype, order="C")
+    if isinstance(data, np.generic):
+        if d is None:
+            return host_array(np.asarray(data))
+        data = data.item()
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return host_array(np.asarray(data), dtype)
-    c = data.__class__
-    if c is float or c is int or c is bool or c is complex:
-        natural = P.default_float if c is float else np.dtype(np.int64) if c is int else np.dtype(bool) if c is bool else P.default_complex()
-        try:
-            return np.array(data if not (P.kind_of(d or natural) < 3 and c is complex) else data.real, dtype=d or natural)
-        except OverflowError:
-            if d is not None and d.kind in "iu":
-                raise RuntimeError(f"value cannot be converted to type {c_type(d)} without overflow") from None
-            raise RuntimeError("Overflow when unpacking long long") from None
     if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
         return _from_sequence(data, d)
-    if isinstance(data, (int, float, complex)):
-        return host_array(number(data), dtype)
+    x = number(data)
+    if x is not None:
+        return _stored([x], d or _natural(x.__class__)).reshape(())
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _natural(kind):
+    """The dtype that a number of a Python type gets."""
+    return {bool: P.bool_, int: P.int64, float: P.default_float}.get(kind) or P.default_complex()
+
+
+def _stored(numbers, d):
+    """An array of dtype `d` of Python numbers, with torch's errors for those that it cannot hold."""
+    kind, kinds = P.kind_of(d), {x.__class__ for x in numbers}
+    if kind in (1, 2) and complex in kinds:
+        raise TypeError("must be real number, not complex")
+    if kind == 0:
+        return np.array([x != 0 for x in numbers], bool)
+    if kind == 1:
+        low, high = int(np.iinfo(d).min), int(np.iinfo(d).max)
+        if float in kinds:
+            numbers = [x if x.__class__ is not float else int(x) if x - x == 0 else high + 1 for x in numbers]
+        least, most = min(numbers), max(numbers)
+        if d == P.int64 and not low <= least <= most <= high:
+            raise ValueError("Overflow when unpacking long long")
+        if least < (low or -high) or most > high:
+            raise RuntimeError(f"value cannot be converted to type {d} without overflow")
+        if low == 0 > least:
+            numbers = [x % (high + 1) for x in numbers]
+    with np.errstate(all="ignore"):
+        try:
+            return np.array(numbers, d)
+        except OverflowError:
+            raise ValueError("Overflow when unpacking long long") from None
 
 
 def c_type(d):
@@ -352,13 +328,19 @@ def _shape_of(seq, shape=()):
         if isinstance(seq, TensorBase):
             return tuple(out)                  # an element: it counts as a number
         if isinstance(seq, np.ndarray):
+            if out and seq.ndim:
+                warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+                     "numpy.ndarray with numpy.array() before converting to a tensor.")
             return tuple(out) + seq.shape
         if isinstance(seq, (str, bytes)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
             return tuple(out)
         out.append(len(seq))
         if not len(seq):
             return tuple(out)
-        seq = seq[0]
+        try:
+            seq = seq[0]
+        except Exception:
+            raise ValueError(f"could not determine the shape of object type '{type(seq).__name__}'") from None
 
 
 def _flatten(seq, shape, depth, out, kinds):
@@ -393,7 +375,7 @@ def _flatten(seq, shape, depth, out, kinds):
         out.extend(a.ravel().tolist())
         return
     if not hasattr(seq, "__len__") or isinstance(seq, str):
-        raise TypeError(f"not a sequence")
+        raise TypeError("not a sequence")
     if len(seq) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(seq)})")
     for x in seq:
@@ -412,17 +394,9 @@ def _from_sequence(data, d):
     _flatten(data, shape, 0, flat, kinds)
     if d is None:
         for k in kinds:
-            here = (P.default_float if k is float else np.dtype(np.int64) if k is int else np.dtype(bool) if k is bool
-                    else P.default_complex() if k is complex else k)
+            here = k if isinstance(k, np.dtype) else _natural(k)
             d = here if d is None else P.promote(d, here)
-    try:
-        if P.kind_of(d) < 3 and complex in kinds:
-            raise RuntimeError("value cannot be converted to type without dropping its imaginary part")
-        if d.kind in "iu" and float in kinds:
-            flat = [int(x) for x in flat]
-        return np.array(flat, dtype=d).reshape(shape)
-    except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {c_type(d)} without overflow") from None
+    return _stored(flat, d).reshape(shape)
 
 
 @function(method=False)
@@ -436,9 +410,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)
             return done(t if device is None else t.to(device), requires_grad)
-    a = host_array(data, dtype)
-    where = to_jax(device)
-    return done(tensor_from(a, where), requires_grad)
+    a, where, strides = host_array(data, dtype), to_jax(device), None
+    if isinstance(data, np.ndarray) and not data.flags.c_contiguous:
+        strides = like_strides(meta_of(data.shape, data.dtype, where, tuple([s // data.itemsize for s in data.strides])))
+    return done(tensor_from(a, where, strides), requires_grad)
 
 
 @function(method=False)
@@ -489,7 +464,7 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 def new(self, *args, **kw):
     """The old constructor, of this tensor's dtype."""
-    if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], tuple):
+    if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
         return self.new_tensor(args[0], **kw)
     return empty(*(args or (0,)), dtype=self.dtype, device=self.device, **kw)
 

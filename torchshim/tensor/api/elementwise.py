@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...engine import warn
 from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, special, unary     # noqa: F401  (they declare operators)
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T
@@ -206,6 +207,8 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     if d != np.bool_:
         if d != np.uint8:
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(d)}")
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use "
+             "a boolean condition instead.")
         condition = condition != 0
     if input is None or other is None:
         raise TypeError("where() received an invalid combination of arguments")

@@ -5,9 +5,9 @@ from ...ops import fft as F
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
 from .bind import call, function
-from .creation import arange, np_dtype
+from .ranges import arange
 from .reduction import need_tensor
-from ..core.dtype import get_default_dtype
+from ..core.dtype import get_default_dtype, np_dtype
 
 fft = dict(method=False, namespace="fft", out=True)
 _SCALES = {"forward": {None: "none", "backward": "none", "forward": "n", "ortho": "root"},

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, present, record
+from ...engine import TRACED, context, present, record, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
@@ -319,8 +319,11 @@ def masked_select(input, mask):
 def _masked_scatter(inplace, self, mask, source):
     """The elements of `source`, one after the other, where the mask is true."""
     m, mm, sm = meta(self), meta(mask), meta(source)
+    if mm.dtype == np.uint8:
+        warn("masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype "
+             "torch.bool instead.")
     if mm.dtype != np.bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mm.dtype.name}")
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {P.c_name(mm.dtype)}")
     if sm.dtype != m.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
                            + P.c_name(sm.dtype))

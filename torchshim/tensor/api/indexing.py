@@ -8,7 +8,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, meta_of, present, record, user_site
+from ...engine import TRACED, context, expect, meta_of, present, record, user_site, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
@@ -218,8 +218,10 @@ def parse(t, key):
             place, name = place + 1, "UnsqueezeBackward0"
         else:
             xm = meta(x)
-            if P.kind_of(xm.dtype) > 1 or xm.dtype.name not in ("int64", "int32", "uint8", "bool"):
+            if P.kind_of(xm.dtype) > 1 or xm.ndim and xm.dtype.name not in ("int64", "int32", "uint8", "bool"):
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            if xm.dtype == np.uint8:
+                warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             if not xm.ndim and not _is_mask(xm):
                 v = x._st.value
                 if v.extra is not TRACED and v.meta.device != "meta":
@@ -236,7 +238,7 @@ def parse(t, key):
                 picks[place] = reshaped(x, (1,))
                 place, name = place + 1, "UnsqueezeBackward0"
                 continue
-            picks[place] = x
+            picks[place] = x if xm.ndim else x.long()
             for _ in range(xm.ndim if _is_mask(xm) else 1):
                 spec.append(whole(shape[d]))
                 d, place = d + 1, place + 1

@@ -404,7 +404,7 @@ def matrix_power(input, n):
     need_tensor("linalg_matrix_power", input)
     C.square("linalg.matrix_power", input)
     if n == 0:
-        from .creation import eye
+        from .ranges import eye
         return input.clone().copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape))
     if n < 0:
         input, n = inv(input), -n

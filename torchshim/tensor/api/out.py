@@ -37,7 +37,6 @@ _SAME = {
     SCALAR_TYPE: "logsigmoid linalg_solve_triangular native_batch_norm",
     "expected scalar_type {want} but found {got}": "cummax cummin logcumsumexp",
     "expected scalar type '{want}' but got '{got}' for {field} output": "mode",
-    "dtype {want} does not match dtype of out parameter ({got})": "arange range linspace logspace ones zeros full eye",
     "result dtype {got} does not match input dtype {want}": "dot vdot",
     "self and mat2 must have the same dtype, but got {got} and {want}": "addbmm",
     "addmv input tensors must have the same dtype, but got {got}, {want}, and {want}": "mv",
@@ -175,11 +174,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         out = out[0]
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    if dispatch.tangent_of(out) is not None or dispatch.tangent_of(result) is not None:
-        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
-    if context.grad and (out.requires_grad or result.requires_grad):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                           "arguments requires grad.")
+    refuse_history(name, (out, result))
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if out.shape != result.shape:
         if out.numel() > 0:
@@ -188,7 +183,19 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         out.resize_(result.shape)
+        strides = dispatch.meta(result).strides
+        if strides != dispatch.meta(out).strides:      # an output that is made anew lies as the result would
+            out.as_strided_(result.shape, strides)
     elif operands:
         dispatch.refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
     out.copy_(result)
     return out
+
+
+def refuse_history(name, tensors):
+    """torch's errors for an out= form whose output or operands take part in differentiation."""
+    if any([dispatch.tangent_of(t) is not None for t in tensors]):
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
+    if context.grad and any([t.requires_grad for t in tensors]):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")

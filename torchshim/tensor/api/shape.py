@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -169,6 +170,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
 
 def resize_(self, *sizes, memory_format=None):
     """Another shape in the same memory, which grows if it is too small."""
+    from .creation import check_memory, check_size
     from .views import as_strided, become
     shape = ints(sizes, "resize_")
     if edge(self) is not None:
@@ -177,10 +179,14 @@ def resize_(self, *sizes, memory_format=None):
     m = meta(self)
     if shape == m.shape:
         return self
-    strides = contiguous_strides(shape)
+    check_size(shape)
+    count = math.prod(shape)
+    if count >= 2 ** 63:
+        raise RuntimeError("numel: integer multiplication overflow")
+    strides = contiguous_strides(check_memory(shape, m.dtype.itemsize))
     if memory_format is not None and memory_format.name.startswith("channels_last"):
         strides = strides_for(shape, memory_format)
-    count, at, root = int(np.prod(shape, dtype=np.int64)), offset_of(self), self._st.value.meta
+    at, root = offset_of(self), self._st.value.meta
     if at + count <= root.numel and root.dtype == m.dtype:
         return become(self, as_strided(self, shape, strides, at))
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
@@ -325,6 +331,12 @@ atleast_3d = _atleast("atleast_3d", _make_3d)
 @function("block_diag", method=False)
 def block_diag(*tensors):
     """Matrices along the diagonal of one."""
+    if not tensors:
+        return FUNCTIONS["empty"](1, 0)
+    for k, t in enumerate(tensors):
+        if t.device != tensors[0].device:
+            raise RuntimeError(f"Input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and input {k} is on "
+                               f"device {t.device}.")
     return apply(S.block_diag, list(tensors), ((T,) * len(tensors),))
 
 
@@ -360,20 +372,31 @@ def broadcast_shapes(*shapes):
     return Size(out)
 
 
+_warned = []               # torch says it once
+
+
 @function("meshgrid", method=False)
 def meshgrid(*tensors, indexing=None):
     """Coordinates of a grid from those of its axes."""
     tensors = _list(tensors)
-    if indexing is None:
-        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
-        indexing = "ij"
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for k, x in enumerate(tensors):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+    for x, y in zip(tensors, tensors[1:]):
+        if meta(x).dtype != meta(y).dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if meta(x).device != meta(y).device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+    if indexing is None:
+        if not _warned:
+            _warned.append("meshgrid")
+            warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
     for x in tensors:
         if meta(x).ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
-    if len({meta(x).dtype for x in tensors}) > 1:
-        raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     flip = indexing == "xy" and len(tensors) >= 2
@@ -438,6 +461,11 @@ Tensor.tile = tile
 FUNCTIONS["tile"] = lambda input, dims: tile(input, dims)
 
 
+def _check_counts(repeats):
+    if meta(repeats).dtype.name not in ("int64", "int32"):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{P.c_name(meta(repeats).dtype)}'")
+
+
 @function("repeat_interleave")
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element several times in a row."""
@@ -446,6 +474,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         counts = input
         if meta(counts).ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        _check_counts(counts)
         n = counts._host()
         if n.size and n.min() < 0:
             raise RuntimeError("repeats can not be negative")
@@ -453,10 +482,12 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if dim is None:
         input, dim = reshaped(input, (meta(input).numel,)), 0
     m = meta(input)
+    d = wrap_dim(dim, m.ndim)
     if not m.ndim:
+        if not isinstance(repeats, TensorBase):
+            raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
         input = reshaped(input, (1,))
         m = meta(input)
-    d = wrap_dim(dim, m.ndim)
     if not isinstance(repeats, TensorBase):
         if isinstance(repeats, (list, tuple)):
             repeats = FUNCTIONS["tensor"](list(repeats))
@@ -468,8 +499,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     rm = meta(repeats)
     if rm.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    if P.kind_of(rm.dtype) != 1 or rm.dtype.name not in ("int64", "int32"):
-        raise RuntimeError("repeats has to be Long or Int tensor")
+    _check_counts(repeats)
     counts = repeats._host()
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
@@ -478,6 +508,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if counts.size != m.shape[d]:
         raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({d}) "
                            f"= {m.shape[d]}")
+    if output_size is not None and output_size != counts.sum():
+        raise RuntimeError("allocated size does not match required size")
     return FUNCTIONS["index_select"](input, d, tensor_from(np.repeat(np.arange(m.shape[d]), counts), m.device))
 
 
@@ -531,6 +563,8 @@ def _triangle_indices(name, keep):
         from ..core.tensor import tensor_from
         if row < 0 or col < 0:
             raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got{row if row < 0 else col}")
+        if dtype is not None and dtype.name not in ("int64", "int32"):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{P.c_name(dtype.np)}'")
         at = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset))).astype(np.int64)
         t = tensor_from(at, None)
         return t.to(dtype or t.dtype).to(device) if device is not None or dtype is not None else t

@@ -5,27 +5,77 @@ import numpy as np
 
 from ...engine import borrowed, meta_of, value_of, warn
 from .bind import function
-from .creation import done, tensor
-from ..core.device import to_jax
+from .creation import check_array, done, tensor
+from ...ops.promotion import c_name
+from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, wrap
-from ..core.dtype import FROM_NP
+from ..core.dtype import get_default_dtype
 from ..core.host import hosted
 from ..core.tensor import Tensor
 
 
-@function("as_tensor", "asarray", method=False)
-def as_tensor(data, dtype=None, device=None, *, copy=None, requires_grad=False):
+@function(method=False)
+def as_tensor(data, dtype=None, device=None):
     """`data` itself when it is a tensor that fits; else a new tensor, which shares an array's memory if it can."""
-    if isinstance(data, TensorBase) and not copy:
-        t = data
-        if dtype is not None and t.dtype != dtype:
-            t = t.to(dtype)
+    if isinstance(data, TensorBase):
+        t = data if dtype is None else data.to(dtype)
         return t if device is None else t.to(device)
-    if isinstance(data, np.ndarray) and not copy and _shareable(data):
+    if isinstance(data, np.ndarray):
+        check_array(data)
         t = _around(data)
         t = t if dtype is None else t.to(dtype)
-        return done(t if device is None else t.to(device), requires_grad)
-    return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+        return t if device is None else t.to(device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+@function(method=False)
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """A tensor of `obj`: itself or in its memory if it is a tensor, an array, a DLPack exporter or a buffer (read as `dtype`), else of its
+    elements.
+
+    copy: True for memory of its own in any case, False for an error where it cannot share. A tensor with a history keeps it unless
+    requires_grad is False."""
+    t = None
+    if isinstance(obj, TensorBase):
+        t = obj
+    elif isinstance(obj, np.generic):
+        if copy is False:
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+    elif isinstance(obj, np.ndarray):
+        check_array(obj)
+        t = _around(obj)
+    elif hasattr(obj, "__dlpack__"):
+        t = from_dlpack(obj)
+    elif _is_buffer(obj):
+        t = frombuffer(obj, dtype=dtype or get_default_dtype())
+    if t is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    where = t.device if device is None else torch_device(device)
+    if copy is False and where != t.device:
+        raise ValueError(f"can't alias tensor from device '{t.device}' to '{where}'.")
+    if copy is False and dtype is not None and dtype != t.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{c_name(t.dtype.np)}' into dtype '{c_name(dtype.np)}'.")
+    own = t
+    if where != t.device or dtype is not None and dtype != t.dtype:
+        t = t.to(where, dtype or t.dtype)
+    elif copy:
+        t = t.clone()
+    if requires_grad is None and t.grad_fn is not None and t is own:
+        warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass requires_grad=False "
+             "explicitly to get the old behavior and silence this warning.")
+    if requires_grad is False and t.requires_grad:
+        return t.detach()
+    return done(t, requires_grad and not t.requires_grad)
+
+
+def _is_buffer(obj):
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 @function(method=False)
@@ -33,33 +83,12 @@ def from_numpy(ndarray):
     """A tensor that shares an array's memory, with the array's strides."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    _shareable(ndarray, raises=True)
+    check_array(ndarray)
     if not ndarray.flags.writeable:
         _warn_read_only(_READ_ONLY_ARRAY)
     return _around(ndarray)
 
 
-def _shareable(a, raises=False):
-    """Whether a tensor can lie in an array's memory; `raises`: torch's error if not."""
-    error = None
-    if a.dtype not in FROM_NP and a.dtype.newbyteorder("=") not in FROM_NP:
-        error = TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.type.__name__}. {_SUPPORTED}")
-    elif any(s < 0 for s in a.strides):
-        error = ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                           "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
-    elif any(s % a.itemsize for s in a.strides):
-        error = ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-                           "memory.")
-    elif not a.dtype.isnative:
-        error = ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                           "currently not supported.")
-    if error is not None and raises:
-        raise error
-    return error is None
-
-
-_SUPPORTED = ("The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
-              "uint16, uint8, and bool.")
 _READ_ONLY_ARRAY = ("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this "
                     "tensor will result in undefined behavior. You may want to copy the array to protect its data or make it writable "
                     "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")

@@ -199,6 +199,9 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sectio
     if isinstance(what, TensorBase):
         if meta(what).device != "meta" and kind_of(meta(what).dtype) != 1:
             raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {c_name(meta(what).dtype)}")
+        if what.dim() > 1:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+                               f"got a tensor with {what.dim()} dims")
         what = what.tolist()
     n = m.shape[d]
     if isinstance(what, (list, tuple)):

@@ -7,11 +7,12 @@ from ...ops import statistics as S
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from . import return_types
-from .bind import call, function, into, number, sizes
-from .creation import linspace
+from .bind import call, function, into, number
+from .ranges import linspace
 from ..core.dispatch import TensorBase
 from .reduction import need_tensor
 from .undefined import no_derivative
+from .views import ints
 
 
 @function(method=False)
@@ -100,5 +101,5 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 @function(torch=False)
 def sum_to_size(self, *size):
     """Sum down to a shape that broadcasts to this one."""
-    shape = sizes(size)
+    shape = ints(size, "sum_to_size")
     return self if shape == tuple(self.shape) else call(S.sum_to_size, (self, shape))

@@ -9,7 +9,7 @@ from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
 from ..core.memory_format import contiguous_format
 from ..core.dispatch import Tensor, check_inplace, detached, edge, log_edge, make_view, meta, needs_grad, version
-from ..core.dtype import dtype as torch_dtype
+from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
 
 
@@ -81,12 +81,12 @@ def infer_size(shape, numel):
 @function("view", torch=False)
 def view(self, *shape, dtype=None, size=None):
     """The same memory with another shape, or read as another dtype."""
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], (torch_dtype, type)):
+        dtype, = shape
     if dtype is not None:
         return view_dtype(self, dtype)
     if size is not None:
         shape = (size,)
-    if len(shape) == 1 and isinstance(shape[0], torch_dtype):
-        return view_dtype(self, shape[0])
     if not shape or any([isinstance(n, float) for n in shape]):
         raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
                         " * (tuple of ints size)\n")
@@ -187,10 +187,13 @@ def unflatten(input, dim, sizes):
 
 def view_dtype(t, dtype):
     """The memory of `t` read as another dtype."""
-    m, new = meta(t), dtype.np
+    m, new = meta(t), np_dtype(dtype)
     if new == m.dtype:
         return t
     old, size = m.dtype.itemsize, new.itemsize
+    if t.is_conj() or t.is_neg():
+        of = "conjugate view tensors" if t.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {of} when converting to a different dtype.")
     offset = offset_of(t)
     shape, strides = m.shape, m.strides
     if size != old:

@@ -5,7 +5,9 @@ import math
 
 from ...ops import promotion as P
 from .bind import function
-from .creation import arange, np_dtype, ones, zeros
+from .creation import ones, zeros
+from .ranges import arange
+from ..core.dtype import np_dtype
 
 
 def _window(name, shape, doc):

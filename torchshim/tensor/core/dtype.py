@@ -140,3 +140,14 @@ class iinfo:
 
     def __repr__(self):
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def np_dtype(x, default=None):
+    """The NumPy dtype of a torch dtype, None or a Python type."""
+    if x is None:
+        return default
+    if isinstance(x, dtype):
+        return x.np
+    if x in (float, int, bool, complex):
+        return {float: P.float64, int: P.int64, bool: P.bool_, complex: P.complex128}[x]
+    raise TypeError(f"dtype must be torch.dtype, not {type(x).__name__}")

@@ -499,11 +499,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
+    def _only_real(self, c_type):
+        x = self._only()
+        if x.__class__ is complex:
+            if x.imag:
+                raise RuntimeError(f"value cannot be converted to type {c_type} without overflow")
+            return x.real
+        return x
+
     def __float__(self):
-        return float(self._only())
+        return float(self._only_real("double"))
 
     def __int__(self):
-        return int(self._only())
+        return int(self._only_real("int64_t"))
 
     def __complex__(self):
         return complex(self._only())
@@ -522,6 +530,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __iter__(self):
         if not self._meta.ndim:
             raise TypeError("iteration over a 0-d tensor")
+        if self._meta.ndim == 1 and self._meta.numel > 128 and edge(self) is None:
+            return dispatch.elements(self)
         return iter(self.unbind(0))
 
     def __reversed__(self):
@@ -592,12 +602,10 @@ def _refusal(name):
 dispatch.use_class(Tensor)
 
 
-def tensor_from(array, device=None):
-    """A tensor around a host array, which nobody may write afterwards."""
+def tensor_from(array, device=None, strides=None):
+    """A tensor around a host array, which nobody may write afterwards; `strides` where its elements shall not count as row-major."""
     v = literal(array)
-    if device is not None and device is not v.meta.device:
-        if device == "meta":
-            v = value_of(None, meta_of(array.shape, array.dtype, "meta"))
-        else:
-            v = value_of(jax.device_put(array, device), meta_of(array.shape, array.dtype, device))
+    if strides is not None or device is not None and device is not v.meta.device:
+        m = meta_of(array.shape, array.dtype, v.meta.device if device is None else device, strides)
+        v = value_of(None if device == "meta" else array if m.device is v.meta.device else jax.device_put(array, device), m)
     return wrap(v)

@@ -1,0 +1,74 @@
+"""What factories make of their keywords, of `out` and of data. Expectations are PyTorch 2.13's."""
+import warnings
+
+import numpy as np
+import pytest
+
+import torchshim as torch
+
+
+def test_out_decides_and_is_checked():
+    with pytest.raises(RuntimeError, match=r"dtype Long does not match dtype of out parameter \(Float\)"):
+        torch.zeros(3, dtype=torch.int64, out=torch.ones(3))
+    with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
+        torch.ones(3, device="meta", out=torch.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")                 # they resize without a word
+        assert torch.full((2, 3), 1.5, out=torch.ones(4).long()).tolist() == [[1] * 3] * 2
+    assert torch.zeros(2, requires_grad=True, out=torch.ones(2)).requires_grad
+
+
+def test_ranges_count_the_elements_of_out():
+    x = torch.zeros(2, 3)
+    y = torch.linspace(0, 3, 4, out=x[:, 1:])
+    assert x.tolist() == [[0, 0, 1], [0, 2, 3]] and y.shape == (2, 2)
+    with pytest.warns(UserWarning, match="does not match the computed number of elements 3"):
+        assert torch.arange(3, out=torch.ones(4)).shape == (3,)
+
+
+def test_ranges_in_integers():
+    assert torch.arange(0.5, 5.5, 1.5, dtype=torch.int64).tolist() == [0, 1, 2, 3, 4]
+    assert torch.arange(0.5, 5.5, 1.5, dtype=torch.int32).tolist() == [0, 1, 2, 3]
+    for wrong, error in ((torch.bool, NotImplementedError), (torch.complex64, NotImplementedError)):
+        with pytest.raises(error, match='"arange_cpu" not implemented'):
+            torch.arange(3, dtype=wrong)
+    with pytest.raises(RuntimeError, match="unsupported range: 0.5 -> inf"):
+        torch.arange(0.5, float("inf"))
+
+
+def test_an_output_made_anew_lies_as_the_result():
+    assert torch.exp(torch.ones(2, 3).t(), out=torch.empty(0)).stride() == (1, 3)
+
+
+def test_numbers_that_a_dtype_cannot_hold():
+    assert torch.tensor([-1], dtype=torch.uint8).item() == 255
+    for data, dtype, error in (([300], torch.uint8, RuntimeError), ([float("nan")], torch.int32, RuntimeError), (2 ** 63, None, ValueError),
+                               (1j, torch.float32, TypeError)):
+        with pytest.raises(error):
+            torch.tensor(data, dtype=dtype)
+
+
+def test_data_keeps_its_layout():
+    assert torch.tensor(np.zeros((2, 3)).T).stride() == (1, 3)
+
+
+def test_asarray():
+    assert torch.asarray(bytearray(8), dtype=torch.int32).tolist() == [0, 0]
+    for what, options in ((np.float64(1), {}), ([1.], {}), (torch.zeros(2), {"dtype": torch.float64})):
+        with pytest.raises((ValueError, RuntimeError), match="can't alias"):
+            torch.asarray(what, copy=False, **options)
+    x = torch.ones(2, requires_grad=True)
+    assert torch.asarray(x, copy=True).grad_fn is not None and not torch.asarray(x, requires_grad=False).requires_grad
+
+
+def test_sizes_beyond_every_address():
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        torch.empty(2, 4, 2 ** 29, 2 ** 29, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        torch.empty(()).resize_([0, 4, 2 ** 61])
+
+
+def test_the_elements_of_a_vector_are_views():
+    x = torch.zeros(200)
+    next(iter(x)).fill_(3)
+    assert x[0] == 3 and sum(map(int, x)) == 3
