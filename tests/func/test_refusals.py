@@ -68,26 +68,3 @@ def test_functionalize_writes_arguments():
 def test_forward_mode_takes_hooks_on_saved_tensors():
     assert torch.allclose(jvp(with_hooks, (X,), (X,))[1], (X.cos() * X).sum())
     assert torch.allclose(jacfwd(with_hooks)(X), X.cos())
-
-
-def test_a_functions_own_vmap_rule_is_refused_rather_than_passed_over():
-    class Ruled(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x * x
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(inputs[0])
-
-        @staticmethod
-        def backward(ctx, g):
-            return 2 * g * ctx.saved_tensors[0]
-
-        @staticmethod
-        def vmap(info, in_dims, x):
-            return x * x + 1, 0
-    x = torch.ones(3)
-    with pytest.raises(NotImplementedError, match="vmap staticmethod of Ruled"):
-        torch.func.vmap(Ruled.apply)(x)
-    assert torch.func.grad(lambda x: Ruled.apply(x).sum())(x).tolist() == [2, 2, 2]

@@ -44,6 +44,19 @@ def _get_accelerator(check=None):
     return device("cuda" if cuda.is_available() else "cpu")
 
 
+_vmap_warnings = [False]
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled):
+    """Whether vmap is to warn where it runs a function example by example: accepted, it never does."""
+    _vmap_warnings[0] = bool(enabled)
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled():
+    """What was last said."""
+    return _vmap_warnings[0]
+
+
 def _jit_switch(*args):
     """Accepted; returns what was set before, nothing."""
     return False

@@ -1,16 +1,18 @@
 """torch.autograd.Function: an operator whose forward and backward are the user's Python code."""
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 
-from ..engine import TRACED, context, warn
+from ..engine import context, warn
 from ..tensor.core.dispatch import bump, check_inplace, edge, read, rebase, wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, forward_only, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
+from .levels import below, innermost_vmap, is_traced, rebatched, unbatched
 from .modes import grad_mode
 
 
@@ -184,9 +186,9 @@ class Function:
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
-        transformed = "transform" in context.modes
-        if transformed:
-            _check_transformable(cls, args)
+        transformed, forward = "transform" in context.modes, cls.forward
+        if transformed and _check_transformable(cls, args, kwargs):
+            forward = functools.partial(batched_forward, cls)
         ctx = object.__new__(node_class(cls.__name__ + ("GeneratedBackward" if transformed else "Backward"), FunctionNode))
         ctx._forward_cls, ctx._materialize = cls, True
         ctx._dirty = ctx._non_diff = ctx._to_save = ctx._for_forward = ()
@@ -203,10 +205,10 @@ class Function:
         ctx._in_metas = [a._meta if isinstance(a, Tensor) else None for a in args]
         with grad_mode(False), without_tangents():
             if cls.setup_context is not Function.setup_context:
-                out = cls.forward(*args, **kwargs)
+                out = forward(*args, **kwargs)
                 cls.setup_context(ctx, args, out)
             else:
-                out = cls.forward(ctx, *args, **kwargs)
+                out = forward(ctx, *args, **kwargs)
         _check_dirty(ctx, args, out)
         single = not isinstance(out, tuple)
         outs = (out,) if single else out
@@ -244,13 +246,16 @@ def without_tangents():
             context.modes["forward AD"] = level
 
 
-def _check_transformable(cls, args):
-    """torch's refusals of Functions that torch.func's transforms cannot see through."""
+def _check_transformable(cls, args, kwargs):
+    """torch's refusals of Functions that torch.func's transforms cannot see through; whether the Function's own vmap is to be asked."""
     if cls.setup_context is Function.setup_context:
         raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
                            "the setup_context staticmethod. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
-    batched = any([isinstance(a, Tensor) and read(a).extra is TRACED for a in args])
+    if kwargs and innermost_vmap() is not None and any([isinstance(a, Tensor) for a in kwargs.values()]):
+        raise NotImplementedError("Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
+                                  f"autograd.Function. Got: {kwargs}")
+    batched = innermost_vmap() is not None and any([isinstance(a, Tensor) and is_traced(a) for a in args])
     if batched and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
         raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
                            "staticmethod or set generate_vmap_rule=True. For more details, please see "
@@ -259,8 +264,42 @@ def _check_transformable(cls, args):
         raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
                            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
                            "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
-    if batched and cls.vmap is not Function.vmap:
-        raise NotImplementedError(f"torchshim: the vmap staticmethod of {cls.__name__}; with generate_vmap_rule=True its forward is batched")
+    return batched and cls.vmap is not Function.vmap
+
+
+VmapInfo = collections.namedtuple("VmapInfo", ["batch_size", "randomness"])
+
+
+def batched_forward(cls, *args, **kwargs):
+    """The forward of a Function by its vmap staticmethod: on whole batches, outside of the vmap."""
+    level, at = innermost_vmap(), [k for k, a in enumerate(args) if isinstance(a, Tensor)]
+    found = unbatched([args[k] for k in at])
+    if found is None:
+        return cls.forward(*args, **kwargs)
+    full, dims = list(args), [None] * len(args)
+    for k, t, d in zip(at, *found):
+        full[k], dims[k] = t, d
+    with below(level):
+        made = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *full, **kwargs)
+    expected = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
+    if not isinstance(made, tuple):
+        raise RuntimeError(f"{expected}Got a {type(made)} instead")
+    if len(made) != 2:
+        raise RuntimeError(f"{expected}Got {len(made)} returns instead")
+    out, out_dims = made
+    outs = list(out) if isinstance(out, (tuple, list)) else [out]
+    where = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
+    if isinstance(out_dims, (tuple, list)) and (type(out) is not type(out_dims) or len(where) != len(outs)):
+        raise RuntimeError(f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+                           f"out_dims={out_dims} to be compatible with the structure of `output`. For more details, please see "
+                           "https://pytorch.org/docs/main/notes/extending.func.html")
+    for k, (o, d) in enumerate(zip(outs, where)):
+        given = next((a for a, t in zip([args[i] for i in at], found[0]) if t is o), None)
+        if given is not None:
+            outs[k] = given
+        elif isinstance(o, Tensor) and d is not None:
+            (outs[k],) = rebatched([o.movedim(d, 0)], level)
+    return type(out)(outs) if isinstance(out, (tuple, list)) else outs[0]
 
 
 def _check_dirty(ctx, args, out):

@@ -1,8 +1,6 @@
 """What transforms ask of the autograd graph: where it leaves the function that they run, and gradients at any edge."""
 from __future__ import annotations
 
-import contextlib
-
 from ..autograd.backward import make_cts, run
 from ..engine import context
 from ..tensor.core.dispatch import TensorBase, edge, read, wrap
@@ -26,18 +24,6 @@ def auxiliary(t):
     """`t` as a leaf that only serves a computation: a history that ends there ends inside."""
     t.__dict__["_auxiliary"] = True
     return leaf(t)
-
-
-@contextlib.contextmanager
-def transforming():
-    """While a transform runs the user's function: torch refuses some things there."""
-    before = context.modes.get("transform")
-    context.modes["transform"] = True
-    try:
-        yield
-    finally:
-        if before is None:
-            del context.modes["transform"]
 
 
 def outside(tensors, since, own):

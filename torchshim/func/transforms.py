@@ -5,11 +5,12 @@ import contextlib
 import functools
 
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
+from ..autograd.levels import Level, running
 from ..autograd.modes import grad_mode
 from ..engine import context
 from ..tensor.core.dispatch import TensorBase, edge
 from . import tree
-from .graphs import auxiliary, gradients, leaf, now, outside, transforming
+from .graphs import auxiliary, gradients, leaf, now, outside
 from .vmap import batched
 
 
@@ -39,15 +40,24 @@ class _Run:
         with grad_mode(True):
             given, self.form = tree.flatten(tuple([args[k] for k in which]))
             self.given = given
-            self.ins = [_inner(x) if isinstance(x, TensorBase) else x for x in given]
+            self.ins = copies = [_inner(x) if isinstance(x, TensorBase) else x for x in given]
+            if hooks:                          # forward mode lets the function write to its arguments
+                self.ins = [t.clone() if isinstance(t, TensorBase) else t for t in copies]
+            self.starts = [edge(t) if isinstance(t, TensorBase) else None for t in self.ins]
             full = list(args)
             for k, a in zip(which, tree.unflatten(self.ins, self.form)):
                 full[k] = a
-            with transforming(), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
+            pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
+            level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
+            with running(level), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
+            for x, t, e in zip(given, self.ins, self.starts):
+                if hooks and edge(t) is not e:
+                    with grad_mode(False):
+                        x.copy_(t.detach())
             leaves = [x for x in tree.flatten(self.value)[0] if isinstance(x, TensorBase)]
-            own = [t for t in self.ins if t._edge is True]
+            own = [t for t in copies if isinstance(t, TensorBase) and t._edge is True]
             self.deep = self.on and bool(outside(leaves, since, own))
 
     def plain(self, x):
@@ -60,7 +70,7 @@ class _Run:
         import torchshim as torch
         deep = self.deep or context.grad and any([edge(c) is not None for c in cts if c is not None])
         with grad_mode(True):
-            gs = gradients(outs, [edge(t) for t in self.ins], cts, deep if create_graph is None else create_graph)
+            gs = gradients(outs, self.starts, cts, deep if create_graph is None else create_graph)
         return [torch.zeros_like(t) if g is None else g for t, g in zip(self.given, gs)]
 
 
@@ -161,7 +171,7 @@ def _pusher(r, outs):
     import torchshim as torch
     with grad_mode(True):
         us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
-        pulled = gradients(outs, [edge(t) for t in r.ins], us, True)
+        pulled = gradients(outs, r.starts, us, True)
 
     def push(vs):
         with grad_mode(True):

@@ -12,12 +12,15 @@ import traceback
 import jax
 
 from ..autograd.function import FunctionNode
-from ..engine import context
+from ..autograd.levels import Level, is_traced, running
+from ..engine import context, meta_of
 from ..interop import from_jax, to_jax
-from ..tensor.core.dispatch import TensorBase, edge
+from ..ops.batched_views import batched_view, place
+from ..tensor.api.views import offset_of
+from ..tensor.core.dispatch import TensorBase, edge, make_view, meta
 from ..tensor.core.graph import node_class, sequence
 from . import tree
-from .graphs import gradients, leaf, now, outside, transforming
+from .graphs import gradients, leaf, now, outside
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
                  "please file an issue at https://github.com/pytorch/pytorch/issues .")
@@ -26,19 +29,6 @@ _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't suppo
          "bug report.")
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
                   jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
-
-
-@contextlib.contextmanager
-def _randomness(kind):
-    before = context.modes.get("vmap randomness")
-    context.modes["vmap randomness"] = kind
-    try:
-        yield
-    finally:
-        if before is None:
-            del context.modes["vmap randomness"]
-        else:
-            context.modes["vmap randomness"] = before
 
 
 @contextlib.contextmanager
@@ -59,27 +49,65 @@ def batched(fn, xs, dims, randomness="error"):
     since, info = now(), {}
 
     def run(*arrays):
-        ts = [from_jax(a) for a in arrays]
+        ts = [_example(a, x, d) for a, x, d in zip(arrays, xs, dims)]
         for t, want in zip(ts, wants):
             if want:
                 t._edge = True
         before = [t._st.gen for t in ts]
-        with transforming():
+        with running(Level("vmap", ts, xs, dims, randomness)):
             outs = fn(ts)
+        info["seen"] = [_source(o, ts) for o in outs]
+        info["same"] = [None if is_traced(o) else o for o in outs]
         info["written"] = [k for k, t in enumerate(ts) if t._st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
         return [to_jax(o) for o in outs] + [to_jax(ts[k]) for k in info["written"]]
-    with jax.enable_x64(True), _randomness(randomness), _explained():
+    with jax.enable_x64(True), _explained():
         arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
     made = [from_jax(a) for a in arrays]
     for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
         if wants[k]:
             raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
         xs[k].copy_(made.pop().movedim(0, dims[k]))
+    for j, seen in enumerate(info["seen"]):
+        if info["same"][j] is not None:        # the same for all examples
+            made[j], info["grads"][j] = info["same"][j].expand(xs[0].shape[dims[0]], *info["same"][j].shape), False
+            continue
+        y = None if seen is None or info["grads"][j] is not wants[seen[0]] else _view(xs[seen[0]], dims[seen[0]], seen[1])
+        if y is not None:
+            made[j], info["grads"][j] = y, False
     if any(info["grads"]):
         _attach(made, fn, xs, dims, wants, info, randomness)
     return made
+
+
+def _example(a, x, d):
+    """The tensor around one example's array, which lies in memory as it does in `x`."""
+    t, m = from_jax(a), meta(x)
+    if not m.contiguous or d:
+        t._st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
+    return t
+
+
+def _source(o, ts):
+    """(which argument, the steps that lead there) where an example's result is a view of an argument or it itself."""
+    for k, t in enumerate(ts):
+        if o._st is t._st:
+            return k, () if o._view is None else o._view.steps
+    return None
+
+
+def _view(x, d, steps):
+    """`x` with the batch dimension `d` first, its examples seen through `steps`; None where that is no view of its memory."""
+    y = x.movedim(d, 0) if d else x.view_as(x)
+    for inst, nums in steps:
+        found = place(meta(y), inst, nums)
+        if found is None:
+            return None
+        *lies, offset = found
+        offset += offset_of(y) * meta(y).dtype.itemsize // inst.out.dtype.itemsize
+        y = make_view(y, batched_view, (inst, *lies, inst.layout[-1]), offset, nums, inst.kinds)
+    return y
 
 
 class VmapNode(FunctionNode):
@@ -212,7 +240,11 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(o)}. Did you mean "
                                      "to set out_dims= to None for output?")
             return outs
-        outs = batched(flat, [leaves[k] for k in at], [dims[k] for k in at], randomness)
+        def flat_seen(ts):
+            outs = flat(ts)
+            info["same"] = [next((k for k, t in zip(at, ts) if o is t), None) for o in outs]
+            return outs
+        outs = batched(flat_seen, [leaves[k] for k in at], [dims[k] for k in at], randomness)
         where = tree.spread(out_dims, info["structure"])
         if where is None and info["structure"] is tree.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
             where = list(out_dims)
@@ -220,7 +252,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
                              f"`outputs`. out_dims has structure {tree.shown(tree.flatten(out_dims)[1])} but outputs has structure "
                              f"{tree.shown(info['structure'])}.")
-        return tree.unflatten([o[0] if d is None else o if d == 0 else o.movedim(0, d) for o, d in zip(outs, where)], info["structure"])
+        outs = [leaves[k] if k is not None and d == dims[k] else o[0] if d is None else o if d == 0 else o.movedim(0, d)
+                for o, d, k in zip(outs, where, info["same"])]
+        return tree.unflatten(outs, info["structure"])
 
     def _in_chunks(leaves, structure, dims, n, kwargs):
         import torchshim as torch

@@ -222,7 +222,10 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
+    from ..random.batches import differing
     from ..random.generator import stream
+    if differing() is not None:
+        raise NotImplementedError("torchshim: init.sparse_ under vmap with randomness='different'")
     source = stream(generator)
 
     def fill(t):

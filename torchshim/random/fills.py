@@ -16,6 +16,7 @@ from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, 
 from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.tensor import Tensor
+from .batches import differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order
 
@@ -46,6 +47,9 @@ def placed(flat, meta):
 
 def made(draw, shape, dtype, device, requires_grad=False, strides=None):
     """A new tensor; `draw(n, contiguous)` gives the numbers."""
+    level = differing()
+    if level is not None:
+        return for_each(level, made, draw, (level.size, *check_size(shape)), dtype, device, requires_grad)
     meta = meta_of(check_size(shape), dtype, device, strides)
     if device == "meta":
         return done(wrap(value_of(None, meta)), requires_grad)
@@ -77,6 +81,9 @@ def _refilled(t, name):
 
 def refill(t, draw, name):
     """Write random numbers into `t` in place; `name` is its grad_fn's."""
+    level = to_refill(t)
+    if level is not None:
+        return t.copy_(for_each(level, made, draw, (level.size, *t.shape), t._meta.dtype, t._meta.device, False))
     wants = needs_grad(t)
     check_inplace(t, wants)
     refuse_overlap(t)
@@ -187,7 +194,8 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
         most = 2 ** 11 + 1 if d == P.float16 else f"2^{_EXACT[d]}+1"
         raise RuntimeError(f"n cannot be greater than {most} for {P.c_name(d)} type.")
     s = stream(generator)
-    return delivered("randperm", made(lambda k, c: s.randperm(n, d), (n,), d, where), out, requires_grad, layout)
+    draw = lambda k, c: np.concatenate([s.randperm(n, d) for _ in range(k // n if n else 1)])        # one after the other under vmap
+    return delivered("randperm", made(draw, (n,), d, where), out, requires_grad, layout)
 
 
 #: Up to which power of two a floating dtype counts.
@@ -195,6 +203,7 @@ _EXACT = {P.float16: 11, P.float32: 24, P.float64: 53}
 
 
 @function(method=False)
+@with_batches
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
     s = stream(generator)
@@ -220,6 +229,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 
 
 @function(method=True, out=True)
+@with_batches
 def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
     m = input._meta
@@ -234,6 +244,7 @@ def bernoulli(input, p=None, *, generator=None):
 
 
 @function(method=True, out=True)
+@with_batches
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with probabilities proportional to the rows of input."""
     m = input._meta
@@ -245,6 +256,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 
 @function(method=False)
+@with_batches
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
     a = input.detach()._host()
@@ -252,6 +264,7 @@ def poisson(input, generator=None):
 
 
 @function("_standard_gamma", method=False)
+@with_batches
 def standard_gamma(input, generator=None):
     """Gamma numbers with the shapes of input, through which gradients flow."""
     a = input.detach()._host()
@@ -259,6 +272,7 @@ def standard_gamma(input, generator=None):
 
 
 @function("_sample_dirichlet", method=False)
+@with_batches
 def sample_dirichlet(input, generator=None):
     """Points of the simplex drawn with the concentrations along the last dimension of input."""
     a = input.detach()._host()
@@ -269,6 +283,7 @@ def sample_dirichlet(input, generator=None):
 
 
 @function(method=False)
+@with_batches
 def binomial(count, prob, generator=None):
     """Counts of successes in `count` trials of probability `prob`."""
     n, p = np.broadcast_arrays(count.detach()._host(), prob.detach()._host())

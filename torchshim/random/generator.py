@@ -5,6 +5,7 @@ import contextlib
 
 import numpy as np
 
+from ..autograd.levels import innermost_vmap
 from ..engine import context
 from ..tensor.core.device import device as torch_device
 from ..tensor.core.tensor import Tensor, tensor_from
@@ -46,6 +47,7 @@ class Generator:
         if not isinstance(new_state, Tensor) or new_state.dtype.name != "uint8":
             raise TypeError("RNG state must be a torch.ByteTensor")
         self.stream.set_state(new_state.numpy().tobytes())
+        return self
 
     def clone_state(self):
         """An independent generator in the same state."""
@@ -82,12 +84,10 @@ default_generator.seed()
 
 def stream(generator=None):
     """The stream behind a generator argument."""
-    kind = context.modes.get("vmap randomness")
-    if kind == "error":
+    level = innermost_vmap() if "transform" in context.modes else None
+    if level is not None and level.randomness == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
                            "randomness flags on vmap or perform the randomness operation out of vmap")
-    if kind == "different":
-        raise NotImplementedError("torchshim: vmap with randomness='different'")
     if generator is None:
         return default_generator.stream
     if not isinstance(generator, Generator):

@@ -19,8 +19,12 @@ def _check(p):
 
 def kept(shape, p, like, strides=None):
     """A fresh mask of the elements to keep, drawn in memory order."""
+    from ...random.batches import differing, for_each
     from ...random.fills import placed
     from ...random.generator import stream
+    level = differing()
+    if level is not None:
+        return for_each(level, kept, (level.size, *shape), p, like)
     meta = meta_of(shape, "bool", like._meta.device, strides)
     if like._meta.device == "meta":
         from ...engine import value_of

@@ -552,6 +552,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __repr__(self, *, tensor_contents=None):
         from .text import tensor_text
+        if "transform" in context.modes:
+            from ...autograd.levels import shown
+            return shown(self, lambda t: tensor_text(t, tensor_contents))
         return tensor_text(self, tensor_contents)
 
     def __deepcopy__(self, memo):

@@ -1,0 +1,110 @@
+"""Protects vmap's seams: results that are views of what was given, random numbers per example, a Function's own rule, and what is printed."""
+import pytest
+
+import torchshim as torch
+from torchshim.func import grad, jvp, vmap
+
+
+def test_results_that_are_views_share_the_memory_of_the_argument():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    y = vmap(lambda t: t.T[1:], in_dims=1)(x)
+    assert y.shape == (3, 3, 2) and y._base is x._base and y.stride() == (4, 1, 12) and y.storage_offset() == 1
+    y.zero_()
+    assert x[:, :, 1:].abs().sum().item() == 0 and x[1, 0, 0].item() == 12
+    z = torch.view_as_real(torch.ones(3, 2, dtype=torch.complex64))
+    assert vmap(torch.view_as_complex)(z)._base is z._base
+    windows = vmap(lambda t: t.unfold(0, 2, 1))(x[0])
+    assert windows.tolist() == x[0].unfold(1, 2, 1).tolist() and windows.stride() == x[0].unfold(1, 2, 1).stride()
+
+
+def test_views_inside_views_and_gradients_through_them():
+    x = torch.arange(12.0).reshape(2, 3, 2).requires_grad_()
+    y = vmap(vmap(lambda t: t[:1], in_dims=1), in_dims=0)(x)
+    assert y.tolist() == x.transpose(1, 2)[:, :, :1].tolist()
+    (y * torch.arange(4.0).reshape(2, 2, 1)).sum().backward()
+    assert x.grad[:, 0].tolist() == [[0, 1], [2, 3]] and x.grad[:, 1:].abs().sum().item() == 0
+
+
+def test_an_argument_that_is_returned_is_the_callers():
+    x = torch.ones(2, 3)
+    assert vmap(lambda t: t)(x) is x and vmap(lambda t: t.exp_())(x) is x and x[0, 0].item() > 2.7
+    assert vmap(lambda t: t.is_contiguous() and t * 0 or t * 0 + 1, in_dims=1)(x).tolist() == [[1, 1]] * 3
+
+
+def test_different_numbers_are_one_draw_of_the_whole_batch():
+    draws = [(lambda t: torch.randn(2), lambda: torch.randn(3, 2)), (lambda t: torch.bernoulli(t), lambda: torch.bernoulli(torch.full((3, 4), 0.5))),
+             (lambda t: torch.multinomial(t, 2), lambda: torch.multinomial(torch.full((3, 4), 0.5), 2)),
+             (lambda t: t.clone().normal_(), lambda: torch.empty(3, 4).normal_()),
+             (lambda t: torch.randperm(4), lambda: torch.stack([torch.randperm(4) for _ in range(3)]))]
+    for inside, outside in draws:
+        torch.manual_seed(0)
+        got = vmap(inside, randomness="different")(torch.full((3, 4), 0.5))
+        torch.manual_seed(0)
+        assert torch.equal(got, outside())
+    torch.manual_seed(0)
+    nested = vmap(vmap(lambda t: torch.rand(2), randomness="different"), randomness="different")(torch.zeros(2, 3))
+    torch.manual_seed(0)
+    assert torch.equal(nested, torch.rand(2, 3, 2))
+
+
+def test_random_numbers_that_cannot_be_are_refused():
+    x = torch.full((3, 4), 0.5)
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        vmap(lambda t: torch.multinomial(t, 1))(x)
+    with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched tensor input"):
+        vmap(lambda t: torch.bernoulli(t), randomness="same")(x)
+    with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
+        vmap(lambda t: torch.zeros(2).normal_() + t[0], randomness="different")(x)
+
+
+def test_a_functions_own_rule_gets_whole_batches():
+    seen = []
+
+    class Ruled(torch.autograd.Function):
+        @staticmethod
+        def forward(x, k):
+            return torch.from_numpy(x.numpy() ** 2) * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+            ctx.k = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0] * ctx.k, None
+
+        @staticmethod
+        def vmap(info, in_dims, x, k):
+            seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+            return Ruled.apply(x.movedim(in_dims[0], 0), k), 0
+    x = torch.arange(6.0).reshape(2, 3)
+    assert vmap(lambda t: Ruled.apply(t, 3), in_dims=1)(x).tolist() == (x.T ** 2 * 3).tolist()
+    assert seen == [(3, "error", (1, None), (2, 3))]
+    assert vmap(vmap(lambda t: Ruled.apply(t, 1)))(x).tolist() == (x ** 2).tolist()
+    assert vmap(grad(lambda t: Ruled.apply(t, 1).sum()))(x).tolist() == (2 * x).tolist()
+
+    class Wrong(Ruled):
+        @staticmethod
+        def vmap(info, in_dims, x, k):
+            return x, (None, None)
+    with pytest.raises(RuntimeError, match="returned an incompatible"):
+        vmap(lambda t: Wrong.apply(t, 1))(x)
+
+
+def test_what_is_printed_inside():
+    said = []
+
+    def note(t):
+        said.append(repr(t))
+        return t.sum()
+    x = torch.ones(2, 3)
+    vmap(grad(note), in_dims=1)(x)
+    assert said == ["GradTrackingTensor(lvl=2, value=\n    BatchedTensor(lvl=1, bdim=1, value=\n        tensor([[1., 1., 1.],\n"
+                    "                [1., 1., 1.]])\n    )\n)"]
+
+
+def test_a_function_under_jvp_may_write_to_its_argument():
+    x, y, v = torch.zeros(3), torch.arange(3.0), torch.ones(3)
+    out, tangent = jvp(lambda a, b: a.copy_(b * b), (x, y), (v, v))
+    assert out.tolist() == [0, 1, 4] == x.tolist() and tangent.tolist() == [0, 2, 4]

@@ -1,0 +1,155 @@
+"""The transforms that a function runs under, and the values behind the tracers of a vmap.
+
+`jax.vmap` shows its batches to nobody but the batching rules of operators: an operator of one's own, whose rule looks, is the way in.
+"""
+from __future__ import annotations
+
+import contextlib
+import textwrap
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+from ..engine import TRACED, context
+from ..interop import from_jax, to_jax
+from ..tensor.core.dispatch import edge, read
+
+
+class Level:
+    """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
+    `dims`, and its randomness."""
+    __slots__ = ("kind", "ins", "given", "dims", "randomness")
+
+    def __init__(self, kind, ins, given=(), dims=(), randomness=None):
+        self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
+
+    @property
+    def size(self):
+        return self.given[0].shape[self.dims[0]]
+
+
+def levels():
+    """Those that are running, the innermost last."""
+    return context.modes.get("transform", ())
+
+
+@contextlib.contextmanager
+def running(level):
+    """While a transform runs the user's function: torch refuses some things there."""
+    before = levels()
+    context.modes["transform"] = (*before, level)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextlib.contextmanager
+def below(level, keep=False):
+    """What is done outside of a level, inside of it; with `keep`, at that level."""
+    before = levels()
+    _restore(before[:before.index(level) + keep])
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _restore(found):
+    if found:
+        context.modes["transform"] = found
+    else:
+        context.modes.pop("transform", None)
+
+
+def innermost_vmap():
+    """The vmap whose examples the running function sees; None outside of all."""
+    return next((x for x in reversed(levels()) if x.kind == "vmap"), None)
+
+
+def is_traced(t):
+    """Whether a tensor holds a tracer."""
+    return read(t).extra is TRACED
+
+
+def unbatched(ts):
+    """(tensors with their batches, the dimension of each batch or None) at the innermost vmap that batches any of the tensors; None where none
+    does. What the vmap was given is the caller's own tensor."""
+    seen = [None, None, None]
+
+    @custom_vmap
+    def peek(*xs):
+        return xs
+
+    @peek.def_vmap
+    def rule(size, batched, *xs):
+        seen[:] = size, list(batched), xs
+        return xs, tuple(batched)
+    with jax.enable_x64(True):
+        peek(*[to_jax(t) for t in ts])
+    if seen[2] is None:
+        return None
+    made, dims, level = [], [], innermost_vmap()
+    for t, x, batched in zip(ts, seen[2], seen[1]):
+        k = next((k for k, i in enumerate(level.ins) if i is t), None) if batched else None
+        made.append(level.given[k] if k is not None else from_jax(x))
+        dims.append(level.dims[k] if k is not None else 0 if batched else None)
+    return made, dims
+
+
+def rebatched(ts, level):
+    """Tensors whose first dimension is the batch as the function sees them, at a level."""
+    values = tuple([to_jax(t) for t in ts])
+    shapes = [(v.shape[1:], v.dtype) for v in values]
+
+    @custom_vmap
+    def put(x):
+        return tuple([jnp.zeros(shape, dtype) for shape, dtype in shapes])
+
+    @put.def_vmap
+    def rule(size, batched, x):
+        return values, tuple([True for _ in values])
+    with jax.enable_x64(True):
+        return [from_jax(x) for x in put(to_jax(level.ins[0]))]
+
+
+def shown(t, text, found=None):
+    """repr of a tensor that transforms are at work on; `text` is that of a tensor that none knows."""
+    found = levels() if found is None else found
+    for n in range(len(found), 0, -1):
+        level = found[n - 1]
+        if level.kind == "grad" and _leads_to(t, level.ins):
+            inner = next((g for g, i in zip(level.given, level.ins) if i is t), None)
+            return _wrapped(f"GradTrackingTensor(lvl={n}", shown(t.detach() if inner is None else inner, text, found[:n - 1]))
+        if level.kind == "vmap" and is_traced(t):
+            with below(level, keep=True):
+                batch = unbatched([t])
+            if batch is not None and batch[1][0] is not None:
+                (value,), (dim,) = batch
+                return _wrapped(f"BatchedTensor(lvl={n}, bdim={dim}", shown(value, text, found[:n - 1]))
+    return text(t)
+
+
+def _wrapped(opening, inside):
+    return f"{opening}, value=\n{textwrap.indent(inside, '    ')}\n)"
+
+
+def _leads_to(t, ins):
+    """Whether the history of t leads to one of the tensors `ins`."""
+    seen, stack, ends = set(), [edge(t)], [_node(edge(i)) for i in ins]
+    while stack:
+        e = stack.pop()
+        target = _node(e)
+        if target is None or id(target) in seen:
+            continue
+        seen.add(id(target))
+        if any([target is end for end in ends]):
+            return True
+        stack.extend(getattr(target, "next", ()))
+    return False
+
+
+def _node(e):
+    target = e[0] if e.__class__ is tuple else e
+    return getattr(target, "variable", target)
