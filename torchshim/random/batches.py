@@ -8,7 +8,7 @@ from ..engine import context
 from ..tensor.core.dispatch import TensorBase
 from .generator import stream
 
-_SAME = ("Vmap does not currently support same randomness with a batched tensor input. If you need this, please file an issue on GitHub")
+_SAME = "Vmap does not currently support same randomness with a batched tensor input. If you need this, please file an issue on GitHub"
 _IN_PLACE = ("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
              "necessary for your usage, please file an issue with functorch.")
 
@@ -46,10 +46,10 @@ def with_batches(f):
     @functools.wraps(f)
     def drawn(*args, **kwargs):
         level = innermost_vmap() if "transform" in context.modes else None
-        if level is None:
+        at = [k for k, a in enumerate(args) if isinstance(a, TensorBase)]
+        if level is None or not at:
             return f(*args, **kwargs)
         stream()                               # refuses where randomness is an error
-        at = [k for k, a in enumerate(args) if isinstance(a, TensorBase)]
         found = unbatched([args[k] for k in at])
         if found is None or all([d is None for d in found[1]]):
             if level.randomness == "same":
