@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from . import device
+from .blas import one_thread, restore
 from .compile import policy
 from .compile.program import OWN, needed_steps, state_device, steps_of
 from .device import device_name, need_xla
@@ -66,8 +67,12 @@ def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     `tr` is the trace if it ended: then its checks decide what may be seen. `cause`: what its compiled program failed with."""
     steps = needed_steps(steps_of(state), live)
     functions = _functions(steps, state_device(state).platform == "cpu" and cause is None)
-    with jax.ensure_compile_time_eval():
-        return _run_steps(steps, functions, values, inputs, nums, live, tr)
+    threads = one_thread()
+    try:
+        with jax.ensure_compile_time_eval():
+            return _run_steps(steps, functions, values, inputs, nums, live, tr)
+    finally:
+        restore(threads)
 
 
 def _functions(steps, numpy):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from jax import lax
 
+from ..blas import WORTH, threaded
 from .rules import F32, Spec, category, plain, rule, total_order
 
 # ---------------------------------------------------------------- shape and movement
@@ -370,7 +371,7 @@ def _make_dot_general(params, ins, outs):
     rperm = None if rperm == tuple(range(len(rperm))) else rperm
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
-        return np.ndarray.dot
+        return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
 
     def dot_general(a, b):
         if lhs_cast:
@@ -389,7 +390,7 @@ def _make_dot_general(params, ins, outs):
         result = result.reshape(shape)
         return result.astype(out) if out_cast else result
 
-    return dot_general
+    return threaded(dot_general) if rows * inner * columns >= WORTH else dot_general
 
 
 _FFT = {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}
