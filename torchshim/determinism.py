@@ -1,6 +1,7 @@
 """torch.use_deterministic_algorithms and its company. Every operator here is deterministic; what the mode adds is one tier: the same
 expression gives the same bits whether it is met for the first time or the thousandth."""
 from .engine.compile import policy
+from .tensor.core import settings
 
 _MODES = {"default": 0, "warn": 1, "error": 2}
 _mode, _warn_only = 0, False
@@ -9,13 +10,15 @@ _mode, _warn_only = 0, False
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Keep to the tier that runs operator by operator (`mode` True), or compile what pays again (False).
 
-    `warn_only` is remembered and reported; no operator here is nondeterministic, so none raises or warns.
+    No operator here is nondeterministic. Those for which torch has no deterministic algorithm on the CPU raise all the same, or warn
+    with `warn_only`: a program then does not pass here and fail there.
     """
     global _mode, _warn_only
     for name, value, place in (("mode", mode, " (position 1)"), ("warn_only", warn_only, "")):
         if not isinstance(value, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument '{name}'{place} must be bool, not {type(value).__name__}")
     _mode, _warn_only = (1 if warn_only else 2) if mode else 0, warn_only
+    settings.deterministic = _mode
     policy.pin("operators" if mode else None)
 
 

@@ -4,10 +4,10 @@ import os
 from .engine import context, warn
 from .engine.record import trie as _trie
 from .ops import promotion as _promotion
+from .tensor.core import settings as _shared
 
 _PRECISIONS = ("highest", "high", "medium")
 _threads = _interop_threads = None
-_warn_always = False
 
 
 def get_float32_matmul_precision():
@@ -52,6 +52,8 @@ def set_num_interop_threads(num, /):
 def _positive(name, num):
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num >= 2 ** 63:
+        raise ValueError("Overflow when unpacking long long")
     if num < 1:
         raise RuntimeError(f"{name} expects a positive integer")
     return num
@@ -66,13 +68,12 @@ def set_flush_denormal(mode, /):
 
 def is_warn_always_enabled():
     """Whether warnings that come once in a process come each time."""
-    return _warn_always
+    return _shared.warn_always
 
 
 def set_warn_always(b, /):
-    """Remembered and reported."""
-    global _warn_always
-    _warn_always = b
+    """Whether warnings that come once in a process come each time from now on."""
+    _shared.warn_always = b
 
 
 def compiled_with_cxx11_abi():

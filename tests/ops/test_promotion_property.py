@@ -126,3 +126,13 @@ def test_default_dtype_decides_what_numbers_become():
     finally:
         torch.set_default_dtype(torch.float32)
     assert (whole + 2.5).dtype == torch.float32
+
+
+def test_what_would_be_complex32_is_refused():
+    half = torch.ones(2, dtype=torch.float16)
+    assert torch.result_type(half, 1j) is torch.complex32 and torch.promote_types(torch.float16, torch.complex32) is torch.complex32
+    assert torch.eq(half, 1j).tolist() == [False, False] and torch.result_type(half, torch.ones(2, dtype=torch.complex64)) is torch.complex64
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexHalf'"):
+        half * 1j
+    with pytest.raises(NotImplementedError, match="complex32"):
+        torch.ones(2, dtype=torch.complex32)

@@ -103,9 +103,11 @@ def hardswish(self):
 
 
 @op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", functional=True,
-    refuses=("hardshrink_cpu", "bic"))
-def hardshrink(self, lambd):
+    refuses=("hardshrink_cpu", "bic"), half_steps=True)
+def hardshrink(self, lambd, half=None):
     """0 between -lambd and lambd, x elsewhere."""
+    if half is not None:
+        lambd = jnp.asarray(lambd).astype(half).astype(self.dtype)
     return jnp.where((self >= -lambd) & (self <= lambd), 0, self)
 
 

@@ -121,26 +121,30 @@ def check_mode(self, other, rounding_mode):
                            f"'{rounding_mode}'")
 
 
-def floor_quotient(a, b):
+def floor_quotient(a, b, half=None):
     """Floor division that is exact where the quotient is (Python's algorithm); x / 0 stays what IEEE says."""
     if not is_float(a):
         return jnp.floor_divide(a, b)
-    mod = jax.lax.rem(a, b)
-    q = (a - mod) / b
-    q = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), q - 1, q)
+    rounded = (lambda x: x) if half is None or b.ndim < a.ndim else lambda x: x.astype(half).astype(x.dtype)
+    mod = rounded(jax.lax.rem(a, b))
+    q = rounded(rounded(a - mod) / b)
+    q = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), rounded(q - 1), q)
     floor = jnp.floor(q)
-    floor = jnp.where(q - floor > 0.5, floor + 1, floor)
+    floor = jnp.where(q - floor > 0.5, rounded(floor + 1), floor)
     return jnp.where(b == 0, a / b, jnp.where(q == 0, jnp.copysign(jnp.zeros_like(a), a / b), floor))
 
 
-def quotient(self, other, rounding_mode):
+def quotient(self, other, rounding_mode, half=None):
     if rounding_mode is None:
         return self / other
     if not (is_float(self) or jnp.issubdtype(self.dtype, jnp.integer)):
         raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
     if rounding_mode == "floor":
-        return floor_quotient(self, other)
-    return jnp.trunc(self / other) if is_float(self) else jax.lax.div(self, other)
+        return floor_quotient(self, other, half)
+    if not is_float(self):
+        return jax.lax.div(self, other)
+    q = self / other
+    return jnp.trunc(q if half is None else q.astype(half).astype(q.dtype))
 
 
 def _div_name(inst):
@@ -154,11 +158,11 @@ def _flat(mode, value):
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left=True, aliases=("divide",),
-    elementwise=True, saves_number=True, wide_number=True, precheck=refuse_rounded_zero,
+    elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
-def div(self, other, rounding_mode):
+def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
-    return quotient(self, other, rounding_mode)
+    return quotient(self, other, rounding_mode, half)
 
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True,
@@ -169,10 +173,10 @@ def true_divide(self, other):
 
 
 @op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left=True,
-    refuses=("div_floor_cpu", "bc"), precheck=refuse_zero, wide_number=True)
-def floor_divide(self, other):
+    refuses=("div_floor_cpu", "bc"), precheck=refuse_zero, wide_number=True, half_steps=True)
+def floor_divide(self, other, half=None):
     """self // other, rounded down."""
-    return floor_quotient(self, other)
+    return floor_quotient(self, other, half)
 
 
 def _remainder_name(inst):
@@ -230,7 +234,7 @@ def check_lerp(self, end, weight):
 
 
 @op("lerp(Tensor self, Tensor end, Tensor weight) -> Tensor", promote="arith", grad=named(("Lerp", 1, 0), 2), inplace="method",
-    numbers=("weight",), check=check_lerp,
+    numbers=("weight",), wide_number=True, check=check_lerp,
     rule=(lambda out, self, end, weight: 1 - weight, lambda out, self, end, weight: weight,
               lambda out, self, end, weight: end - self))
 def lerp(self, end, weight):

@@ -21,25 +21,9 @@ def _size_at(shape, from_end):
     return shape[len(shape) - 1 - from_end] if from_end < len(shape) else 1
 
 
-def elementwise_strides(metas, shape, number=False):
-    """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous.
-    `number`: a Python number takes part, as a 0-d tensor."""
+def fastest_first(rows, shape):
+    """The dimensions of an elementwise operator from the innermost in memory to the outermost, for operands with the strides `rows`."""
     ndim = len(shape)
-    if ndim < 2:
-        return None
-    if not number and all([m.shape == shape for m in metas]):
-        if all([m.contiguous for m in metas]):
-            return None
-        if ndim == 4:
-            _, c, h, w = shape
-            last = (c * h * w, 1, c * w, c)
-            if all([n == 1 or s == k for m in metas for n, s, k in zip(shape, m.strides, last)]):
-                return last
-        first = metas[0]
-        if all([m.strides == first.strides for m in metas]) and first.dense:
-            return first.strides
-    rows = [[0 if i < 0 or (m.shape[i] == 1 and shape[i + ndim - m.ndim] != 1) else m.strides[i] for i in range(m.ndim - ndim, m.ndim)]
-            for m in metas]
     perm = list(range(ndim - 1, -1, -1))       # fastest first
 
     def compare(a, b):
@@ -64,6 +48,29 @@ def elementwise_strides(metas, shape, number=False):
                 d1 = d0
             elif c < 0:
                 break
+    return perm
+
+
+def elementwise_strides(metas, shape, number=False):
+    """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous.
+    `number`: a Python number takes part, as a 0-d tensor."""
+    ndim = len(shape)
+    if ndim < 2:
+        return None
+    if not number and all([m.shape == shape for m in metas]):
+        if all([m.contiguous for m in metas]):
+            return None
+        if ndim == 4:
+            _, c, h, w = shape
+            last = (c * h * w, 1, c * w, c)
+            if all([n == 1 or s == k for m in metas for n, s, k in zip(shape, m.strides, last)]):
+                return last
+        first = metas[0]
+        if all([m.strides == first.strides for m in metas]) and first.dense:
+            return first.strides
+    rows = [[0 if i < 0 or (m.shape[i] == 1 and shape[i + ndim - m.ndim] != 1) else m.strides[i] for i in range(m.ndim - ndim, m.ndim)]
+            for m in metas]
+    perm = fastest_first(rows, shape)
     strides, step = [0] * ndim, 1
     for d in perm:
         strides[d] = step

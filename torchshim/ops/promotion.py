@@ -110,6 +110,13 @@ def result_type(dimmed, zero_dim, numbers):
     return _combine(out, here)
 
 
+def is_complex_half(dimmed, zero_dim, numbers):
+    """Whether torch's common dtype is complex32, which JAX has not: `result_type` then says complex64, which serves where it does not show."""
+    groups = [[d for d in group if kind_of(d) == 3] for group in (dimmed, zero_dim)] + [[k for k in numbers if k == "c"]]
+    at = next((i for i, group in enumerate(groups) if group), 0)
+    return at > 0 and result_type(dimmed, zero_dim if at == 2 else (), ()) == float16
+
+
 def _combine(higher, lower):
     """A category of lower priority matters only when it is of a higher kind."""
     if higher is None or lower is None:

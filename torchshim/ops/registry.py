@@ -19,6 +19,7 @@ numbers: the Tensor parameters for which a Python number may stand (default: all
   scalar_left: that one too). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
   result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded. saves_number: they
   count among what backward saves.
+half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not).
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
@@ -45,6 +46,7 @@ backward raises, as torch's does. There are two ways to say how it is computed:
 """
 from __future__ import annotations
 
+import functools
 import inspect
 
 import jax
@@ -81,7 +83,8 @@ class Op(Operator):
 
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
-                 kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True):
+                 kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
+                 half_steps=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -90,7 +93,7 @@ class Op(Operator):
         self.strides, self.check, self.precheck = strides, check, precheck
         self.nondiff, self.aliases, self.namespace = frozenset(nondiff), aliases, namespace
         self.scalar_left, self.kernel_numbers, self.saves_number = scalar_left, kernel_numbers, saves_number
-        self.wide_number = wide_number
+        self.wide_number, self.half_steps = wide_number, half_steps
         self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
@@ -166,6 +169,8 @@ class Op(Operator):
         # only what stands where a tensor could takes part: an alpha or a slope does not
         numbers = [x for x, p in zip(layout, self.params) if p.kind == "tensor" and x is not T]
         d = common_of(metas, numbers)
+        if d == P.complex64 and promote != "compare" and P.is_complex_half(*_categories(metas, numbers)):
+            raise NotImplementedError(f"torchshim: \"{self.name}\" not implemented for 'ComplexHalf': JAX has no complex numbers of half precision")
         if promote == "float" and P.kind_of(d) < 2:
             d = P.default_float
         return d
@@ -178,8 +183,10 @@ class Op(Operator):
         """The pure function behind a call: arrays then packed numbers in, list of arrays out. It serves all shapes."""
         core, promote = self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
-        if compute != common and self.partials is not None and promote in ("arith", "float"):
-            core = with_partials(self.body, self.partials, self.params, common)
+        if compute != common and promote in ("arith", "float"):
+            core = functools.partial(self.body, half=common) if self.half_steps else self.body
+            if self.partials is not None:
+                core = with_partials(core, self.partials, self.params, common)
         elementwise = self.elementwise
         wide, tensor_places = self.wide_number, [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
@@ -278,8 +285,12 @@ _STATIC_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
 
 def common_of(metas, numbers=()):
     """The dtype that tensors and numbers (tokens, or static Python numbers) promote to."""
+    return P.result_type(*_categories(metas, numbers))
+
+
+def _categories(metas, numbers):
     kinds = [NUMBER_KIND.get(x) or _STATIC_KIND.get(x.__class__) for x in numbers]
-    return P.result_type([m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], [k for k in kinds if k])
+    return [m.dtype for m in metas if m.ndim], [m.dtype for m in metas if not m.ndim], [k for k in kinds if k]
 
 
 def cast(a, dtype):

@@ -12,6 +12,9 @@ from ..tensor.core.tensor import Tensor, tensor_from
 from .streams import Stream
 
 
+_WITH_GENERATOR = ("cpu", "cuda", "mps", "xpu", "xla", "mtia", "hpu", "privateuseone")
+
+
 class Generator:
     """A source of random numbers: PyTorch's CPU stream, bit for bit.
 
@@ -21,6 +24,8 @@ class Generator:
 
     def __init__(self, device="cpu"):
         self.device = torch_device(device)
+        if self.device.type not in _WITH_GENERATOR:
+            raise RuntimeError(f"{self.device.type.upper()} device type not an accelerator.")
         self.stream = Stream()
 
     def manual_seed(self, seed):

@@ -72,3 +72,30 @@ def test_the_elements_of_a_vector_are_views():
     x = torch.zeros(200)
     next(iter(x)).fill_(3)
     assert x[0] == 3 and sum(map(int, x)) == 3
+
+
+def test_unset_memory_shows_under_deterministic_algorithms():
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(2).isnan().all() and torch.empty_strided((2,), (3,)).isnan().all() and torch.ones(1).new_empty(2).isnan().all()
+        assert torch.empty(1, dtype=torch.int8).item() == 127 and torch.zeros(1).item() == 0
+        with pytest.raises(RuntimeError, match="max_unpooling2d_forward_out does not have a deterministic implementation"):
+            torch.nn.functional.max_unpool2d(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 2, 2, dtype=torch.long), 2)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert torch.empty(2).tolist() == [0, 0]
+
+
+def test_tensors_on_storages():
+    x = torch.arange(3.0)
+    y = torch.ones(0).new(x.untyped_storage())
+    assert y.data_ptr() == x.data_ptr() and torch.tensor(x.untyped_storage()).tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Long"):
+        torch.tensor(x._typed_storage(), dtype=torch.int64)
+
+
+def test_the_order_of_dimensions_in_memory():
+    x = torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)
+    assert x.dim_order() == (0, 2, 3, 1) and torch.ones(1, 3, 1, 2).expand(4, 3, 5, 2).dim_order() == (0, 1, 2, 3)
+    with pytest.raises(RuntimeError, match="unique dim order"):
+        torch.empty(2, 1, 2).dim_order(ambiguity_check=True)

@@ -170,3 +170,11 @@ def test_a_view_keeps_no_memory_of_its_own():
     x.sum().item()
     assert v._view.ref() is None  # forgotten at the flush, read again when asked for
     assert v.tolist() == [2, 2, 2, 2]
+
+
+def test_negative_views_share_memory():
+    x = torch.tensor([1.0, -2.0])
+    y = x._neg_view()
+    assert y.is_neg() and y.tolist() == [-1.0, 2.0] and y.data_ptr() == x.data_ptr()
+    y.fill_(3)
+    assert x.tolist() == [-3.0, -3.0] and not x.is_neg()

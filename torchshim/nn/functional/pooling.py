@@ -11,6 +11,7 @@ from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
 from ...tensor.api.indexing import in_range
 from ...tensor.core.dispatch import apply
+from ...tensor.core.settings import alert_nondeterministic
 from .conv import numbers
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -358,6 +359,7 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 
 # -- unpooling --------------------------------------------------------------------------------------------------------
 def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
+    alert_nondeterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
     kernel, stride, padding = numbers(kernel_size, dims), numbers(kernel_size if stride is None else stride, dims), numbers(padding, dims)
     target = _unpooled_size(tuple(input.shape), kernel, stride, padding, output_size)
     shape, least = tuple(input.shape), dims + 1

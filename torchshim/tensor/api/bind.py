@@ -14,7 +14,7 @@ import numpy as np
 from ...engine import TRACED, context, expect, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
-from ..core import dispatch
+from ..core import dispatch, settings
 from . import docs
 from .compiled import compiled, keep
 from .placement import placed
@@ -113,11 +113,13 @@ def prepare(op, args, name=None, first=1):
                              and x.__class__ is p.default.__class__):
                 layout.append(x)
                 continue
-            if isinstance(x, TensorBase):
+            if isinstance(x, TensorBase) and not meta(x).ndim and not x.requires_grad:
                 x = x.item()
             n = number(x)
             if n is None:
-                raise TypeError(f"{op.name}(): argument '{p.name}' must be Number, not {type_name(x)}")
+                place = "" if p.keyword_only else f" (position {i + first})"
+                raise TypeError(f"{name or op.name}(): argument '{p.name}'{place} must be {'float' if p.type == 'float' else 'Number'}, "
+                                f"not {type_name(x)}")
             if p.type == "float" and n.__class__ in (int, bool):
                 n = float(n)
             token = pack(n, nums)
@@ -173,7 +175,6 @@ OLD_FORMS = {"add": (("self", "alpha", "other"),), "sub": (("self", "alpha", "ot
 for _name, *_two in (("addmm", "mat1", "mat2"), ("addmv", "mat", "vec"), ("addr", "vec1", "vec2"), ("addbmm", "batch1", "batch2"),
                      ("baddbmm", "batch1", "batch2")):
     OLD_FORMS[_name] = (("beta", "self", "alpha", *_two), ("beta", "self", *_two))
-_warned_of = set()
 
 
 def old_form(op, name, given, method, inplace, out):
@@ -185,8 +186,7 @@ def old_form(op, name, given, method, inplace, out):
     else:
         new = sum(not p.keyword_only for p in op.params)
         raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
-    if name not in _warned_of:
-        _warned_of.add(name)
+    if settings.once((old_form, name)):
         by_name = {p.name: p for p in op.params}
         said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"
         shown = lambda n: said(n) + (f" = {by_name[n].default}" if by_name[n].keyword_only else "")

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import jax
 
-from ...engine import array_of, context, meta_of, value_of
+from ...engine import array_of, context, meta_of, value_of, warn
 from ...ops.shape import TO
 from .bind import FUNCTIONS, function
 from .creation import like_strides
+from ..core import settings
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, apply1, edge, read, wrap
 from ..core.dtype import ALL, dtype as torch_dtype, np_dtype
@@ -162,6 +163,9 @@ for _name, _d in _LEGACY.items():
 @function(method=False)
 def set_default_tensor_type(t, /):
     """The old way to set the default dtype: by a class or its name."""
+    if settings.once(set_default_tensor_type):
+        warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+             "torch.set_default_device() as alternatives.")
     from ..core.dtype import set_default_dtype
     if isinstance(t, str):
         name = _LEGACY.get(t.removeprefix("torch."))
@@ -178,14 +182,14 @@ def set_default_tensor_type(t, /):
 def result_type(tensor1, tensor2):
     """The dtype of arithmetic between two tensors or numbers."""
     from ...ops import promotion as P
-    from ..core.dtype import FROM_NP
+    from ..core.dtype import FROM_NP, complex32
     dims, zeros, nums = [], [], []
     for x in (tensor1, tensor2):
         if isinstance(x, TensorBase):
             (dims if x._meta.ndim else zeros).append(x._meta.dtype)
         else:
             nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
-    return FROM_NP[P.result_type(dims, zeros, nums)]
+    return complex32 if P.is_complex_half(dims, zeros, nums) else FROM_NP[P.result_type(dims, zeros, nums)]
 
 
 @function(torch=False)

@@ -9,6 +9,7 @@ from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .out import refuse_history
 from .views import ints
+from ..core import settings
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, detached, read, wrap
 from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
@@ -23,6 +24,15 @@ def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
         return wrap(value_of(None, m))
     context.go_to(device)
     return wrap(record(context, op, (m, extra), (), nums, kinds)[0])
+
+
+def unset(shape, d, device, strides=None):
+    """Memory that nobody has set: zeros, or what shows at once that nobody has where deterministic algorithms want that."""
+    if not settings.fill_uninitialized or not settings.deterministic or device == "meta" or d.name.startswith("float8"):
+        return made(ZEROS, shape, d, device, strides=strides)
+    kind = P.kind_of(d)
+    x = True if kind == 0 else int(np.iinfo(d).max) if kind == 1 else float("nan")
+    return filled(shape, _storable(x, d), d, device, strides)
 
 
 def done(t, requires_grad, pin_memory=False, layout=None):
@@ -101,7 +111,7 @@ def sizes_of(name, args):
     return check_size(shape)
 
 
-def _factory(name, op):
+def _factory(name, op=None):
     def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **kw):
         if "size" in kw:
             size = (kw.pop("size"),)
@@ -112,7 +122,8 @@ def _factory(name, op):
             raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         shape = check_memory(sizes_of(name, size), d.itemsize)
-        return delivered(name, made(op, shape, d, where, strides=fmt and strides_for(shape, fmt)), out, requires_grad, layout)
+        t = made(op, shape, d, where) if op is not None else unset(shape, d, where, fmt and strides_for(shape, fmt))
+        return delivered(name, t, out, requires_grad, layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"A tensor of the given size, {'uninitialised (zeros here)' if name == 'empty' else name}."
@@ -121,7 +132,7 @@ def _factory(name, op):
 
 zeros = FUNCTIONS["zeros"] = _factory("zeros", ZEROS)
 ones = FUNCTIONS["ones"] = _factory("ones", ONES)
-empty = FUNCTIONS["empty"] = _factory("empty", ZEROS)
+empty = FUNCTIONS["empty"] = _factory("empty")
 
 
 @function(method=False)
@@ -137,9 +148,9 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
     for n, s in sorted(((n, s) for n, s in zip(size, stride) if n > 1), key=lambda e: e[1]):
         if s != step:
             end = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
-            return done(detached(made(ZEROS, (end,), d, where).as_strided(size, stride)), requires_grad)
+            return done(detached(unset((end,), d, where).as_strided(size, stride)), requires_grad)
         step *= n
-    return done(made(ZEROS, size, d, where, strides=stride), requires_grad)
+    return done(unset(size, d, where, stride), requires_grad)
 
 
 @function(method=False)
@@ -195,11 +206,12 @@ def filled(shape, x, d, device, strides=None):
     return made(FULL, shape, d, device, nums, kinds, strides)
 
 
-def _like(name, op):
+def _like(name, op=None):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = _model(name, input)
-        return done(made(op, m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device),
-                       strides=like_strides(m, memory_format)), requires_grad, layout=layout)
+        like = m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device)
+        strides = like_strides(m, memory_format)
+        return done(unset(*like, strides) if op is None else made(op, *like, strides=strides), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"As `{name[:-5]}`, with the size, dtype, device and layout of `input`."
@@ -228,7 +240,7 @@ def like_strides(m, memory_format=None):
 
 zeros_like = FUNCTIONS["zeros_like"] = _like("zeros_like", ZEROS)
 ones_like = FUNCTIONS["ones_like"] = _like("ones_like", ONES)
-empty_like = FUNCTIONS["empty_like"] = _like("empty_like", ZEROS)
+empty_like = FUNCTIONS["empty_like"] = _like("empty_like")
 
 
 @function(method=False)
@@ -410,6 +422,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)
             return done(t if device is None else t.to(device), requires_grad)
+    if FUNCTIONS["is_storage"](data):
+        t = on_storage(data, dtype or getattr(data, "dtype", get_default_dtype())).clone()
+        return done(t if device is None else t.to(device), requires_grad)
     a, where, strides = host_array(data, dtype), to_jax(device), None
     if isinstance(data, np.ndarray) and not data.flags.c_contiguous:
         strides = like_strides(meta_of(data.shape, data.dtype, where, tuple([s // data.itemsize for s in data.strides])))
@@ -420,6 +435,14 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 def scalar_tensor(s, *, dtype=None, device=None, **kw):
     """A 0-d tensor of the default floating dtype."""
     return tensor(s, dtype=dtype or get_default_dtype(), device=device)
+
+
+def on_storage(storage, dtype):
+    """A tensor of one dimension on a storage's memory."""
+    given = getattr(storage, "dtype", dtype)
+    if given is not dtype:
+        raise RuntimeError(f"Expected a Storage of type {P.c_name(dtype.np)} or an UntypedStorage, but got {P.c_name(given.np)}")
+    return storage.untyped()._tensor(dtype)
 
 
 def legacy(args, dtype=None, device=None):
@@ -433,8 +456,10 @@ def legacy(args, dtype=None, device=None):
                             "pinned_memory=false (default), memory_format=(nullopt)))")
         return data.detach()
     dtype = dtype or get_default_dtype()
+    if FUNCTIONS["is_storage"](data):
+        return on_storage(data, dtype)
     if isinstance(data, (int, Size)) and not isinstance(data, bool):
-        return zeros(*(args or (0,)), dtype=dtype, device=device)
+        return empty(*(args or (0,)), dtype=dtype, device=device)
     if isinstance(data, (float, complex, bool)):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     if isinstance(data, (str, bytes)):
@@ -462,11 +487,9 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-def new(self, *args, **kw):
-    """The old constructor, of this tensor's dtype."""
-    if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
-        return self.new_tensor(args[0], **kw)
-    return empty(*(args or (0,)), dtype=self.dtype, device=self.device, **kw)
+def new(self, *args, size=None, device=None):
+    """The old constructor, of this tensor's dtype: of sizes, a sequence, a storage or a tensor."""
+    return legacy(args if size is None else (Size(size),), self.dtype, self.device if device is None else device)
 
 
 Tensor.new_tensor, Tensor.new = new_tensor, new

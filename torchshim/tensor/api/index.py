@@ -13,6 +13,7 @@ from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.memory_format import contiguous_format
 from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
 from ..core.graph import node_class
+from ..core.settings import alert_nondeterministic
 from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
 from .shape import filler, ints
 from ..core.tensor import tensor_from
@@ -406,6 +407,8 @@ def take(input, index):
 
 def _put(inplace, self, index, source, accumulate=False):
     """Values written (or added) at places of the flattened tensor."""
+    if not accumulate:
+        alert_nondeterministic("put_")
     if meta(index).dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {P.c_name(meta(index).dtype)}")
     if meta(self).dtype != meta(source).dtype:

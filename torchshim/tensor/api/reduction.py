@@ -7,6 +7,7 @@ from ...engine import warn
 from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.registry import OPS
 from .bind import call, function, into, type_name
+from ..core import settings
 from ..core.dispatch import TensorBase
 from .undefined import no_derivative
 
@@ -101,13 +102,9 @@ def bincount(input, weights=None, minlength=0):
     return no_derivative(call(OPS[None, "bincount.sized"], (input, weights, length)), (weights,), "aten::bincount")
 
 
-_warned = set()
-
-
 def warn_once(text):
     """What torch says once in a process."""
-    if text not in _warned:
-        _warned.add(text)
+    if settings.once(text):
         warn(text)
 
 

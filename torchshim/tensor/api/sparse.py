@@ -1,8 +1,11 @@
-"""Tensors here are dense: what torch answers for dense ones where it wants sparse or quantized ones, and what is not implemented.
+"""Tensors here are dense: what torch answers for dense ones where it wants sparse or quantized ones, what is not implemented, and
+what calls Python for each element.
 
 What would make a sparse or quantized tensor raises NotImplementedError with its name, and carries `__unimplemented__`.
 """
 from __future__ import annotations
+
+import builtins
 
 from .bind import FUNCTIONS, function
 from ..core.dispatch import apply1
@@ -90,6 +93,33 @@ def apply_(self, callable):
     if self.device.type != "cpu":
         raise TypeError("apply_ is only implemented on CPU tensors")
     return self.copy_(self.new_tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).reshape(self.shape))
+
+
+def _mapped(name, self, others, callable):
+    if not builtins.callable(callable):
+        raise TypeError(f"'{type(callable).__name__}' object is not callable")
+    for t in (self, *others):
+        if t.requires_grad:
+            raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if any([t.device.type != "cpu" for t in (self, *others)]):
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    for t, which in zip(others, ("'other'",) if len(others) == 1 else ("argument 'x'", "argument 'y'")):
+        if t.dtype is not self.dtype:
+            raise TypeError(f"{name}: expected {self.type()} for {which} (got {t.type()})")
+    rows = [t.expand(self.shape).flatten().tolist() for t in (self, *others)]
+    return self.copy_(self.new_tensor([callable(*x) for x in zip(*rows)], dtype=self.dtype).reshape(self.shape))
+
+
+@function(torch=False)
+def map_(self, tensor, callable):
+    """Replace each element by callable(element, element of `tensor`), in Python; for small tensors on the CPU."""
+    return _mapped("map_", self, (tensor,), callable)
+
+
+@function(torch=False)
+def map2_(self, x, y, callable):
+    """Replace each element by callable(element, element of `x`, element of `y`), in Python; for small tensors on the CPU."""
+    return _mapped("map2_", self, (x, y), callable)
 
 
 def _missing(name, where, why="there are no sparse or quantized tensors"):

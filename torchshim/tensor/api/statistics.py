@@ -22,14 +22,21 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     spacing = 1 if spacing is None else spacing
     listed = spacing if isinstance(spacing, (list, tuple)) else None
     if dim is None:
-        dims = list(range(input.ndim)) if listed is None or len(listed) == input.ndim else list(range(len(listed)))
+        dims = list(range(input.ndim))
     else:
         dims = [wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (list, tuple)) else (dim,))]
+    if listed is not None and dim is None and len(listed) != input.ndim:
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+                           f"{input.ndim}', since dim argument was not given, but got a list of length {len(listed)}")
     if listed is not None and len(listed) != len(dims):
         raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
                            f"length, but got a spacing argument of length {len(listed)} and a dim argument of length {len(dims)}.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for h in listed or ():
+        if isinstance(h, TensorBase) and h.ndim != 1:
+            raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {h.ndim} "
+                               "dimensions!")
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

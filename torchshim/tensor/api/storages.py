@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 
-from ...engine import array_of, is_contiguous, meta_of, present, value_of, warn
+from ...engine import Memory, array_of, is_contiguous, meta_of, present, value_of, warn
 from ..core import storage as memory
 from .bind import function
 from ..core.dispatch import detached, meta
@@ -74,7 +74,7 @@ def _index(i, n, what="torch.UntypedStorage"):
 
 class UntypedStorage:
     """The bytes that one or several tensors share."""
-    __slots__ = ("_st", "fresh", "__weakref__")
+    __slots__ = ("_st", "fresh", "__weakref__", "__dict__")
     __module__ = "torch.storage"
     is_sparse = is_sparse_csr = is_hpu = False
 
@@ -186,7 +186,8 @@ class UntypedStorage:
         return self if t.to(device) is t else t.to(device).untyped_storage()
 
     def resizable(self):
-        return False
+        """Whether torch could resize it: not once NumPy has seen its memory."""
+        return self._st.value.extra.__class__ is not Memory
 
     def is_shared(self):
         return False
@@ -305,6 +306,10 @@ class TypedStorage:
         """As UntypedStorage.resize_."""
         self._untyped_storage.resize_(int(size) * self.dtype.itemsize)
         return self
+
+    def resizable(self):
+        """As UntypedStorage.resizable."""
+        return self._untyped_storage.resizable()
 
     def cpu(self):
         return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from ...ops import views as V
 from ...ops.common import wrap_dim
+from ...ops.layout import fastest_first
 from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
-from ..core.memory_format import contiguous_format
+from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.dispatch import Tensor, check_inplace, detached, edge, log_edge, make_view, meta, needs_grad, version
 from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
@@ -531,6 +532,20 @@ def is_set_to(self, tensor):
 
 @function("dim_order", torch=False)
 def dim_order(self, ambiguity_check=False):
-    """The dimensions from the outermost in memory to the innermost."""
+    """The dimensions from the outermost in memory to the innermost. `ambiguity_check`: True raises RuntimeError where strides allow
+    several orders; a list of memory formats, where not exactly one of them fits then."""
+    listed = isinstance(ambiguity_check, list) and all([isinstance(f, memory_format) for f in ambiguity_check])
+    if not isinstance(ambiguity_check, bool) and not listed:
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     m = meta(self)
-    return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d], d)))
+    order = tuple(reversed(fastest_first((m.strides,), m.shape)))
+    if not ambiguity_check:
+        return order
+    if 0 in m.strides or 0 in m.shape:
+        raise RuntimeError("The tensor does not have unique dim order.")
+    if len(set(m.strides)) == m.ndim and all([n > 1 for n in m.shape]):
+        return order
+    fitting = [f for f in (ambiguity_check if listed else ()) if is_in_format(m, f)]
+    if len(fitting) != 1:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return (0, *range(2, m.ndim), 1) if fitting[0].name.startswith("channels_last") else tuple(range(m.ndim))
