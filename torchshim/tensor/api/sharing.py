@@ -7,6 +7,7 @@ from ...engine import borrowed, meta_of, value_of, warn
 from .bind import function
 from .creation import check_array, done, tensor
 from ...ops.promotion import c_name
+from ..core import settings
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import TensorBase, wrap
 from ..core.dtype import get_default_dtype
@@ -96,12 +97,9 @@ _READ_ONLY_BUFFER = ("The given buffer is not writable, and PyTorch does not sup
                      "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or "
                      "make it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
                      "program.")
-_warned: set = set()
-
 
 def _warn_read_only(text):
-    if text not in _warned:
-        _warned.add(text)
+    if settings.once(text):
         warn(text)
 
 
