@@ -57,6 +57,11 @@ def _debug_only_are_vmap_fallback_warnings_enabled():
     return _vmap_warnings[0]
 
 
+def _get_privateuse1_backend_name():
+    """What torch calls the backend of an out-of-tree device; there is none."""
+    return "privateuseone"
+
+
 def _jit_switch(*args):
     """Accepted; returns what was set before, nothing."""
     return False

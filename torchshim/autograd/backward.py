@@ -144,7 +144,7 @@ def _residuals(node):
             continue
         if k >= len(args):
             nr = node.plan.outs[k - len(args)]
-            raise modified_error(node.inst.out_metas[nr], st.version, version, node.name(), nr)
+            raise modified_error(node.inst.out_metas[nr], st.version, version, node.name() if nr in node.inst.diff_outs else None, nr)
         target, nr = _targets(node.next[args[k]])
         producer = None
         if isinstance(target, Node) and target.__class__ is not AccumulateGrad:

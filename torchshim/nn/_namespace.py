@@ -1,4 +1,4 @@
 """What torch.nn offers beyond its functions and parameters; imported when the first of it is asked for."""
-from . import init, modules, utils             # noqa: F401
+from . import grad, init, modules, utils       # noqa: F401
 from .modules import *                         # noqa: F401,F403
 from .parallel import DataParallel             # noqa: F401

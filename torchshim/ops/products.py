@@ -290,7 +290,17 @@ def _linear_name(inst):
     return "ViewBackward0" if x.contiguous else "AddBackward0"
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, function=False, method=False)
+def _check_linear(input, weight, bias):
+    """torch adds the bias in one kernel with the product where the rows lie one after the other, else in place."""
+    if bias is None or weight.ndim != 2:
+        return
+    if input.ndim == 2 or input.contiguous:
+        same_as_self(bias, weight)
+    elif not P.can_cast(bias.dtype, input.dtype):
+        raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
+
+
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False)
 def linear(input, weight, bias):
     """input @ weight.T + bias: one operator, so that a layer is one record."""
     if not input.ndim or not weight.ndim:
@@ -301,8 +311,6 @@ def linear(input, weight, bias):
     if weight.ndim == 1:
         fits_matmul(input, weight)
     else:
-        if bias is not None:
-            same_as_self(bias, weight)
         fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
     out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision())
     if bias is None:

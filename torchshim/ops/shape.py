@@ -177,6 +177,8 @@ def roll(self, shifts, dims):
     shifts = (shifts,) if isinstance(shifts, int) else shifts
     dims = (dims,) if isinstance(dims, int) else dims
     _check_roll(self, shifts, dims)
+    if dims and not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if not self.size:
         return self
     if not dims:
@@ -189,11 +191,8 @@ def _check_rot90(m, k, dims):
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if m.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {m.ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == m.ndim:
+    if wrap_dim(dims[0], m.ndim) == wrap_dim(dims[1], m.ndim):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for i, d in enumerate(dims):
-        if not -m.ndim <= d < m.ndim:
-            raise RuntimeError(f"Rotation dim{i} out of range, dim{i} = {d}")
 
 
 def _rot90_strides(inst, m, k, dims):

@@ -27,4 +27,11 @@ from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
 globals().update(_NAMESPACES.get("nn.functional", {}))
 _docs.complete({"torch.nn.functional.": globals()})
-__getattr__ = _missing_attribute(__name__)
+_missing = _missing_attribute(__name__)
+
+
+def __getattr__(name):
+    if name == "grad":
+        from .. import grad
+        return grad
+    return _missing(name)

@@ -1,15 +1,16 @@
 """embedding and one_hot."""
 from __future__ import annotations
 
-
 import numpy as np
 
 from ...engine import warn
 from ...ops.nn import embedding as ops
+from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
 from ...tensor.core.dispatch import TensorBase, read
 from ...tensor.api.indexing import in_range, picked
+from ...tensor.api.undefined import undefined
 from ...tensor.core.tensor import tensor_from
 from .common import known
 
@@ -23,8 +24,6 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if not isinstance(weight, TensorBase) or not isinstance(input, TensorBase):
         bad, what, at = (weight, "weight", 1) if not isinstance(weight, TensorBase) else (input, "indices", 2)
         raise TypeError(f"embedding(): argument '{what}' (position {at}) must be Tensor, not {type_name(bad)}")
-    if sparse:
-        raise NotImplementedError("torchshim: embedding(sparse=True)")
     rows = weight._meta.shape[0] if weight._meta.ndim else 0
     if padding_idx is None:
         padding_idx = -1
@@ -38,7 +37,16 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         from ...autograd.modes import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
-    return picked(ops.embedding, (weight, input), (T, T, padding_idx, bool(scale_grad_by_freq), False))
+    layout = (T, T, padding_idx, bool(scale_grad_by_freq), False)
+    if sparse:
+        return _sparse_gradient("embedding", lambda w: picked(ops.embedding, (w, input), layout), weight)
+    return picked(ops.embedding, (weight, input), layout)
+
+
+def _sparse_gradient(name, compute, weight):
+    """`compute(weight)`, whose gradient torch gives as a sparse tensor."""
+    return undefined(compute(weight.detach()), (weight,), f"{'EmbeddingBag' if name == 'embedding_bag' else 'Embedding'}Backward0",
+                     NotImplementedError(f"torchshim: the sparse gradient of {name}(sparse=True)"))
 
 
 def one_hot(tensor, num_classes=-1):
@@ -72,14 +80,14 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
 
     per_sample_weights: factors, with mode "sum" only; include_last_offset: offsets end with the length; padding_idx: does not count.
     """
-    if sparse:
-        raise NotImplementedError("torchshim: embedding_bag(sparse=True)")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if weight._meta.dtype == np.int64 and input.is_floating_point():
         warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
              "and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError(f"max mode does not support {'scaling the gradient by the frequency' if scale_grad_by_freq else 'sparse weights'}")
     if per_sample_weights is not None:
         if input.size() != per_sample_weights.size():
             raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
@@ -104,18 +112,44 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         if first is not None and first.size and first[0] != 0:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
                                f"got {first[0]}")
+        if first is not None and first.size and first[-1] > input.shape[0]:
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of {first[-1]}")
+        if include_last_offset and not offsets.shape[0]:
+            raise RuntimeError("include_last_offset: number of offset should be at least 1")
         bags = offsets.shape[0] - bool(include_last_offset)
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
-            raise AssertionError("padding_idx must be within the number of embeddings")
+            raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}")
         padding_idx %= rows
-    in_range(input, 0, rows, _out_of_range)
+    _check_bag(input, weight, offsets, per_sample_weights)
+    in_range(input, 0, rows, lambda i: RuntimeError(f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range "
+                                                    f"[0, {rows})"))
     if max_norm is not None:
         from ...autograd.modes import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
-    return call(ops.embedding_bag, (weight, input, offsets, per_sample_weights, mode, -1 if padding_idx is None else padding_idx, bags,
-                                    bool(scale_grad_by_freq)))
+    rest = input, offsets, per_sample_weights, mode, -1 if padding_idx is None else padding_idx, bags, bool(scale_grad_by_freq)
+    if sparse:
+        return _sparse_gradient("embedding_bag", lambda w: call(ops.embedding_bag, (w, *rest)), weight)
+    return call(ops.embedding_bag, (weight, *rest))
+
+
+def _check_bag(indices, weight, offsets, per_sample_weights):
+    """torch's errors for the dtypes of embedding_bag's arguments."""
+    for t, name, position, kinds in ((indices, "indices", 1, ("Long", "Int")), (offsets, "indices", 1, ("Long", "Int")),
+                                     (weight, "weight", 1, ("Half", "BFloat16", "Float", "Double"))):
+        if c_name(t._meta.dtype) not in kinds:
+            raise RuntimeError(f"Expected tensor for argument #{position} '{name}' to have one of the following scalar types: "
+                               f"{', '.join(kinds)}; but got torch.{c_name(t._meta.dtype)}Tensor instead (while checking arguments for "
+                               "embedding_bag)")
+    if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
+                           f"type torch.{c_name(weight._meta.dtype)}Tensor does not equal "
+                           f"torch.{c_name(per_sample_weights._meta.dtype)}Tensor (while checking arguments for embedding_bag)")
+
+
+def _first_at(indices, value):
+    return int(np.argmax(indices.detach()._host() == value))

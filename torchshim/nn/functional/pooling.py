@@ -229,7 +229,7 @@ def _check_adaptive(name, input, target, kernel, colon):
     dims, shape = len(target), tuple(input.shape)
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")
-    for d in range(len(shape) - dims, len(shape)):
+    for d in range(len(shape) - dims if name in ("adaptive_avg_pool1d", "adaptive_avg_pool2d") else 1, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                                f"{list(shape)} with dimension {d} being empty")
@@ -312,6 +312,13 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 function("adaptive_max_pool1d", method=False)(lambda input, output_size: _adaptive_max(1, input, output_size))
 
 
+def _refuse_empty(name, shape, space):
+    for d in range(1, len(shape)):
+        if shape[d] == 0:
+            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got{space}{list(shape)} with "
+                               f"dimension {d} being empty.")
+
+
 # -- fractional -------------------------------------------------------------------------------------------------------
 def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     name = f"fractional_max_pool{dims}d"
@@ -328,6 +335,7 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     shape, least = tuple(input.shape), dims + 1
     if len(shape) not in (least, least + 1):
         raise RuntimeError(f"{name}(): Expected {least}D or {least + 1}D tensor, but got: {list(shape)}")
+    _refuse_empty(f"{name}{'_out' if dims == 3 else ''}", shape, "")
     for what, n, k, out in zip(("time", "height", "width")[-dims:], shape[-dims:], kernel, target):
         if out + k - 1 > n:
             raise RuntimeError(f"{name}{'_out' if dims == 3 else ''}(): pool {what} {k} too large relative to input {what} {n}")
@@ -371,6 +379,7 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
     if shape != tuple(indices.shape):
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor with "
                            f"shape: {list(indices.shape)}")
+    _refuse_empty(f"max_unpooling{max(dims, 2)}d_forward_out_cpu", shape if dims > 1 else (*shape, 1), " ")
     shown = "x".join(map(str, target if dims > 1 else (*target, 1)))
     in_range(indices, 0, math.prod(target),
              lambda i: RuntimeError(f"Found an invalid max index: {i} (output volumes are of size {shown})"))

@@ -7,23 +7,23 @@ from ..common import product, wide
 from ..registry import op
 
 
-@op("dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="MulBackward0", nondiff=("keep",), inplace=True, method=False,
-    function=False)
+@op("dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="MulBackward0", nondiff=("keep",), elementwise=True, inplace=True,
+    method=False, function=False)
 def dropout(self, keep, p):
     """self * keep / (1 - p), in torch's order of rounding; `keep` broadcasts."""
     noise = wide(keep.astype(self.dtype))
     noise = (noise / (1 - p).astype(noise.dtype)).astype(self.dtype)
-    return self * jnp.broadcast_to(noise, self.shape)
+    return self * noise
 
 
-@op("drop_all(Tensor self) -> Tensor", grad="MulBackward0", inplace=True, method=False, function=False)
+@op("drop_all(Tensor self) -> Tensor", grad="MulBackward0", elementwise=True, inplace=True, method=False, function=False)
 def drop_all(self):
     """self * 0."""
     return self * jnp.zeros((), self.dtype)
 
 
-@op("alpha_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="AddBackward0", nondiff=("keep",), inplace=True,
-    method=False, function=False)
+@op("alpha_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="AddBackward0", nondiff=("keep",), elementwise=True,
+    inplace=True, method=False, function=False)
 def alpha_dropout(self, keep, p):
     """Dropout that keeps mean and variance of SELU's outputs."""
     alpha = 1.7580993408473766
@@ -33,8 +33,8 @@ def alpha_dropout(self, keep, p):
     return product(self, k * a.astype(d)) + (product(k - 1, (alpha * a).astype(d)) + (alpha * a * p).astype(d))
 
 
-@op("native_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="NativeDropoutBackward0", nondiff=("keep",), method=False,
-    function=False)
+@op("native_dropout_with(Tensor self, Tensor keep, float p) -> Tensor", grad="NativeDropoutBackward0", nondiff=("keep",), elementwise=True,
+    method=False, function=False)
 def native_dropout(self, keep, p):
     """self * keep * (1 / (1 - p)), rounded in this order."""
     scale = jnp.where(p == 1, 0.0, 1 / jnp.where(p == 1, 1.0, 1 - p)).astype(self.dtype)

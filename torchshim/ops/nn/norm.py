@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from ..common import wide
+from ..layout import channels_last_strides, lies_channels_last
 from ..registry import op
 
 
@@ -29,6 +30,11 @@ def _check_trailing(x, normalized_shape, weight, bias=None, star="*, "):
         stars = f"[{star}" + ", ".join(map(str, normalized_shape)) + "]"
         raise RuntimeError(f"Given normalized_shape={_shown(normalized_shape)}, expected input with shape {stars}, but got input of "
                            f"size{_shown(x.shape)}")
+
+
+def _strides(inst, self, *rest):
+    """What lies channels_last stays so."""
+    return (channels_last_strides(self.shape),) + (None,) * (len(inst.out_metas) - 1) if lies_channels_last(self) else None
 
 
 def _check_layer_norm(x, normalized_shape, weight, bias, eps):
@@ -86,7 +92,7 @@ def _check_group_norm(x, num_groups, weight, bias, eps):
 
 
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeGroupNormBackward0", check=_check_group_norm, function=False, method=False)
+    grad="NativeGroupNormBackward0", check=_check_group_norm, strides=_strides, function=False, method=False)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -106,7 +112,7 @@ def _per_channel(y, weight, bias):
 
 
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
-    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), function=False, method=False)
+    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), strides=_strides, function=False, method=False)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -125,7 +131,7 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
-    grad="NativeBatchNormBackward0", function=False, method=False)
+    grad="NativeBatchNormBackward0", strides=_strides, function=False, method=False)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

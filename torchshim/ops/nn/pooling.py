@@ -27,11 +27,14 @@ def output_size(n, kernel, stride, padding, dilation, ceil_mode):
 
 
 def _strides(inst, self, *rest):
-    """Batches that lie channels_last stay so; in three dimensions max_pool alone keeps it."""
-    kept = self.ndim == 4 or self.ndim == 5 and inst.op in (max_pool, max_pool_with_indices)
-    layouts = tuple(channels_last_strides(m.shape) if kept and m.ndim == len(rest[0]) + 2 and lies_channels_last(self) else None
-                    for m in inst.out_metas)
-    return layouts if any(layouts) else None
+    """Batches that lie channels_last stay so; in three dimensions max_pool alone keeps it, and for a single sample too."""
+    dims, volumes = len(rest[0]), inst.op in (max_pool, max_pool_with_indices)
+    if dims == 3 and volumes and self.ndim == 4:
+        last = channels_last_strides((1, *self.shape))[1:]
+        kept = all([n == 1 or s == k for n, s, k in zip(self.shape, self.strides, last)]) and not self.contiguous
+        return tuple([channels_last_strides((1, *m.shape))[1:] for m in inst.out_metas]) if kept else None
+    kept = self.ndim == dims + 2 and (dims < 3 or volumes) and lies_channels_last(self)
+    return tuple([channels_last_strides(m.shape) for m in inst.out_metas]) if kept else None
 
 
 # -- maximum ----------------------------------------------------------------------------------------------------------
@@ -103,6 +106,16 @@ def _max_windows(self, kernel, stride, padding, dilation, ceil_mode):
 _POOL = {1: "SqueezeBackward1", 2: "MaxPool2DWithIndicesBackward0", 3: "MaxPool3DWithIndicesBackward0"}
 
 
+def _at(self, place, dims):
+    """(what stands at these places of the planes, the places): the gradient goes there, and needs nothing else."""
+    value = jnp.take_along_axis(_flat(self, dims), _flat(place, dims), -1, mode="clip")
+    return value.reshape(place.shape), place
+
+
+def _flat(a, dims):
+    return a.reshape(*a.shape[:a.ndim - dims], math.prod(a.shape[a.ndim - dims:]))
+
+
 def _refuse_bool(name):
     def check(self, *rest):
         if self.dtype == P.bool_:
@@ -122,8 +135,8 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
     function=False, method=False)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
-    value, place = _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
-    return value, place.astype(jnp.int64)
+    place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
+    return _at(self, place.astype(jnp.int64), len(kernel_size))
 
 
 # -- average ----------------------------------------------------------------------------------------------------------
@@ -225,10 +238,10 @@ def _mean_along(x, axis, out):
     function=False, method=False)
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
-    pair, first = (self, _places(self.shape, len(output_size))), self.ndim - len(output_size)
+    pair, first = (jax.lax.stop_gradient(self), _places(self.shape, len(output_size))), self.ndim - len(output_size)
     for d in reversed(range(len(output_size))):
         pair = _adaptive_max_along(pair, first + d, output_size[d])
-    return pair[0], pair[1].astype(jnp.int64)
+    return _at(self, pair[1].astype(jnp.int64), len(output_size))
 
 
 def _adaptive_max_along(pair, axis, out):
@@ -248,10 +261,6 @@ def _adaptive_max_along(pair, axis, out):
 
 
 # -- fractional -------------------------------------------------------------------------------------------------------
-def _flat(a, dims):
-    return a.reshape(*a.shape[:a.ndim - dims], math.prod(a.shape[a.ndim - dims:]))
-
-
 @op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
     grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False)
 def fractional_max_pool(self, samples, kernel_size, output_size):
@@ -266,14 +275,14 @@ def fractional_max_pool(self, samples, kernel_size, output_size):
         at = ((jnp.arange(out, dtype=u.dtype) + u) * step).astype(jnp.int64) - (u * step).astype(jnp.int64)
         at = at.at[..., -1].set(n - k)
         starts.append(at.reshape(at.shape[:2] + (1,) * d + (out,) + (1,) * (dims - 1 - d)))
-    flat, best = _flat(x, dims), None
+    flat, best = _flat(jax.lax.stop_gradient(x), dims), None
     for offsets in itertools.product(*map(range, kernel_size)):
         place = 0
         for start, offset, n in zip(starts, offsets, plane):
             place = place * n + start + offset
         value = jnp.take_along_axis(flat, _flat(place, dims), -1, mode="clip").reshape(place.shape)
         best = (value, place) if best is None else _best(best, (value, place))
-    return best if self.ndim == dims + 2 else (best[0][0], best[1][0])
+    return _at(self, best[1] if self.ndim == dims + 2 else best[1][0], dims)
 
 
 # -- unpooling --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from ...ops.promotion import c_name, kind_of
 from .bind import FUNCTIONS, function
 from ..core.dispatch import Tensor, TensorBase, make_view, meta
 from .slicing import selected
-from .views import _matrix, offset_of, swap
+from .views import _matrix, offset_of, swap, warn_once
 
 
 @function("view_as_real")
@@ -122,7 +122,10 @@ def _get_H(self):
     if m.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {m.ndim}-D tensor."
                            + (" For batches of matrices, consider using tensor.mH" if m.ndim > 2 else ""))
-    return adjoint(self) if m.ndim else conj(self)
+    if m.ndim:
+        return adjoint(self)
+    warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+    return conj(self)
 
 
 @function("adjoint")
@@ -135,9 +138,11 @@ def adjoint(input):
 
 
 def _get_mH(self):
-    if meta(self).ndim < 2:
-        _matrix(self, "mH")
-    return adjoint(self)
+    n = meta(self).ndim
+    if not n:
+        warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+        return conj(self)
+    return _matrix(self, "mH") if n < 2 else adjoint(self)
 
 
 Tensor.H = property(_get_H, doc="The conjugate transpose of a matrix.")

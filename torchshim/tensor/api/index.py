@@ -365,7 +365,9 @@ def nonzero(input, *, as_tuple=False):
     at = nonzero_places(input)
     if as_tuple:
         return tuple([tensor_from(a.astype(np.int64), m.device) for a in at])
-    rows = np.stack(at) if m.ndim else np.zeros((0, at[0].size), np.int64)
+    if not m.ndim or not at[0].size:
+        return tensor_from(np.zeros((at[0].size, m.ndim), np.int64), m.device, (1, at[0].size))
+    rows = np.stack(at)
     return swap(tensor_from(rows.astype(np.int64), m.device), 0, 1)
 
 

@@ -19,7 +19,7 @@ from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, b
 from ..core.dtype import int64
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
 from .undefined import no_derivative
-from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view
+from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view, warn_once
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------
@@ -363,16 +363,13 @@ def broadcast_shapes(*shapes):
         for i in range(-1, -1 - len(s), -1):
             n = s[i]
             if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if n != 1 and out[i] != n:
                 if out[i] != 1:
                     raise RuntimeError(f"Attempting to broadcast a dimension of length {n} at {i}! Mismatching argument at index {k} had "
                                        f"{s}; but expected shape should be broadcastable to {out}")
                 out[i] = n
     return Size(out)
-
-
-_warned = []               # torch says it once
 
 
 @function("meshgrid", method=False)
@@ -390,9 +387,7 @@ def meshgrid(*tensors, indexing=None):
         if meta(x).device != meta(y).device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing is None:
-        if not _warned:
-            _warned.append("meshgrid")
-            warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     for x in tensors:
         if meta(x).ndim > 1:
@@ -445,6 +440,8 @@ def combinations(input, r=2, with_replacement=False):
 # -- repeating and mirroring ------------------------------------------------------------------------------------------------
 def repeat(self, *args, repeats=None):
     """The tensor laid side by side."""
+    if not args and repeats is None:
+        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     return call(S.repeat, (self, ints(args if repeats is None else (repeats,), "repeat", "repeats")))
 
 

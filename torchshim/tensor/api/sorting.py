@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import present
+from ...engine import contiguous_strides, present
 from ...ops import promotion as P
 from ...ops import sorting as S
 from ...ops.common import wrap_dim
@@ -71,8 +71,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if side == "left" and right:
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     if m.ndim == 0:
-        raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-                           f"boundaries tensor dim(0) and input value's dim({v.ndim}) numel({v.numel})")
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if m.ndim != 1 and (v.ndim != m.ndim or v.shape[:-1] != m.shape[:-1]):
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
                            f"and input value tensor must match, but we got boundaries tensor {list(m.shape)} and input value tensor "
@@ -122,8 +121,19 @@ def _host(x):
     """(array whose order is torch's, how to make a tensor of it again)."""
     a = x.detach()._host()
     key = a.astype(np.float32) if a.dtype.kind == "V" or P.kind_of(a.dtype) == 2 and a.dtype.kind != "f" else a
-    back = lambda r: tensor_from(np.ascontiguousarray(r.astype(a.dtype, copy=False)), x._meta.device)
+
+    def back(r, d=0):
+        """A tensor of the array `r`, which lies in memory as torch's does: dimension `d` outermost."""
+        r = np.ascontiguousarray(r.astype(a.dtype, copy=False))
+        order = [d] + [k for k in range(r.ndim) if k != d]
+        strides = contiguous_strides([r.shape[k] for k in order])
+        return tensor_from(r, x._meta.device, tuple([strides[order.index(k)] for k in range(r.ndim)]) if d else None)
     return key, back
+
+
+def _refuse_complex(kernel, x):
+    if P.kind_of(x._meta.dtype) == 3:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x._meta.dtype)}'")
 
 
 def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
@@ -153,6 +163,7 @@ def _check_dim(name, x, dim):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order, or the distinct slices along `dim`. Looks at the data."""
     need_tensor("unique", input)
+    _refuse_complex("unique" if dim is None else "unique_dim", input)
     a, back = _host(input)
     if dim is None:
         values, inverse, counts = np.unique(a.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
@@ -164,7 +175,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     first, group, counts = _runs(rows[order])
     inverse = np.empty(len(rows), np.int64)
     inverse[order] = group
-    return _answer(back(np.take(a, order[first], axis=d)), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
+    return _answer(back(np.take(a, order[first], axis=d), d), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
                    "UniqueDimBackward0", "unique_dim")
 
 
@@ -183,10 +194,11 @@ def _runs(rows):
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The first of each run of equal elements, or of equal slices along `dim`. Looks at the data."""
     need_tensor("unique_consecutive", input)
+    _refuse_complex("unique", input)
     a, back = _host(input)
     d = None if dim is None else _check_dim("unique_consecutive", input, dim)
     rows = a.reshape(-1, 1) if d is None else _rows(a, d)
     first, group, counts = _runs(rows)
-    values = a.reshape(-1)[first] if d is None else np.take(a, first, axis=d)
-    return _answer(back(values), _long(group, input, a.shape if d is None else None), _long(counts, input), return_inverse, return_counts, input,
+    values = back(a.reshape(-1)[first]) if d is None else back(np.take(a, first, axis=d), d)
+    return _answer(values, _long(group, input, a.shape if d is None else None), _long(counts, input), return_inverse, return_counts, input,
                    "UniqueConsecutiveBackward0", "unique_consecutive")

@@ -1,6 +1,7 @@
 """Tensors that share memory: every function of torch whose result is a view of its argument."""
 from __future__ import annotations
 
+from ...engine import warn
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.layout import fastest_first
@@ -126,9 +127,13 @@ def reshape(self, *args, shape=None):
     return reshaped(self, ints(args if shape is None else (shape,), "reshape", "shape"))
 
 
-FUNCTIONS["reshape"] = lambda input, shape: reshape(input, shape)
-FUNCTIONS["reshape"].__name__ = "reshape"
 Tensor.reshape = reshape
+
+
+@function("reshape", method=False)
+def _reshape(input, shape):
+    """The same elements with another shape: a view if possible, else a copy."""
+    return reshape(input, shape)
 
 
 @function("reshape_as", torch=False)
@@ -277,8 +282,12 @@ def permute(self, *args, dims=None):
 
 
 Tensor.permute = permute
-FUNCTIONS["permute"] = lambda input, dims: permute(input, dims)
-FUNCTIONS["permute"].__name__ = "permute"
+
+
+@function("permute", method=False)
+def _permute(input, dims):
+    """The dimensions in another order."""
+    return permute(input, dims)
 
 
 @function("movedim", "moveaxis")
@@ -303,13 +312,32 @@ def movedim(input, source, destination):
 
 def _matrix(t, name):
     m = meta(t)
+    if not m.ndim:
+        warn_once(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
+        return permuted(t, (), "PermuteBackward0")
     if m.ndim < 2:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
     return swap(t, m.ndim - 2, m.ndim - 1)
 
 
+def warn_once(message):
+    """A warning that torch gives once in a program."""
+    if message not in _given:
+        _given.add(message)
+        warn(message)
+
+
+_given: set = set()
+
+
 def _get_T(self):
     n = meta(self).ndim
+    if n == 0:
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+    elif n != 2:
+        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
+                  "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+                  "reverse the dimensions of a tensor.")
     return permuted(self, tuple(range(n - 1, -1, -1)), "PermuteBackward0")
 
 

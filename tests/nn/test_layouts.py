@@ -1,0 +1,42 @@
+"""channels_last through normalisation and dropout; linear's bias of another dtype; gradients of convolutions as functions."""
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+
+def test_channels_last_stays():
+    x = torch.rand(2, 4, 3, 3).contiguous(memory_format=torch.channels_last)
+    for y in (F.batch_norm(x, None, None, training=True), F.batch_norm(x, torch.zeros(4), torch.ones(4)), F.group_norm(x, 2), F.dropout(x, 0.5),
+              F.dropout2d(x[:, :, :, ::2], 0.5)):
+        assert y.is_contiguous(memory_format=torch.channels_last)
+    assert F.instance_norm(x).is_contiguous()
+
+
+def test_bias_of_another_dtype():
+    x, w, b = torch.rand(2, 3, 4).double(), torch.rand(5, 4).double(), torch.rand(5).half()
+    with pytest.raises(RuntimeError, match="self and mat2 must have the same dtype, but got Half and Double"):
+        F.linear(x, w, b)
+    assert F.linear(x.transpose(0, 1), w, b).dtype == torch.float64        # torch adds it in place there
+
+
+def test_gradients_of_convolutions():
+    x, w = torch.rand(2, 2, 5, 5, requires_grad=True), torch.rand(3, 2, 3, 3, requires_grad=True)
+    y = F.conv2d(x, w, stride=2, padding=1)
+    ct = torch.rand(y.shape)
+    gx, gw = torch.autograd.grad(y, (x, w), ct)
+    assert torch.equal(torch.nn.grad.conv2d_input(x.shape, w, ct, stride=2, padding=1), gx)
+    assert torch.equal(F.grad.conv2d_weight(x, w.shape, ct, stride=2, padding=1), gw)
+
+
+def test_bags_of_rows():
+    w = torch.rand(4, 3, requires_grad=True)
+    bags = torch.tensor([1, 2]), w, torch.tensor([0, 1])
+    y = F.embedding_bag(*bags, sparse=True)
+    assert torch.equal(y, F.embedding_bag(*bags))
+    with pytest.raises(NotImplementedError, match="sparse gradient of embedding_bag"):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match="padding_idx must be within the number of embeddings, -4 through 3, but got 4"):
+        F.embedding_bag(*bags, padding_idx=4)
+    with pytest.raises(RuntimeError, match=r"offsets\[-1\] can not be greater than input's length 2"):
+        F.embedding_bag(*bags[:2], torch.tensor([0, 3]))

@@ -1,0 +1,32 @@
+"""Pooling: places that backward saved, layouts, empty dimensions. Expectations are PyTorch 2.13's."""
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+
+@pytest.mark.parametrize("pool", [lambda x: F.max_pool2d(x, 2, return_indices=True), lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True),
+                                  lambda x: F.fractional_max_pool2d(x, 2, 2, return_indices=True)])
+def test_places_are_saved_for_backward(pool):
+    x = torch.rand(1, 1, 4, 4, requires_grad=True)
+    value, place = pool(x)
+    value.sum().backward(retain_graph=True)
+    assert torch.equal(x.grad.flatten().nonzero().flatten(), place.flatten().sort().values)
+    place.zero_()
+    with pytest.raises(RuntimeError, match=r"\[torch.LongTensor \[1, 1, 2, 2\]\] is at version 1; expected version 0"):
+        value.sum().backward()
+
+
+def test_volumes_keep_channels_last():
+    x = torch.rand(1, 3, 4, 4, 4).contiguous(memory_format=torch.channels_last_3d)
+    assert F.max_pool3d(x, 2).stride() == (24, 1, 12, 6, 3) and F.max_pool3d(x[0], 2).stride() == (1, 12, 6, 3)
+    assert F.avg_pool3d(x, 2).stride() == (24, 8, 4, 2, 1)
+
+
+@pytest.mark.parametrize("pool, shape", [(lambda x: F.adaptive_max_pool1d(x, 3), (1, 0, 5)), (lambda x: F.adaptive_avg_pool3d(x, 3), (1, 0, 5, 5, 5)),
+                                         (lambda x: F.fractional_max_pool2d(x, 3, 2), (1, 0, 5, 5)),
+                                         (lambda x: F.max_unpool2d(x, x.long(), 2), (1, 2, 0, 2))])
+def test_empty_dimensions_are_refused(pool, shape):
+    with pytest.raises(RuntimeError, match="Expected input to have non-zero size for non-batch dimensions"):
+        pool(torch.zeros(shape))
+    pool(torch.zeros(0, *[max(n, 2) for n in shape[1:]]))
