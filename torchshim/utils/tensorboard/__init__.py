@@ -1,6 +1,4 @@
-"""torch.utils.tensorboard: SummaryWriter, where tensorboard is installed; else importing it raises torch's ImportError."""
-import tensorboard  # noqa: F401
-
+"""torch.utils.tensorboard: SummaryWriter. The files are written without tensorboard's own library; looking at them needs it."""
 from .writer import FileWriter, SummaryWriter
 
 __all__ = ["FileWriter", "SummaryWriter"]

@@ -1,19 +1,18 @@
-"""SummaryWriter: scalars, histograms, images, texts and figures for TensorBoard, written by its own library."""
+"""SummaryWriter: scalars, histograms, images, sounds, texts and figures for TensorBoard."""
 from __future__ import annotations
 
 import io
 import json
 import os
 import time
+import wave
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from ... import Tensor
+from .events import EventFile, data, double, doubles, integer, png, real
+
+_DT_FLOAT, _DT_DOUBLE, _DT_STRING, _START = 1, 2, 7, 1        # of TensorBoard's enumerations
 
 
 def _array(x):
@@ -27,31 +26,35 @@ def _number(x):
     return float(x.reshape(()))
 
 
-def _text(value):
-    shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
-    return TensorProto(dtype="DT_STRING", string_val=[value.encode()], tensor_shape=shape)
+def _tensor(dtype, values, shape=()):
+    """A TensorProto of encoded values."""
+    return integer(1, dtype) + (data(2, b"".join([data(2, integer(1, n)) for n in shape])) if shape else b"") + values
+
+
+def _plugin(name):
+    """A SummaryMetadata."""
+    return data(1, data(1, name))
 
 
 class FileWriter:
     """Writes events into a file of `log_dir`."""
 
     def __init__(self, log_dir, max_queue=10, flush_secs=120, filename_suffix=""):
-        self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
+        self._logdir = str(log_dir)
+        self.event_writer = EventFile(self._logdir, max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self):
         """The folder."""
-        return self.event_writer.get_logdir()
+        return self._logdir
 
     def add_event(self, event, step=None, walltime=None):
-        """Write one event."""
-        event.wall_time = time.time() if walltime is None else walltime
-        if step is not None:
-            event.step = int(step)
-        self.event_writer.add_event(event)
+        """Write one event: the encoded fields that it has beside the time and the step."""
+        when = double(1, time.time() if walltime is None else walltime)
+        self.event_writer.add(when + (b"" if step is None else integer(2, step)) + event)
 
     def add_summary(self, summary, global_step=None, walltime=None):
-        """Write a summary."""
-        self.add_event(Event(summary=summary), global_step, walltime)
+        """Write an encoded summary."""
+        self.add_event(data(5, summary), global_step, walltime)
 
     def flush(self):
         """Write what waits."""
@@ -62,8 +65,7 @@ class FileWriter:
         self.event_writer.close()
 
     def reopen(self):
-        """Go on after `close`."""
-        self.event_writer.reopen()
+        """Go on after `close`, which the next event does anyway."""
 
 
 class SummaryWriter:
@@ -83,8 +85,8 @@ class SummaryWriter:
             self.file_writer = FileWriter(self.log_dir, *self._options)
             self.all_writers[self.file_writer.get_logdir()] = self.file_writer
             if self.purge_step is not None:
-                self.file_writer.add_event(Event(file_version="brain.Event:2"), self.purge_step)
-                self.file_writer.add_event(Event(session_log=SessionLog(status=SessionLog.START)), self.purge_step)
+                self.file_writer.add_event(data(3, "brain.Event:2"), self.purge_step)
+                self.file_writer.add_event(data(7, integer(1, _START)), self.purge_step)
                 self.purge_step = None
         return self.file_writer
 
@@ -92,12 +94,17 @@ class SummaryWriter:
         """The folder."""
         return self.log_dir
 
-    def _add(self, value, step, walltime):
-        self._get_file_writer().add_summary(Summary(value=[value]), step, walltime)
+    def _add(self, tag, value, step, walltime):
+        self._get_file_writer().add_summary(data(1, data(1, tag) + value), step, walltime)
 
     def add_scalar(self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False):
-        """A number."""
-        self._add(Summary.Value(tag=tag, simple_value=_number(scalar_value)), global_step, walltime)
+        """A number. new_style: as a tensor, of float64 with double_precision."""
+        x = _number(scalar_value)
+        if new_style or double_precision:
+            value = _tensor(_DT_DOUBLE, doubles(6, [x])) if double_precision else _tensor(_DT_FLOAT, data(5, np.float32(x).tobytes()))
+            self._add(tag, data(8, value) + data(9, _plugin("scalars")), global_step, walltime)
+        else:
+            self._add(tag, real(2, x), global_step, walltime)
 
     def add_scalars(self, main_tag, tag_scalar_dict, global_step=None, walltime=None):
         """Several numbers in one diagram, each in a folder of its own."""
@@ -107,7 +114,7 @@ class SummaryWriter:
             writer = self.all_writers.get(folder)
             if writer is None:
                 writer = self.all_writers[folder] = FileWriter(folder, *self._options)
-            writer.add_summary(Summary(value=[Summary.Value(tag=main_tag, simple_value=_number(value))]), global_step, walltime)
+            writer.add_summary(data(1, data(1, main_tag) + real(2, _number(value))), global_step, walltime)
 
     def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None):
         """The distribution of many numbers."""
@@ -115,14 +122,22 @@ class SummaryWriter:
         if not x.size:
             raise ValueError("The input has no element.")
         if bins == "tensorflow":
-            half = 1e-12 * 1.1 ** np.arange(int(np.ceil(np.log(1e20 / 1e-12) / np.log(1.1))))
-            bins = np.concatenate([-half[::-1], [0], half])
+            half = [1e-12]
+            while half[-1] * 1.1 < 1e20:
+                half.append(half[-1] * 1.1)
+            bins = [-v for v in half[::-1]] + [0] + half
         counts, limits = np.histogram(x, bins=bins)
         kept = np.nonzero(counts)[0]
         first, last = kept[0], kept[-1] + 1
-        h = HistogramProto(min=x.min(), max=x.max(), num=x.size, sum=x.sum(), sum_squares=x @ x,
-                           bucket_limit=[limits[first], *limits[first + 1:last + 1]], bucket=[0, *counts[first:last]])
-        self._add(Summary.Value(tag=tag, histo=h), global_step, walltime)
+        self.add_histogram_raw(tag, x.min(), x.max(), x.size, x.sum(), x @ x, [limits[first], *limits[first + 1:last + 1]],
+                               [0, *counts[first:last]], global_step, walltime)
+
+    def add_histogram_raw(self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None):
+        """A distribution that is counted already: bucket k holds what is at most bucket_limits[k]."""
+        if len(bucket_limits) != len(bucket_counts):
+            raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
+        about = b"".join([double(k + 1, v) for k, v in enumerate((min, max, num, sum, sum_squares))])
+        self._add(tag, data(5, about + doubles(6, bucket_limits) + doubles(7, bucket_counts)), global_step, walltime)
 
     def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW"):
         """A picture: uint8, or floats of [0, 1]."""
@@ -132,14 +147,22 @@ class SummaryWriter:
         x = x[..., None] if x.ndim == 2 else x
         x = np.repeat(x, 3, 2) if x.shape[2] == 1 else x
         x = x if x.dtype == np.uint8 else (x * 255).clip(0, 255).astype(np.uint8)
-        try:
-            from PIL import Image
-        except ImportError:
-            raise ImportError("torchshim: add_image needs Pillow, as torch's does") from None
+        about = b"".join([integer(k + 1, n) for k, n in enumerate(x.shape)])
+        self._add(tag, data(4, about + data(4, png(x))), global_step, walltime)
+
+    def add_audio(self, tag, snd_tensor, global_step=None, sample_rate=44100, walltime=None):
+        """A sound: one channel, values of [-1, 1]."""
+        x = _array(snd_tensor).squeeze()
+        if x.ndim != 1:
+            raise AssertionError("input tensor should be 1 dimensional.")
         file = io.BytesIO()
-        Image.fromarray(x).save(file, format="PNG")
-        image = Summary.Image(height=x.shape[0], width=x.shape[1], colorspace=x.shape[2], encoded_image_string=file.getvalue())
-        self._add(Summary.Value(tag=tag, image=image), global_step, walltime)
+        with wave.open(file, "wb") as w:
+            w.setnchannels(1)
+            w.setsampwidth(2)
+            w.setframerate(sample_rate)
+            w.writeframes((x.clip(-1, 1) * np.iinfo(np.int16).max).astype("<i2").tobytes())
+        about = real(1, sample_rate) + integer(2, 1) + integer(3, x.size)
+        self._add(tag, data(6, about + data(4, file.getvalue()) + data(5, "audio/wav")), global_step, walltime)
 
     def add_images(self, tag, img_tensor, global_step=None, walltime=None, dataformats="NCHW"):
         """Pictures side by side."""
@@ -167,8 +190,8 @@ class SummaryWriter:
 
     def add_text(self, tag, text_string, global_step=None, walltime=None):
         """A text."""
-        about = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
-        self._add(Summary.Value(tag=tag + "/text_summary", metadata=about, tensor=_text(text_string)), global_step, walltime)
+        value = _tensor(_DT_STRING, data(8, text_string), (1,))
+        self._add(tag + "/text_summary", data(8, value) + data(9, _plugin("text")), global_step, walltime)
 
     def add_hparams(self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None):
         """A run's parameters and what it reached: the first as a text, the others as numbers in a folder of their own."""
@@ -206,5 +229,5 @@ def _missing(name):
     return missing
 
 
-for _name in "graph video audio embedding mesh pr_curve onnx_graph custom_scalars".split():
+for _name in "graph video embedding mesh pr_curve onnx_graph custom_scalars".split():
     setattr(SummaryWriter, f"add_{_name}", _missing(f"add_{_name}"))
