@@ -70,7 +70,15 @@ def _missing(what):
     return rebuild
 
 
-_rebuild_sparse_tensor = _missing("sparse")
+def _rebuild_sparse_tensor(layout, data):
+    """A sparse tensor of a layout from its parts: indices, values, size and whether it is coalesced, or both indices, values and size."""
+    from .tensor.api.bind import FUNCTIONS
+    if layout.name == "sparse_coo":
+        indices, values, size, *coalesced = data
+        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None)
+    return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout)
+
+
 _rebuild_qtensor = _missing("quantized")
 _rebuild_nested_tensor = _missing("nested")
 _rebuild_wrapper_subclass = _missing("wrapper subclass")

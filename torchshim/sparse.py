@@ -1,21 +1,138 @@
-"""torch.sparse: importable; there are no sparse tensors yet, so that every function raises NotImplementedError."""
+"""torch.sparse: functions of sparse tensors. `torch.sparse_coo_tensor` and `Tensor.to_sparse` make such tensors; see tensor/sparse."""
 from __future__ import annotations
 
 from .dropin import missing_attribute as _missing_attribute
+from .tensor.api.bind import FUNCTIONS as _F
+from .tensor.core.dtype import ALL as _dtypes
+from .tensor.core.tensor import Size as _Size, Tensor as _Tensor
+
+__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "solve", "spdiags",
+           "sum"]
+
+sparse_coo_tensor, sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor, sparse_compressed_tensor, spmm, dsmm, hspmm = [
+    _F[n] for n in """sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor spmm dsmm
+    hspmm""".split()]
+hsmm = spmm
+
+
+def mm(mat1, mat2, reduce=None):
+    """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse."""
+    if reduce is not None and reduce != "sum":
+        raise NotImplementedError(f"torchshim: torch.sparse.mm with reduce={reduce!r}")
+    return _F["mm"](mat1, mat2)
+
+
+def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
+    """beta * mat + alpha * mat1 @ mat2 with a sparse mat1."""
+    return _F["addmm"](mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sum(input, dim=None, dtype=None):
+    """The sum of a sparse tensor, or along dimensions: sparse unless all sparse dimensions are summed over."""
+    return _F["sum"](input, dtype=dtype) if dim is None else _F["sum"](input, dim, dtype=dtype)
+
+
+def softmax(input, dim, *, dtype=None):
+    """The softmax along `dim` of the values that are there; those that are not count as minus infinity."""
+    from .tensor.sparse.arithmetic import softmax
+    return softmax(input, dim, False, dtype)
+
+
+def log_softmax(input, dim, *, dtype=None):
+    """The logarithm of softmax."""
+    from .tensor.sparse.arithmetic import softmax
+    return softmax(input, dim, True, dtype)
+
+
+def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
+    """alpha * (mat1 @ mat2) where the CSR matrix `input` has values, plus beta * input."""
+    if out is not None:
+        raise NotImplementedError("torchshim: torch.sparse.sampled_addmm(out)")
+    product = _F["mm"](mat1, mat2).sparse_mask(input) * alpha
+    return product if beta == 0 else input * beta + product
+
+
+def spdiags(diagonals, offsets, shape, layout=None):
+    """A matrix of `shape` with the rows of `diagonals` on its diagonals `offsets` (column k of a row lies in column k of the matrix)."""
+    if diagonals.dim() > 2 or offsets.dim() > 1:
+        raise RuntimeError("Diagonals must be vector or matrix" if diagonals.dim() > 2 else "offsets must be scalar or vector")
+    diagonals, where = diagonals.reshape(-1, diagonals.shape[-1]), [int(k) for k in offsets.reshape(-1)]
+    if len(where) != diagonals.shape[0]:
+        raise RuntimeError(f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({len(where)})")
+    if len(set(where)) != len(where):
+        raise RuntimeError("Offset tensor contains duplicate values")
+    rows, columns, values = [], [], []
+    for k, diagonal in zip(where, diagonals):
+        inside = range(max(0, k), min(shape[1], shape[0] + k, diagonal.shape[0]))
+        rows += [c - k for c in inside]
+        columns += list(inside)
+        values.append(diagonal[inside.start:inside.stop] if inside else diagonal[:0])
+    made = sparse_coo_tensor(_F["tensor"]([rows, columns], dtype=_dtypes["int64"]), _F["cat"](values), _Size(shape))
+    return made if layout is None else made.to_sparse(layout=layout)
+
+
+class check_sparse_tensor_invariants:
+    """A switch, context and decorator for checks of sparse tensors' parts; here `check_invariants=True` of each constructor checks."""
+    _on = False
+
+    def __init__(self, enable=True):
+        self.state = enable
+
+    @staticmethod
+    def is_enabled():
+        """Whether the checks were asked for."""
+        return check_sparse_tensor_invariants._on
+
+    @staticmethod
+    def enable():
+        """NotImplementedError: pass check_invariants=True to constructors instead."""
+        raise NotImplementedError("torchshim: torch.sparse.check_sparse_tensor_invariants.enable(); give constructors check_invariants=True")
+
+    @staticmethod
+    def disable():
+        """Nothing to do: they are off."""
+
+    def __enter__(self):
+        if self.state:
+            self.enable()
+
+    def __exit__(self, *exc):
+        return False
+
+    def __call__(self, f):
+        def checked(*args, **kwargs):
+            with self:
+                return f(*args, **kwargs)
+        return checked
 
 
 def _missing(name):
     def missing(*args, **kwargs):
-        raise NotImplementedError(f"torchshim: torch.{name}; there are no sparse tensors yet")
-    missing.__name__ = missing.__qualname__ = name.rpartition(".")[2]
+        raise NotImplementedError(f"torchshim: torch.sparse.{name}")
+    missing.__name__ = missing.__qualname__ = name
     missing.__doc__ = "NotImplementedError."
     missing.__unimplemented__ = True
     return missing
 
 
-for _name in "mm addmm sum softmax log_softmax spdiags sampled_addmm check_sparse_tensor_invariants to_sparse_semi_structured".split():
-    globals()[_name] = _missing(f"sparse.{_name}")
-for _name in """sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor spmm dsmm hsmm
-        hspmm""".split():
+for _name in "as_sparse_gradcheck solve to_sparse_semi_structured".split():
     globals()[_name] = _missing(_name)
+
+
+def _old_class(name, dtype):
+    """torch.sparse.FloatTensor(indices, values, size) and its kin."""
+    class Old(type):
+        def __instancecheck__(cls, x):
+            return isinstance(x, _Tensor) and x.is_sparse and x.dtype is dtype
+
+        def __call__(cls, *args, device=None):
+            if len(args) == 1 and not isinstance(args[0], _Tensor) or all([isinstance(a, int) for a in args]):
+                return sparse_coo_tensor(args[0] if args and not isinstance(args[0], int) else args, dtype=dtype)
+            return sparse_coo_tensor(*args, dtype=dtype, device=device)
+    return Old(name, (), {"__module__": "torch.sparse", "__doc__": f"A constructor of coordinate tensors of {dtype}."})
+
+
+for _name, _d in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),
+                  ("LongTensor", "int64"), ("IntTensor", "int32"), ("ShortTensor", "int16"), ("CharTensor", "int8"), ("ByteTensor", "uint8")):
+    globals()[_name] = _old_class(_name, _dtypes[_d])
 __getattr__ = _missing_attribute(__name__)

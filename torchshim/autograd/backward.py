@@ -19,11 +19,18 @@ from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
 from .replay import Log, replayed
 
+sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
 _RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
              "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
              "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
              "after calling backward.")
+
+
+def meet_sparse(mode):
+    """Compute with cotangents as `mode` says from now on; see sparse_gradients."""
+    global sparse
+    sparse = mode
 
 
 class GradList:
@@ -175,8 +182,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
     With `inputs` only what leads to them runs.
     """
     log = None
-    if (inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and roots[0].__class__ is not AccumulateGrad
-            and not context.eager and not anomaly_mode.on and "forward AD" not in context.modes):
+    if (inputs is None and not create_graph and sparse is None and len(roots) == 1 and isinstance(roots[0], Node)
+            and roots[0].__class__ is not AccumulateGrad and not context.eager and not anomaly_mode.on and "forward AD" not in context.modes):
         if replayed(roots[0], cts[0], retain_graph):
             return {}
         log = Log(roots[0], cts[0])
@@ -200,7 +207,7 @@ class _Walk:
     and leaves before nodes, as in torch."""
 
     def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log):
-        self.mode = GradTensors if create_graph or "forward AD" in context.modes else GradList
+        self.mode = GradTensors if create_graph or "forward AD" in context.modes else sparse or GradList
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
@@ -337,7 +344,7 @@ class _Walk:
     def accumulated(self, leaf, g):
         x = leaf._extra
         old = x.grad if x is not None else None
-        before = None if old is None else read(old)
+        before = None if old is None or self.log is None else read(old)
         accumulate_grad(leaf, g, self.mode)
         if self.log is not None:
             self.log.leaf(leaf, before, read(leaf._extra.grad))
@@ -514,6 +521,8 @@ def accumulate_grad(leaf, g, mode):
     x = leaf._more()
     old = x.grad
     dispatch.log_grad(leaf)
+    if sparse is not None and mode is sparse and mode.accumulate(leaf, g):
+        return
     if old is None:
         if mode.graph:
             x.grad = g.clone()

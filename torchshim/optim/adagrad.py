@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ..autograd.modes import grad_mode
 from ..tensor.api.bind import FUNCTIONS
-from .optimizer import SteppedOptimizer, Update, check, check_fused, check_lr, host_scalar
+from ..tensor.api.sparse import sparse_coo_tensor
+from .optimizer import SteppedOptimizer, Update, check, check_fused, check_lr, host_scalar, number, sparse_and_dense
 
 
 def _adagrad(p, g, total, numbers, flags):
@@ -45,6 +47,26 @@ class Adagrad(SteppedOptimizer):
 
     def _numbers(self, group, step):
         return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"], group["weight_decay"]
+
+    def _advance(self, group, step, others, flags, params, grads, states):
+        sparse, params, grads = sparse_and_dense(params, grads)
+        if sparse and group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        for p, g in sparse:
+            self._sparse_step(p, -g if group["maximize"] else g, self.state[p], self._numbers(group, step))
+            self.state[p]["step"] = host_scalar(step)
+        if params:
+            super()._advance(group, step, others, flags, params, grads, [self.state[p] for p in params])
+
+    @staticmethod
+    def _sparse_step(p, g, state, numbers):
+        """One step for a sparse gradient: only the rows that it has change."""
+        with grad_mode(False):
+            g = g.coalesce()
+            at, rows = g.indices(), g.values()
+            state["sum"].add_(sparse_coo_tensor(at, rows * rows, g.shape))
+            roots = state["sum"].sparse_mask(g)._values().sqrt() + numbers[1]
+            p.add_(sparse_coo_tensor(at, rows / roots, g.shape), alpha=-number(numbers[0]))
 
     def share_memory(self):
         """Move the state to shared memory."""

@@ -130,6 +130,24 @@ def _restore_state(state, before):
         state[p].update(entries)
 
 
+def _refuse_sparse(optimizer, error):
+    """torch's error where a step failed since a gradient is sparse, else what it failed with."""
+    if not any([g.is_sparse for group in optimizer.param_groups for g in with_grads(group)[1]]):
+        raise error
+    name = type(optimizer).__name__
+    name, hint = ("Adam", ", please consider SparseAdam instead") if name in ("Adam", "AdamW") else (name, "")
+    raise RuntimeError(f"{name} does not support sparse gradients{hint}") from error
+
+
+def sparse_and_dense(params, grads):
+    """([(parameter, sparse gradient)], other parameters, their gradients)."""
+    if not any([g.is_sparse for g in grads]):
+        return [], params, grads
+    pairs = list(zip(params, grads))
+    dense = [(p, g) for p, g in pairs if not g.is_sparse]
+    return [(p, g) for p, g in pairs if g.is_sparse], [p for p, _ in dense], [g for _, g in dense]
+
+
 def number(x):
     """A hyperparameter as a Python float; tensors are looked at."""
     return x.item() if isinstance(x, Tensor) else float(x)
@@ -213,7 +231,10 @@ class Optimizer:
             undo = context.trace.undo
             if undo is not None:
                 undo.append(functools.partial(_restore_state, self.state, {p: dict(s) for p, s in self.state.items()}))
-            out = func(self, *args, **kwargs)
+            try:
+                out = func(self, *args, **kwargs)
+            except NotImplementedError as error:
+                _refuse_sparse(self, error)
             for hook in itertools.chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
                 hook(self, args, kwargs)
             context.step_done()

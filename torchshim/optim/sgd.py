@@ -1,7 +1,8 @@
 """Stochastic gradient descent with momentum (Sutskever et al., 2013, in torch's variant)."""
 from __future__ import annotations
 
-from .optimizer import Optimizer, Update, check, check_fused, check_lr, flags_of, with_grads
+from ..autograd.modes import grad_mode
+from .optimizer import Optimizer, Update, check, check_fused, check_lr, flags_of, number, sparse_and_dense, with_grads
 
 
 def _sgd(p, g, *rest):
@@ -14,6 +15,22 @@ def _sgd(p, g, *rest):
         return (p - g * lr,)
     b = g if "first" in flags else buffer[0] * momentum + g * more
     return p - (g + b * momentum if "nesterov" in flags else b) * lr, b
+
+
+def _sparse_step(p, g, state, group):
+    """One step for a sparse gradient: only the rows that it has change. With a momentum the buffer is sparse too."""
+    with grad_mode(False):
+        g = -g if group["maximize"] else g
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        if state is not None:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = g.clone().detach()
+            else:
+                buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
+            g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        p.add_(g, alpha=-number(group["lr"]))
 
 
 class SGD(Optimizer):
@@ -34,7 +51,9 @@ class SGD(Optimizer):
         """One update; returns the closure's loss."""
         loss = self._loss(closure)
         for group in self.param_groups:
-            params, grads = with_grads(group)
+            sparse, params, grads = sparse_and_dense(*with_grads(group))
+            for p, g in sparse:
+                _sparse_step(p, g, self.state[p] if group["momentum"] else None, group)
             if not params:
                 continue
             update = self.update.with_graph if group["differentiable"] else self.update

@@ -1,6 +1,11 @@
 """SparseAdam: Adam that touches only what sparse gradients touch."""
 from __future__ import annotations
 
+import math
+
+from ..autograd.modes import grad_mode
+from ..tensor.api.creation import zeros_like
+from ..tensor.api.sparse import sparse_coo_tensor
 from .optimizer import Optimizer, check, check_betas, check_lr, number, with_grads
 
 
@@ -22,8 +27,33 @@ class SparseAdam(Optimizer):
         """One update; returns the closure's loss."""
         loss = self._loss(closure)
         for group in self.param_groups:
-            for g in with_grads(group)[1]:
+            for p, g in zip(*with_grads(group)):
                 if not g.is_sparse:
                     raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-                raise NotImplementedError("torchshim: SparseAdam with a sparse gradient")
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, exp_avg=zeros_like(p).detach(), exp_avg_sq=zeros_like(p).detach())
+                state["step"] += 1
+                self._advance(p, g, state, group)
         return loss
+
+    @staticmethod
+    def _advance(p, g, state, group):
+        """Adam's step for the rows that a gradient has; the averages of the others stay as they are."""
+        (beta1, beta2), lr = [number(b) for b in group["betas"]], number(group["lr"])
+        with grad_mode(False):
+            g = (-g if group["maximize"] else g).coalesce()
+            at, rows = g.indices(), g.values()
+            if not rows.numel():
+                return
+
+            def sparse(values):
+                return sparse_coo_tensor(at, values, g.shape)
+            mean, square = state["exp_avg"], state["exp_avg_sq"]
+            old_mean, old_square = mean.sparse_mask(g)._values(), square.sparse_mask(g)._values()
+            more, more_square = (rows - old_mean) * (1 - beta1), (rows * rows - old_square) * (1 - beta2)
+            mean.add_(sparse(more))
+            square.add_(sparse(more_square))
+            step = (more + old_mean) / ((more_square + old_square).sqrt() + group["eps"])
+            size = lr * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+            p.add_(sparse(step * -size))

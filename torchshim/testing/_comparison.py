@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from .. import (Tensor, as_tensor, bfloat16, complex64, complex128, dtype as torch_dtype, float16, float32, float64, int64, isclose,
-                promote_types)
+                promote_types, strided)
 
 _PRECISION = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7),
               complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
@@ -132,7 +132,7 @@ class _Tensors(_Leaf):
         a, b, options = self.actual, self.expected, self.options
         checks = [("shape", lambda t: t.shape, True), ("layout", lambda t: t.layout, options["check_layout"]),
                   ("device", lambda t: t.device, options["check_device"]), ("dtype", lambda t: t.dtype, options["check_dtype"]),
-                  ("stride()", lambda t: t.stride(), options["check_stride"])]
+                  ("stride()", lambda t: t.stride(), options["check_stride"] and a.layout is b.layout is strided)]
         for name, of, asked in checks:
             if asked and of(a) != of(b):
                 self.fail(f"The values for attribute '{name}' do not match: {of(a)} != {of(b)}.")
@@ -146,15 +146,34 @@ class _Tensors(_Leaf):
         if a.dtype != b.dtype:
             common = promote_types(a.dtype, b.dtype)
             a, b = a.to(common), b.to(common)
-        self.values(a, b)
+        if a.layout is not b.layout:
+            a, b = [t if t.layout is strided else t.to_dense() for t in (a, b)]
+        if a.layout is strided:
+            self.values(a, b)
+        else:
+            self.sparse(a, b)
 
-    def values(self, a, b, title="Tensor-likes"):
-        matches = isclose(a, b, rtol=self.rtol, atol=self.atol, equal_nan=self.options["equal_nan"])
+    def values(self, a, b, title="Tensor-likes", exact=False):
+        rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
+        matches = isclose(a, b, rtol=rtol, atol=atol, equal_nan=self.options["equal_nan"])
         if bool(matches.all()):
             return
         if a.dim():
-            self.fail(_tensors_apart(a, b, matches, title, self.rtol, self.atol))
-        self.fail(_scalars_apart(a.item(), b.item(), title if title != "Tensor-likes" else "Scalars", self.rtol, self.atol))
+            self.fail(_tensors_apart(a, b, matches, title, rtol, atol))
+        self.fail(_scalars_apart(a.item(), b.item(), title if title != "Tensor-likes" else "Scalars", rtol, atol))
+
+    def sparse(self, a, b):
+        """Sparse tensors of one layout: as many values, in the same places, that are close."""
+        coo, kind = a.is_sparse, a.layout.name[7:].upper()
+        if coo and a.sparse_dim() != b.sparse_dim():
+            self.fail(f"The number of sparse dimensions in sparse COO tensors does not match: {a.sparse_dim()} != {b.sparse_dim()}")
+        if a._nnz() != b._nnz():
+            self.fail(f"The number of specified values in sparse {kind} tensors does not match: {a._nnz()} != {b._nnz()}")
+        names = ("_indices",) if coo else ("crow_indices", "col_indices") if kind.endswith("R") else ("ccol_indices", "row_indices")
+        for name in names:
+            mine, theirs = [getattr(t, name)().to(int64) for t in (a, b)]
+            self.values(mine, theirs, f"Sparse {kind} {name.lstrip('_')}", True)
+        self.values(a._values(), b._values(), f"Sparse {kind} values")
 
 
 def _leaves(a, b, path, options, out):

@@ -10,7 +10,6 @@ from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
 from ...tensor.core.dispatch import TensorBase, read
 from ...tensor.api.indexing import in_range, picked
-from ...tensor.api.undefined import undefined
 from ...tensor.core.tensor import tensor_from
 from .common import known
 
@@ -39,14 +38,11 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
     layout = (T, T, padding_idx, bool(scale_grad_by_freq), False)
     if sparse:
-        return _sparse_gradient("embedding", lambda w: picked(ops.embedding, (w, input), layout), weight)
+        from . import sparse_gradients
+        if sparse_gradients.wanted(weight):
+            return sparse_gradients.embedding(weight, input, padding_idx, scale_grad_by_freq,
+                                              lambda weight: picked(ops.embedding, (weight, input), layout))
     return picked(ops.embedding, (weight, input), layout)
-
-
-def _sparse_gradient(name, compute, weight):
-    """`compute(weight)`, whose gradient torch gives as a sparse tensor."""
-    return undefined(compute(weight.detach()), (weight,), f"{'EmbeddingBag' if name == 'embedding_bag' else 'Embedding'}Backward0",
-                     NotImplementedError(f"torchshim: the sparse gradient of {name}(sparse=True)"))
 
 
 def one_hot(tensor, num_classes=-1):
@@ -82,6 +78,9 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        raise ValueError("max mode does not support sparse weights" if sparse else
+                         "max mode does not support scaling the gradient by the frequency")
     if weight._meta.dtype == np.int64 and input.is_floating_point():
         warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
              "and should now be `embedding_bag(input, weight, ...)`.")
@@ -131,10 +130,15 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         from ...autograd.modes import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
-    rest = input, offsets, per_sample_weights, mode, -1 if padding_idx is None else padding_idx, bags, bool(scale_grad_by_freq)
+    padding_idx = -1 if padding_idx is None else padding_idx
+
+    def compute(weight, per_sample_weights):
+        return call(ops.embedding_bag, (weight, input, offsets, per_sample_weights, mode, padding_idx, bags, bool(scale_grad_by_freq)))
     if sparse:
-        return _sparse_gradient("embedding_bag", lambda w: call(ops.embedding_bag, (w, *rest)), weight)
-    return call(ops.embedding_bag, (weight, *rest))
+        from . import sparse_gradients
+        if sparse_gradients.wanted(weight):
+            return sparse_gradients.embedding_bag(weight, per_sample_weights, input, offsets, mode, padding_idx, bags, compute)
+    return compute(weight, per_sample_weights)
 
 
 def _check_bag(indices, weight, offsets, per_sample_weights):

@@ -1,7 +1,7 @@
-"""Tensors here are dense: what torch answers for dense ones where it wants sparse or quantized ones, what is not implemented, and
+"""What leads to sparse tensors (see tensor/sparse), what dense ones answer where torch wants sparse or quantized ones, what is missing, and
 what calls Python for each element.
 
-What would make a sparse or quantized tensor raises NotImplementedError with its name, and carries `__unimplemented__`.
+What would make a quantized tensor raises NotImplementedError with its name, and carries `__unimplemented__`.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def _wants(layout, *names):
         def f(self, *args, _name=name, **kwargs):
             raise RuntimeError(f"{_name} expected sparse {layout} layout but got Strided")
         f.__doc__ = "Of sparse tensors; a dense one raises torch's error."
+        f.__name__ = f.__qualname__ = name
         function(name, torch=False)(f)
 
 
@@ -32,10 +33,11 @@ def _no_kernel(*names, torch=False):
             kind = "CPU" if self.device.type == "cpu" else self.device.type.upper()
             raise NotImplementedError(f"Could not run 'aten::{_name}' with arguments from the '{kind}' backend: the tensor is dense.")
         f.__doc__ = "Of sparse or quantized tensors; a dense one raises torch's error."
+        f.__name__ = f.__qualname__ = name
         function(name, torch=torch)(f)
 
 
-_no_kernel("sparse_mask", "to_padded_tensor", "sparse_resize_", "sparse_resize_and_clear_", "_nnz", "qscheme")
+_no_kernel("to_padded_tensor", "sparse_resize_", "sparse_resize_and_clear_", "_nnz", "qscheme")
 _no_kernel("int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points", torch=True)
 
 
@@ -74,15 +76,65 @@ def sparse_dim(self):
     return 0
 
 
+def _answers():
+    """The functions of sparse tensors; imported when the first such tensor is wanted."""
+    from ..sparse import answers
+    return answers
+
+
 def _dense_products(*names):
     for name in names:
         def f(self, mat2):
             return FUNCTIONS["mm"](self, mat2)
         f.__doc__ = "The product of two matrices, by the name that it has for sparse ones."
+        f.__name__ = f.__qualname__ = name
         function(name, method=False)(f)
 
 
-_dense_products("spmm", "dsmm")
+_dense_products("spmm", "dsmm", "smm", "hspmm")
+
+
+def _to_sparse(name):
+    def f(self, *args, **kwargs):
+        return _answers()(name)(self, *args, **kwargs)
+    f.__doc__ = "This tensor in a sparse layout; see the function of its name in tensor/sparse."
+    f.__name__ = f.__qualname__ = name
+    function(name, torch=False)(f)
+
+
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
+    _to_sparse(_name)
+
+
+@function(torch=False)
+def sparse_mask(self, mask):
+    """A sparse tensor: the values of this one where `mask` has some."""
+    return _answers()("sparse_mask")(self, mask)
+
+
+@function(method=False)
+def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False,
+                      check_invariants=None, is_coalesced=None):
+    """A tensor that holds `values` at `indices`, (sparse dimensions, n), and zeros elsewhere; see tensor/sparse/coo.py."""
+    _answers()
+    from ..sparse.coo import sparse_coo_tensor
+    return sparse_coo_tensor(indices, values, size, dtype, device, requires_grad, check_invariants, is_coalesced)
+
+
+def _compressed(name):
+    def f(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False,
+          requires_grad=False, check_invariants=None):
+        _answers()
+        from ..sparse.compressed import LAYOUTS, compressed_tensor
+        layout = LAYOUTS.get(name.removesuffix("_tensor"), layout)
+        return compressed_tensor(compressed_indices, plain_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
+    f.__doc__ = "A matrix compressed by rows or columns; see tensor/sparse/compressed.py."
+    f.__name__ = f.__qualname__ = name
+    function(name, method=False)(f)
+
+
+for _name in ("sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
+    _compressed(_name)
 
 
 @function(torch=False)
@@ -122,7 +174,7 @@ def map2_(self, x, y, callable):
     return _mapped("map2_", self, (x, y), callable)
 
 
-def _missing(name, where, why="there are no sparse or quantized tensors"):
+def _missing(name, where, why="there are no quantized tensors"):
     def f(*args, **kwargs):
         raise NotImplementedError(f"torchshim: {where}.{name}: {why}")
     f.__doc__ = "Not implemented."
@@ -130,10 +182,7 @@ def _missing(name, where, why="there are no sparse or quantized tensors"):
     return f
 
 
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
-    function(_name, torch=False)(_missing(_name, "torch.Tensor"))
 function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
-for _name in ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
-              "sparse_compressed_tensor", "quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic",
-              "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "hspmm", "smm", "sspaddmm"):
+for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic",
+              "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "sspaddmm"):
     function(_name, method=False)(_missing(_name, "torch"))

@@ -305,17 +305,17 @@ def format_tensor(
         contents = "[]"
     else:
         contents = _contents(data, dtype, shape, indent)
-    return prefix + _with_suffixes(opening + contents, suffixes, indent) + ")"
+    return prefix + with_suffixes(opening + contents, suffixes, indent) + ")"
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """`text` with the suffixes behind its last line, each on a new line where it would not fit."""
+def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
+    """`text` with the suffixes behind its last line, each on a new line where it would not fit; the first in any case with new_line."""
     parts = [text]
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if column + len(suffix) + 2 > PRINT_OPTS.linewidth:
+        if new_line or column + len(suffix) + 2 > PRINT_OPTS.linewidth:
             parts.append(",\n" + " " * indent + suffix)
-            column = indent + len(suffix)
+            column, new_line = indent + len(suffix), False
         else:
             parts.append(", " + suffix)
             column += len(suffix) + 2

@@ -1,0 +1,139 @@
+"""Protects sparse tensors: how they are made and shown, that what is computed with them is what dense ones give, their gradients, and that
+what knows no sparse tensors says so. The expectations are those of torch 2.13.
+"""
+import copy
+import pickle
+
+import pytest
+
+import torchshim as torch
+from torchshim import nn
+
+INDEX, VALUES = torch.tensor([[0, 1, 1, 1], [2, 0, 2, 0]]), torch.tensor([3.0, 4.0, 5.0, 1.0])
+DENSE = [[0.0, 0.0, 3.0], [5.0, 0.0, 5.0]]
+LAYOUTS = [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc]
+
+
+def coo(**kwargs):
+    return torch.sparse_coo_tensor(INDEX, VALUES, (2, 3), **kwargs)
+
+
+def matrix(layout, requires_grad=False):
+    m = torch.tensor([[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 4.0, 0.0]], requires_grad=requires_grad)
+    return m, m.to_sparse(layout=layout)
+
+
+def test_coordinates():
+    s = coo()
+    assert repr(s) == ("tensor(indices=tensor([[0, 1, 1, 1],\n                       [2, 0, 2, 0]]),\n       values=tensor([3., 4., 5., 1.]),\n"
+                       "       size=(2, 3), nnz=4, layout=torch.sparse_coo)")
+    assert s.shape == (2, 3) and s.is_sparse and s.layout is torch.sparse_coo and s._nnz() == 4 and not s.is_coalesced()
+    assert isinstance(s, torch.Tensor) and s.type() == "torch.sparse.FloatTensor" and s.to_dense().tolist() == DENSE
+    with pytest.raises(RuntimeError, match="^Cannot get indices on an uncoalesced tensor, please call .coalesce"):
+        s.indices()
+    c = s.coalesce()
+    assert c.indices().tolist() == [[0, 1, 1], [2, 0, 2]] and c.values().tolist() == [3.0, 5.0, 5.0] and c.coalesce() is c
+    assert torch.sparse_coo_tensor([[1], [2]], [1.0]).shape == (2, 3) and torch.sparse_coo_tensor(size=(2, 3))._nnz() == 0
+    with pytest.raises(RuntimeError, match="indices and values must have same nnz, but got nnz from indices: 4, nnz from values: 2"):
+        torch.sparse_coo_tensor(INDEX, torch.ones(2), (2, 3))
+    with pytest.raises(RuntimeError, match="for dim 1, size is 2 but found index 2"):
+        torch.sparse_coo_tensor(INDEX, VALUES, (2, 2), check_invariants=True)
+
+
+def test_compressed():
+    _, c = matrix(torch.sparse_csr)
+    assert repr(c) == ("tensor(crow_indices=tensor([0, 2, 2, 4]),\n       col_indices=tensor([1, 3, 0, 2]),\n"
+                       "       values=tensor([2., 1., 3., 4.]), size=(3, 4), nnz=4,\n       layout=torch.sparse_csr)")
+    assert torch.sparse_csr_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense().tolist() == [[0.0, 3.0], [4.0, 0.0]]
+    assert c.t().layout is torch.sparse_csc and c.t().row_indices() is c.col_indices()
+    m = torch.arange(16.0).reshape(4, 4)
+    for s in (m.to_sparse_bsr((2, 2)), m.to_sparse_bsc((2, 2)), m.to_sparse_csc()):
+        assert torch.equal(s.to_dense(), m) and torch.equal(s @ m, m @ m)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products(layout):
+    m, s = matrix(layout)
+    d = torch.arange(8.0).reshape(4, 2)
+    assert torch.equal(s @ d, m @ d) and torch.equal(torch.sparse.mm(s, d), m @ d) and torch.equal(torch.mv(s, d[:, 0]), m @ d[:, 0])
+    assert torch.equal(d.t() @ s.t(), (m @ d).t()) and torch.equal(torch.addmm(torch.ones(3, 2), s, d, alpha=2), 1 + 2 * (m @ d))
+    assert torch.equal((s @ s.t().to_sparse(layout=layout)).to_dense(), m @ m.t())
+    assert torch.equal(nn.functional.linear(d.t(), s), d.t() @ m.t())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients(layout):
+    m, s = matrix(layout, True)
+    d = torch.arange(8.0).reshape(4, 2).requires_grad_()
+    (torch.sparse.mm(s * 2, d) ** 2).sum().backward()
+    m2, d2 = m.detach().requires_grad_(), d.detach().requires_grad_()
+    ((2 * m2 @ d2) ** 2).sum().backward()
+    assert torch.equal(d.grad, d2.grad) and torch.equal(m.grad, torch.where(m == 0, 0, m2.grad))
+
+
+def test_a_leaf_has_a_sparse_gradient():
+    s, v = coo(requires_grad=True), VALUES.clone().requires_grad_()
+    torch.sparse.mm(s, torch.ones(3, 2)).sum().backward()
+    assert s.is_leaf and s.grad.is_sparse and s.grad._values().tolist() == [2.0] * 4
+    t = torch.sparse_coo_tensor(INDEX, v, (2, 3))
+    assert not t.is_leaf and t.requires_grad and "SparseCooTensorWithDimsAndTensorsBackward0" in repr(t)
+    torch.sparse.sum(t.coalesce() * t.coalesce()).backward()
+    assert v.grad.tolist() == [6.0, 10.0, 10.0, 10.0]
+
+
+def test_arithmetic_and_reductions():
+    s, d = coo(), torch.tensor(DENSE)
+    assert torch.equal((s + s).to_dense(), 2 * d) and torch.equal((s - s * 3).to_dense(), -2 * d) and torch.equal(torch.ones(2, 3) + s, 1 + d)
+    assert torch.equal((s * s).to_dense(), d * d) and torch.equal((s * (d + 1)).to_dense(), d * (d + 1))
+    assert torch.equal(s.sqrt().to_dense(), d.sqrt()) and torch.equal((s ** 2).to_dense(), d ** 2) and s.norm() == d.norm()
+    assert s.sum() == d.sum() and torch.equal(torch.sparse.sum(s, 0).to_dense(), d.sum(0))
+    assert torch.sparse.softmax(s, 1).to_dense()[1].tolist() == [0.5, 0.0, 0.5]
+    with pytest.raises(RuntimeError, match=r"^add\(sparse, dense\) is not supported. Use add\(dense, sparse\) instead.$"):
+        s + torch.ones(2, 3)
+    s.mul_(2).add_(s)
+    assert torch.equal(s.to_dense(), 4 * d) and s.zero_()._nnz() == 0
+
+
+def test_parts():
+    s, d = coo(), torch.tensor(DENSE)
+    assert torch.equal(s.t().to_dense(), d.t()) and torch.equal(s[1].to_dense(), d[1]) and s[1, 0] == 5 and torch.equal(s[:, 2].to_dense(), d[:, 2])
+    assert torch.equal(torch.cat([s, s], 1).to_dense(), torch.cat([d, d], 1)) and torch.stack([s, s]).shape == (2, 2, 3)
+    assert torch.equal(s.index_select(0, torch.tensor([1, 1])).to_dense(), d[[1, 1]])
+    assert torch.equal((d + 1).sparse_mask(s.coalesce()).to_dense(), torch.where(d != 0, d + 1, 0))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies(layout):
+    m, s = matrix(layout)
+    for c in (s.clone(), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), s.double().float(), s.detach()):
+        assert c.layout is layout and c is not s and torch.equal(c.to_dense(), m)
+
+
+def test_what_knows_no_sparse_tensors_says_so():
+    s = coo()
+    for f in (lambda: s.exp(), lambda: torch.linalg.norm(s), lambda: nn.functional.conv1d(s, torch.ones(1, 1, 1)), lambda: s[0:1],
+              lambda: torch.equal(s, s), lambda: torch.where(s > 0, s, 0), lambda: torch.autograd.grad(torch.ones(1, requires_grad=True).sum(), s)):
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            f()
+    with pytest.raises(TypeError, match="can't convert Sparse layout tensor to numpy"):
+        s.numpy()
+
+
+def test_assert_close_of_sparse_tensors():
+    torch.testing.assert_close(coo(), coo())
+    with pytest.raises(AssertionError, match="^Sparse COO values are not close!"):
+        torch.testing.assert_close(coo(), coo() * 2)
+    torch.testing.assert_close(coo(), torch.tensor(DENSE), check_layout=False)
+
+
+def graph_convolution(adjacency):
+    torch.manual_seed(0)
+    x, w = torch.randn(4, 3), torch.randn(3, 2, requires_grad=True)
+    torch.spmm(adjacency, x @ w).relu().sum().backward()
+    return w.grad
+
+
+def test_a_graph_network_gets_the_gradients_of_a_dense_one():
+    dense = torch.tensor([[1.0, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]])
+    for adjacency in (dense.to_sparse(), dense.to_sparse_csr()):
+        torch.testing.assert_close(graph_convolution(adjacency), graph_convolution(dense))

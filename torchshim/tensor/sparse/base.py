@@ -1,0 +1,196 @@
+"""The class of sparse tensors, and who answers when a function is called with one.
+
+`handles("mul", "__mul__")` declares the answer to all public functions and methods of these names, `PLAIN` names those that need no answer
+of their own, as they ask for nothing but shape, dtype and device. All others raise NotImplementedError.
+"""
+from __future__ import annotations
+
+import functools
+import types
+
+import numpy as np
+
+from ...engine import array_of, meta_of
+from ..api.bind import FUNCTIONS
+from ..core.dispatch import TensorBase, read
+from ..core.graph import node_class
+from ..core.layout import ALL as LAYOUTS
+from ..core.overriding import DisableTorchFunctionSubclass
+from ..core.tensor import Tensor, tensor_from
+
+COO = LAYOUTS["sparse_coo"]
+NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc"}
+_PACKAGE = __name__.partition(".")[0] + "."
+_answers: dict = {}
+PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
+    is_complex is_signed element_size itemsize get_device names is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
+    is_nested has_names""".split())
+
+
+class SparseStorage:
+    """Stands where a dense tensor has its memory: operators that know no sparse tensors find out here."""
+    __slots__ = ("version", "gen", "address", "meta", "__weakref__")
+
+    def __init__(self, meta):
+        self.version = self.gen = 0
+        self.address, self.meta = None, meta
+
+    @property
+    def value(self):
+        raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a sparse one; to_dense() makes one of it")
+
+
+def handles(*names):
+    """A decorator: the answer to the functions of these names, with their arguments."""
+    def put(f):
+        for name in names:
+            _answers[name] = f
+        return f
+    return put
+
+
+def private(f):
+    """A decorator: a method whose name begins with an underscore; such names do not ask."""
+    setattr(Sparse, f.__name__, f)
+    return f
+
+
+def answer(name):
+    """What answers to the functions of a name."""
+    return _answers[name]
+
+
+@functools.cache
+def _known():
+    """{function or property of torch and Tensor: the name that torch has for it}; the bodies of some have others."""
+    return {f: name for space in (FUNCTIONS, vars(Tensor)) for name, f in space.items() if isinstance(f, (types.FunctionType, property))}
+
+
+def _name(func):
+    """The name of a function, or of the property that a getter or setter (then with "=") belongs to. Functions that are neither torch's own
+    nor Tensor's have their module's name before it, as in linalg.norm."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, property):
+        return _known().get(owner, "property") + ("=" if func.__name__ == "__set__" else "")
+    module = "nn.functional" if ".nn.functional" in func.__module__ else func.__module__.removeprefix(_PACKAGE).removeprefix("torch.")
+    return _known().get(func) or f"{module}.{func.__name__}"
+
+
+class Sparse(Tensor):
+    """A sparse tensor: `_index`, tensors that say where `_vals` lie in a tensor of the shape that `_st.meta` has.
+
+    COO: `_index` is one (sparse dimensions, n); the others: the compressed indices and the plain ones. A leaf's `_vals` is a leaf too, and
+    collects its gradient.
+    """
+    __slots__ = ()
+
+    @property
+    def _meta(self):
+        return self._st.meta
+
+    @property
+    def _edge(self):
+        if self._vals.requires_grad:
+            raise NotImplementedError("torchshim: gradients of a sparse tensor where none are expected, as an argument of an autograd.Function")
+
+    @_edge.setter
+    def _edge(self, e):
+        if e is not None:
+            raise NotImplementedError("torchshim: a sparse tensor as the result of an autograd.Function")
+
+    _version = property(lambda self: self._st.version)
+    _base = None
+    layout = property(lambda self: self._layout)
+    is_sparse = property(lambda self: self._layout is COO)
+    is_sparse_csr = property(lambda self: self._layout is LAYOUTS["sparse_csr"])
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name, kwargs = _name(func), kwargs or {}
+        answer = _answers.get(name)
+        if answer is not None:
+            return answer(*args, **kwargs)
+        if name in PLAIN:
+            with DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
+        layouts = sorted({f"torch.{x._layout.name}" for x in args if isinstance(x, Sparse)}) or ["a sparse layout"]
+        raise NotImplementedError(f"torchshim: {name} of a tensor with layout {' or '.join(layouts)}; to_dense() makes a dense one of it")
+
+    def __deepcopy__(self, memo):
+        import copy
+        if id(self) not in memo:
+            vals = copy.deepcopy(self._vals.detach(), memo)
+            memo[id(self)] = made(self._layout, self._index, vals, self._meta.shape, self._coalesced, self._vals.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        from ... import _utils
+        if self._layout is COO:
+            return _utils._rebuild_sparse_tensor, (COO, (self._index[0], self._vals.detach(), Tensor.size(self), self._coalesced))
+        return _utils._rebuild_sparse_tensor, (self._layout, (*self._index, self._vals.detach(), Tensor.size(self)))
+
+
+Sparse.__name__ = Sparse.__qualname__ = "Tensor"           # what it is called in torch
+Sparse.__module__ = "torch"
+
+
+def made(layout, index, vals, shape, coalesced=False, leaf=False):
+    """A sparse tensor of these parts. leaf: it is one that wants a gradient; else its history is that of `vals`."""
+    s = object.__new__(Sparse)
+    s._st, s._view, s._edge, s._extra = SparseStorage(meta_of(tuple(shape), vals._meta.dtype, vals._meta.device)), None, None, None
+    s.__dict__.update(_layout=layout, _index=tuple(index), _vals=vals, _coalesced=coalesced, _leaf=None)
+    if leaf:
+        s._vals = vals.detach().requires_grad_()
+        s._leaf = True
+    return s
+
+
+def like(s, vals, index=None, shape=None, coalesced=None):
+    """A sparse tensor of the same layout with other values, and other indices or another shape where they are given."""
+    return made(s._layout, s._index if index is None else index, vals, s._meta.shape if shape is None else shape,
+                s._coalesced if coalesced is None else coalesced)
+
+
+def write(s, other):
+    """Let `s` be what `other` is, in place."""
+    if s._leaf and other._vals.requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    s.__dict__.update({k: other.__dict__[k] for k in ("_layout", "_index", "_vals", "_coalesced")})
+    s._st.version += 1
+    s._st.meta = other._st.meta
+    return s
+
+
+def named(t, name):
+    """A tensor that an operator of torch's made: with its node's name, if it has one."""
+    node = t._vals.grad_fn if t.__class__ is Sparse else t.grad_fn
+    if node is not None:
+        node.__class__ = node_class(name)
+    return t
+
+
+def from_parts(layout, index, vals, shape, coalesced, leaf, name):
+    """A tensor that a constructor makes: a leaf, or with a history that begins at its values."""
+    if leaf:
+        return made(layout, index, vals.detach(), shape, coalesced, True)
+    return named(made(layout, index, vals.view_as(vals) if vals.requires_grad else vals, shape, coalesced), name)
+
+
+def host(t):
+    """A dense tensor's numbers, computed if need be."""
+    return np.asarray(array_of(read(t)))
+
+
+def on(device, array):
+    """A tensor around a host array, on a JAX device."""
+    return tensor_from(array, device)
+
+
+def is_sparse(x):
+    """Whether something is a sparse tensor, of any layout."""
+    return x.__class__ is Sparse
+
+
+def no_tensor(x):
+    """Whether something is a number, or a dense tensor with a single one."""
+    return not isinstance(x, TensorBase) or not is_sparse(x) and x.dim() == 0

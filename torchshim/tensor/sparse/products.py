@@ -1,0 +1,107 @@
+"""Matrix products with sparse tensors."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..api.bind import FUNCTIONS as F
+from ..core.device import to_jax
+from .base import COO, handles, host, is_sparse, made, named, on
+from .compressed import compress
+from .coo import coalesce, to_coo, transpose
+
+
+def _check(a, b, name="mm"):
+    if a.dim() != 2 or b.dim() != 2:
+        raise RuntimeError(f"{name}: expected two matrices, got {a.dim()}D and {b.dim()}D tensors")
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+    for x in (a, b):
+        if is_sparse(x) and x._layout is COO and x._vals.dim() != 1:
+            raise RuntimeError(f"sparse matrix length must be 2-D with no dense dimension, but {list(x.shape)} has dense ones")
+
+
+def _by_dense(a, b):
+    """COO (n, m) by dense (m, k): every value times its row of `b`, added up by rows."""
+    rows, columns = a._index[0]
+    out = F["zeros"]((a._meta.shape[0], b.shape[1]), dtype=b.dtype, device=b.device)
+    return named(out.index_add(0, rows, a._vals.unsqueeze(1) * b.index_select(0, columns)), "SparseAddmmBackward0")
+
+
+def _by_sparse(a, b):
+    """COO by COO, coalesced: every value of `a` meets the row of `b` that its column names."""
+    a, b = coalesce(a), coalesce(b)
+    (rows, inner), (b_rows, columns) = host(a._index[0]), host(b._index[0])
+    low, high = (np.searchsorted(b_rows, inner, side) for side in ("left", "right"))
+    left = np.repeat(np.arange(len(inner)), high - low)
+    right = np.concatenate([np.arange(i, j) for i, j in zip(low, high)] or [np.zeros(0, np.int64)]).astype(np.int64)
+    shape, device = (a._meta.shape[0], b._meta.shape[1]), to_jax(a.device)
+    from .coo import gathered
+    return gathered(a, rows[left] * shape[1] + columns[right], a._vals[on(device, left)] * b._vals[on(device, right)], shape, shape)
+
+
+@handles("mm", "spmm", "dsmm", "hsmm", "sparse_mm", "_sparse_mm", "smm")
+def mm(a, b):
+    """The product of two matrices: dense if one of them is, else sparse."""
+    _check(a, b)
+    if not is_sparse(b):
+        return _by_dense(to_coo(a), b)
+    if not is_sparse(a):
+        return _by_dense(transpose(to_coo(b)), a.t()).t()
+    made_of = _by_sparse(to_coo(a), to_coo(b))
+    return compress(made_of, a._layout) if a._layout is b._layout and a._layout is not COO else made_of
+
+
+@handles("mv")
+def mv(a, x):
+    """A sparse matrix by a vector."""
+    if x.dim() != 1 or a.shape[1] != x.shape[0]:
+        raise RuntimeError(f"mv: Expected self.size(-1) == vec.size(-1), but got sizes {list(a.shape)} and {list(x.shape)}")
+    return mm(a, x.unsqueeze(1)).squeeze(1)
+
+
+@handles("bmm")
+def bmm(a, b):
+    """Batches of sparse matrices by dense ones."""
+    if not is_sparse(a) or is_sparse(b) or a._layout is not COO:
+        raise NotImplementedError("torchshim: bmm of anything but coordinates and a dense tensor")
+    if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(f"bmm: the sizes {list(a.shape)} and {list(b.shape)} do not fit")
+    batch, rows, columns = a._index[0]
+    n, m = a._meta.shape[1:]
+    flat = _by_dense(made(COO, (F["stack"]([batch * n + rows, batch * m + columns]),), a._vals, (a._meta.shape[0] * n, b.shape[0] * m)),
+                     b.reshape(-1, b.shape[2]))
+    return flat.reshape(a._meta.shape[0], n, b.shape[2])
+
+
+@handles("matmul", "__matmul__", "__rmatmul__")
+def matmul(a, b):
+    """a @ b for matrices, a matrix and a vector, and batches."""
+    if a.dim() == 2 and b.dim() == 2:
+        return mm(a, b)
+    if a.dim() == 2 and b.dim() == 1:
+        return mv(a, b)
+    if a.dim() == 1 and b.dim() == 2:
+        return mv(transpose(b), a)
+    if a.dim() == 3 and b.dim() == 3:
+        return bmm(a, b)
+    raise NotImplementedError(f"torchshim: matmul of tensors with {a.dim()} and {b.dim()} dimensions, one of them sparse")
+
+
+@handles("addmm", "sspaddmm")
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * mat1 @ mat2."""
+    product = mm(mat1, mat2)
+    if is_sparse(product) and not is_sparse(input):
+        raise NotImplementedError("torchshim: addmm of a dense tensor and a sparse product")
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else (input if beta == 1 else input * beta) + product
+
+
+@handles("nn.functional.linear")
+def linear(input, weight, bias=None):
+    """input @ weight.T + bias with a sparse weight."""
+    flat = input.reshape(-1, input.shape[-1])
+    out = mm(flat, transpose(weight)).reshape(*input.shape[:-1], weight.shape[0])
+    return out if bias is None else out + bias
