@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from . import _utils
+from .tensor.core.layout import strided
 from .tensor.core.tensor import Tensor
 
 
@@ -27,6 +28,9 @@ _UNTYPED = frozenset(("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m
 def reduce(t):
     """Pickle as torch does: where the tensor lies in its storage, and its flags. One with a history comes back as a leaf."""
     from .nn.parameter import Parameter
+    if t.layout is not strided:
+        flags = (t._coalesced,) if t.is_sparse else ()
+        return _utils._rebuild_sparse_tensor, (t.layout, (*t._index, t._values(), t.size(), *flags))
     hooks, state = OrderedDict(), _utils._get_obj_state(t)
     if t.device.type == "meta":
         func, args = _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), tuple(t.stride()), t.requires_grad)

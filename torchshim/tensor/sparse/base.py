@@ -22,9 +22,10 @@ COO = LAYOUTS["sparse_coo"]
 NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc"}
 _PACKAGE = __name__.partition(".")[0] + "."
 _answers: dict = {}
+_wraps: set = set()
 PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
     is_complex is_signed element_size itemsize get_device names is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
-    is_nested has_names""".split())
+    is_nested has_names __reduce_ex__""".split())
 
 
 class SparseStorage:
@@ -47,6 +48,12 @@ def handles(*names):
             _answers[name] = f
         return f
     return put
+
+
+def wraps(f):
+    """A decorator: the answer gets the function itself first."""
+    _wraps.add(f)
+    return f
 
 
 def private(f):
@@ -109,7 +116,7 @@ class Sparse(Tensor):
         name, kwargs = _name(func), kwargs or {}
         answer = _answers.get(name)
         if answer is not None:
-            return answer(*args, **kwargs)
+            return answer(func, *args, **kwargs) if answer in _wraps else answer(*args, **kwargs)
         if name in PLAIN:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
@@ -122,12 +129,6 @@ class Sparse(Tensor):
             vals = copy.deepcopy(self._vals.detach(), memo)
             memo[id(self)] = made(self._layout, self._index, vals, self._meta.shape, self._coalesced, self._vals.requires_grad)
         return memo[id(self)]
-
-    def __reduce_ex__(self, protocol):
-        from ... import _utils
-        if self._layout is COO:
-            return _utils._rebuild_sparse_tensor, (COO, (self._index[0], self._vals.detach(), Tensor.size(self), self._coalesced))
-        return _utils._rebuild_sparse_tensor, (self._layout, (*self._index, self._vals.detach(), Tensor.size(self)))
 
 
 Sparse.__name__ = Sparse.__qualname__ = "Tensor"           # what it is called in torch

@@ -9,7 +9,7 @@ from ..core.dtype import FROM_NP, get_default_dtype
 from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor
 from ..core.text import tensor_text
-from .base import COO, NAMES, Sparse, handles, like, made, write
+from .base import COO, NAMES, Sparse, handles, like, made, wraps, write
 from .compressed import by_rows
 
 
@@ -48,13 +48,13 @@ def grad(s):
 
 
 @handles("autograd.grad")
-def gradients(outputs, inputs, *args, **kwargs):
+@wraps
+def gradients(grad, outputs, inputs, *args, **kwargs):
     """torch.autograd.grad with sparse inputs."""
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if any([isinstance(x, Sparse) and not x._leaf for x in inputs]):
         raise NotImplementedError("torchshim: torch.autograd.grad of a sparse tensor that is no leaf")
-    from ...autograd import grad as of_dense
-    got = of_dense(outputs, [x._vals if isinstance(x, Sparse) else x for x in inputs], *args, **kwargs)
+    got = grad(outputs, [x._vals if isinstance(x, Sparse) else x for x in inputs], *args, **kwargs)
     return tuple([like(x, g) if isinstance(x, Sparse) and g is not None else g for x, g in zip(inputs, got)])
 
 
