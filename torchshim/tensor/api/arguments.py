@@ -194,7 +194,7 @@ ABOUT = {
     "sizes": "the shape",
     "sorted": "whether the result is in order",
     "source": "a tensor with the values to write",
-    "sparse": "sparse gradients: only False is supported",
+    "sparse": "whether the gradient of the weight is a sparse tensor",
     "sparse_grad": "accepted; gradients are dense",
     "sparsity": "share of zeros",
     "split_size": "how large a part is",
