@@ -18,9 +18,13 @@ def test_cuda_tells_what_jax_has():
 def test_without_a_gpu_nothing_counts_and_what_needs_one_raises():
     torch.cuda.manual_seed_all(0), torch.cuda.empty_cache(), torch.cuda.reset_peak_memory_stats()
     assert torch.cuda.memory_allocated() == torch.cuda.max_memory_reserved() == 0 and torch.cuda.get_rng_state_all() == []
-    for f in (torch.cuda.current_device, torch.cuda.get_device_name, torch.cuda.synchronize, torch.cuda.get_rng_state, torch.cuda.FloatTensor):
+    for f in (torch.cuda.current_device, torch.cuda.get_device_name, torch.cuda.synchronize, torch.cuda.get_rng_state):
         with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
             f()
+    with pytest.raises(TypeError, match="^type torch.cuda.FloatTensor not available. Torch not compiled with CUDA enabled.$"):
+        torch.cuda.FloatTensor(2)
+    with pytest.raises(RuntimeError, match="^Cannot access accelerator device when none is available.$"):
+        torch.ones(2).pin_memory()
     assert torch.accelerator.current_accelerator() is None
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .. import device as _device
 from .. import engine as _engine
-from ..tensor.core.device import accelerators as _accelerators
+from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current
 
 __all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index", "is_available",
            "set_device_idx", "set_device_index", "set_stream", "synchronize", "empty_cache", "max_memory_allocated", "max_memory_reserved",
@@ -38,18 +38,21 @@ def _needed():
 
 def current_device_index():
     """The number of the device that is used by default."""
-    _needed()
-    return 0
+    return _current() if _needed().type == "cuda" else 0
 
 
 current_device_idx = current_device_index
 
 
 def set_device_index(device, /):
-    """Choose the default device: the first one only."""
-    _needed()
-    if (device if isinstance(device, int) else _device(device).index or 0) != 0:
-        raise NotImplementedError("torchshim: torch.accelerator.set_device_index beyond the first device; name the device instead")
+    """Choose the default device."""
+    kind = _needed().type
+    k = device if isinstance(device, int) else _device(device).index or 0
+    if kind != "cuda" and k:
+        raise NotImplementedError(f"torchshim: torch.accelerator.set_device_index beyond the first {kind} device; name the device instead")
+    if kind == "cuda":
+        from ..cuda import set_device
+        set_device(k)
 
 
 set_device_idx = set_device_index
@@ -63,9 +66,12 @@ class device_index:
 
     def __enter__(self):
         if self.idx is not None:
+            self.before = current_device_index()
             set_device_index(self.idx)
 
     def __exit__(self, *exc):
+        if self.idx is not None:
+            set_device_index(self.before)
         return False
 
 

@@ -11,17 +11,17 @@ import time
 
 import jax
 
-from .. import default_generator, device as _device
+from .. import device as _device
 from .. import engine as _engine
 from ..dropin import missing_attribute as _missing_attribute
-from ..tensor.core.device import accelerators as _accelerators
+from ..random import generator as _random
+from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current, set_current_cuda as _set_current
 
 has_half = True
 has_magma = False
 OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch", "__doc__": "A device's memory is used up."})
 AcceleratorError = type("AcceleratorError", (RuntimeError,), {"__module__": "torch", "__doc__": "A device failed."})
 _DISABLED = "Torch not compiled with CUDA enabled"
-_current = 0                                   # the device that "cuda" without a number means
 
 
 def _devices():
@@ -70,14 +70,14 @@ def _index(device=None):
     """The number of a GPU given as torch takes it."""
     _lazy_init()
     if device is None:
-        return _current
+        return _current()
     if isinstance(device, int):
         k = device
     else:
         d = _device(device)
         if d.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {d}")
-        k = _current if d.index is None else d.index
+        k = _current() if d.index is None else d.index
     if not 0 <= k < device_count():
         raise AssertionError("Invalid device id")
     return k
@@ -86,29 +86,30 @@ def _index(device=None):
 def current_device():
     """The number of the GPU that "cuda" means."""
     _lazy_init()
-    return _current
+    return _current()
 
 
 def set_device(device):
     """Choose the GPU that "cuda" means; a negative number changes nothing."""
     if isinstance(device, int) and device < 0:
         return
-    k = _index(device)
-    if k:
-        raise NotImplementedError("torchshim: torch.cuda.set_device beyond the first GPU; name the device instead")
+    _set_current(_index(device))
 
 
 class device:
     """A context in which "cuda" means this GPU."""
 
     def __init__(self, device):
-        self.idx = -1 if device is None else _index(device) if is_available() else -1
+        self.idx = -1 if device is None or not is_available() else _index(device)
+        self.prev_idx = -1
 
     def __enter__(self):
-        if self.idx > 0:
-            raise NotImplementedError("torchshim: torch.cuda.device beyond the first GPU; name the device instead")
+        if self.idx >= 0:
+            self.prev_idx = _set_current(self.idx)
 
     def __exit__(self, *exc):
+        if self.prev_idx >= 0:
+            _set_current(self.prev_idx)
         return False
 
 
@@ -401,54 +402,60 @@ CUDAGraph = graph = graph_pool_handle = make_graphed_callables = _no_graphs
 
 
 # -- random state --------------------------------------------------------------------------------------------------------------
-default_generators: tuple = ()
+def _generator(device=None):
+    return _random.generator_of(_devices()[_index(device)])
 
 
 def manual_seed(seed):
-    """Seed the GPU's stream. Numbers are drawn from the host's streams: without a GPU nothing happens, with one its stream is the host's."""
+    """Seed the stream of the GPU that "cuda" means, once there is one."""
     if is_available():
-        default_generator.manual_seed(int(seed))
+        _generator().manual_seed(int(seed))
 
 
-manual_seed_all = manual_seed
+def manual_seed_all(seed):
+    """Seed the streams of all GPUs."""
+    _random.seed_accelerators(int(seed))
 
 
 def seed():
-    """Seed it from the clock."""
+    """Seed the current GPU's stream from the operating system."""
     if is_available():
-        default_generator.seed()
+        _generator().seed()
 
 
-seed_all = seed
+def seed_all():
+    """Seed the streams of all GPUs, alike, from the operating system."""
+    if is_available():
+        manual_seed_all(_generator().seed())
 
 
 def initial_seed():
-    """The seed of the GPU's stream."""
+    """The seed of the current GPU's stream."""
     _lazy_init()
-    return default_generator.initial_seed()
+    return _generator().initial_seed()
 
 
 def get_rng_state(device="cuda"):
-    """The state of the GPU's stream."""
+    """The state of a GPU's stream: numbers for it are drawn on the host, from a stream like the CPU's."""
     _lazy_init()
-    return default_generator.get_state()
+    return _generator(device).get_state()
 
 
 def set_rng_state(new_state, device="cuda"):
     """Put a state back."""
     _lazy_init()
-    default_generator.set_state(new_state)
+    _generator(device).set_state(new_state)
 
 
 def get_rng_state_all():
     """One state for each GPU; an empty list without any."""
-    return [default_generator.get_state() for _ in _devices()]
+    return [get_rng_state(k) for k in range(device_count())]
 
 
 def set_rng_state_all(new_states):
-    """Put the states back."""
-    for s in new_states:
-        set_rng_state(s)
+    """Put the states back, one for each GPU."""
+    for k, state in enumerate(new_states):
+        set_rng_state(state, k)
 
 
 def current_blas_handle():
@@ -496,22 +503,10 @@ class nvtx:
 
 
 def __getattr__(name):
-    if name in ("amp", "random", "memory", "nccl", "comm", "profiler"):
+    if name == "default_generators":
+        return tuple([_generator(k) for k in range(device_count())])
+    if name in ("amp", "random", "memory"):
         import importlib
         return importlib.import_module(f"{__name__}.{name}")
-    if name.endswith("Tensor") or name.endswith("Storage"):
-        return _legacy(name)
-    return _missing_attribute(__name__)(name)
-
-
-def _legacy(name):
-    from .. import __dict__ as names
-    kind = names.get(name)
-    if kind is None:
-        raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'", name=name)
-
-    def make(*args, **kwargs):
-        _lazy_init()
-        return kind(*args, **kwargs).cuda()
-    make.__name__ = make.__qualname__ = name
-    return make
+    from ..tensor.api.convert import CUDA_TENSORS
+    return CUDA_TENSORS[name] if name in CUDA_TENSORS else _missing_attribute(__name__)(name)

@@ -8,7 +8,7 @@ from .compile.gradient import Plan
 from .compile.instance import Instance
 from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats
-from .device import default_device, device_name
+from .device import default_device, device_name, is_host
 from .execute import wrap
 from .record.checks import expect
 from .record.context import Context, steppers

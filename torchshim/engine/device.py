@@ -40,6 +40,11 @@ def default_device():
     return _cpu
 
 
+def is_host(d):
+    """Whether a device is the host's: NumPy computes there and a look is free. "meta" is not."""
+    return d is (_cpu or default_device())
+
+
 def device_name(d):
     if d == "meta":
         return "meta"

@@ -7,6 +7,7 @@ for every subset of its outputs.
 from __future__ import annotations
 
 import collections
+import contextlib
 import sys
 
 import jax
@@ -16,7 +17,7 @@ from . import device
 from .blas import one_thread, restore
 from .compile import policy
 from .compile.program import OWN, needed_steps, state_device, steps_of
-from .device import device_name, need_xla
+from .device import device_name, is_host, need_xla
 from .record.checks import withhold
 from .record.meta import Meta, meta_of
 from .record.trace import record
@@ -66,10 +67,12 @@ def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept.
     `tr` is the trace if it ended: then its checks decide what may be seen. `cause`: what its compiled program failed with."""
     steps = needed_steps(steps_of(state), live)
-    functions = _functions(steps, state_device(state).platform == "cpu" and cause is None)
+    place = state_device(state)
+    numpy = is_host(place) and cause is None
+    functions = _functions(steps, numpy)
     threads = one_thread()
     try:
-        with jax.ensure_compile_time_eval():
+        with jax.ensure_compile_time_eval(), contextlib.nullcontext() if numpy else jax.default_device(place):     # for what has no operands
             return _run_steps(steps, functions, values, inputs, nums, live, tr)
     finally:
         restore(threads)
@@ -185,18 +188,18 @@ def _with_device(m, device):
 
 
 def _elsewhere(context, op, layout, vals, nums, kinds):
-    """The operands live on a device other than the current trace's: go there, or say that they disagree."""
-    devices = {v.meta.device for v in vals if v.meta.ndim} or {v.meta.device for v in vals}
-    if len(devices) > 1:
-        names = sorted(device_name(d) for d in devices)
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{' and '.join(names)}!")
-    device = devices.pop()
+    """The operands live on a device other than the current trace's: go there, or say that they disagree. The host's 0-d ones that are
+    not written go along."""
+    device = next((v.meta.device for v in vals if not is_host(v.meta.device)), vals[0].meta.device)
     moved = []
-    for v in vals:
+    for k, v in enumerate(vals):
         if v.meta.device is not device:
+            if v.meta.ndim or not is_host(v.meta.device) or op.writes and not k:
+                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                   f"{device_name(device)} and {device_name(v.meta.device)}!")
             need_xla("copying between devices")
-            v = value_of(jax.device_put(array_of(v), device), _with_device(v.meta, device))
+            with jax.enable_x64(True):
+                v = value_of(jax.device_put(array_of(v), device), _with_device(v.meta, device))
         moved.append(v)
     context.go_to(device)
     return record(context, op, layout, moved, nums, kinds)

@@ -16,6 +16,7 @@ from ..autograd.levels import Level, is_traced, running
 from ..engine import context, meta_of
 from ..interop import from_jax, to_jax
 from ..ops.batched_views import batched_view, place
+from ..random.generator import restore, states
 from ..tensor.api.views import offset_of
 from ..tensor.core.dispatch import TensorBase, edge, make_view, meta
 from ..tensor.core.graph import node_class, sequence
@@ -131,12 +132,12 @@ class VmapNode(FunctionNode):
             gs = gradients([outs[k] for k in at], targets, given, mode.graph)
             like = [t for t, want in zip(ins, wants) if want] + [None] * len(found)
             return [_filled(g, t, e) for g, t, e in zip(gs, like, targets)]
-        before = torch.get_rng_state()
-        torch.set_rng_state(state)
+        before = states()
+        restore(state)
         try:
             gs = batched(per_example, cts + list(xs), [0] * len(cts) + list(dims), randomness)
         finally:
-            torch.set_rng_state(before)
+            restore(before)
         n = sum(wants)
         it = iter(gs)
         out = []
@@ -167,7 +168,7 @@ def _attach(made, fn, xs, dims, wants, info, randomness):
     node.next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
     node.seq = next(sequence)
     node._out_metas = [t._meta for t in made]
-    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, torch.get_rng_state())
+    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states())
     for k, t in enumerate(made):
         if info["grads"][k]:
             t._edge = node if len(made) == 1 else (node, k)

@@ -9,6 +9,7 @@ from ..engine import warn
 from ..autograd.modes import no_grad as _no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.api import docs as _docs
+from ..tensor.core.device import to_jax
 from ..tensor.core.tensor import tensor_from
 
 _GAINS = {**dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -207,7 +208,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     from ..tensor.api.creation import empty
-    flat = empty(rows, columns, dtype=tensor.dtype).normal_(0, 1, generator=generator)._host()
+    flat = empty(rows, columns, dtype=tensor.dtype, device=tensor.device).normal_(0, 1, generator=generator)._host()
     q, r = np.linalg.qr(flat.T if rows < columns else flat)
     d = np.diag(r)
     q = q * np.sign(d)
@@ -226,7 +227,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     from ..random.generator import stream
     if differing() is not None:
         raise NotImplementedError("torchshim: init.sparse_ under vmap with randomness='different'")
-    source = stream(generator)
+    source = stream(None, to_jax(None))
 
     def fill(t):
         x = _drawn(t, lambda s: s.normal_(0, std, generator=generator))

@@ -6,7 +6,7 @@ import functools
 from ..autograd.levels import below, innermost_vmap, rebatched, unbatched
 from ..engine import context
 from ..tensor.core.dispatch import TensorBase
-from .generator import stream
+from .generator import check_randomness
 
 _SAME = "Vmap does not currently support same randomness with a batched tensor input. If you need this, please file an issue on GitHub"
 _IN_PLACE = ("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
@@ -31,7 +31,7 @@ def to_refill(t):
     level = innermost_vmap() if "transform" in context.modes else None
     if level is None:
         return None
-    stream()                                   # refuses where randomness is an error
+    check_randomness()
     found = unbatched([t])
     batched = found is not None and found[1][0] is not None
     if batched and level.randomness == "same":
@@ -49,7 +49,7 @@ def with_batches(f):
         at = [k for k, a in enumerate(args) if isinstance(a, TensorBase)]
         if level is None or not at:
             return f(*args, **kwargs)
-        stream()                               # refuses where randomness is an error
+        check_randomness()
         found = unbatched([args[k] for k in at])
         if found is None or all([d is None for d in found[1]]):
             if level.randomness == "same":

@@ -15,7 +15,7 @@ from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, rebase, refuse_overlap, wrap, write
 from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
-from ..tensor.core.tensor import Tensor
+from ..tensor.core.tensor import Tensor, tensor_from
 from .batches import differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order
@@ -115,16 +115,16 @@ def _new(name, draw, floating=True):
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
         d, where = destined(name, out, dtype, P.default_float, device, layout)
-        s = stream(generator)
+        s = stream(generator, where)
         t = made(lambda n, c: draw(s, n, d, c), sizes_of(name, size), d, where)
         return delivered(name, t, out, requires_grad, layout)
 
     def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = input._meta
         d = np_dtype(dtype, m.dtype)
-        s = stream(generator)
-        return made(lambda n, c: draw(s, n, d, c), m.shape, d, m.device if device is None else to_jax(device), requires_grad,
-                    like_strides(m, memory_format))
+        device = m.device if device is None else to_jax(device)
+        s = stream(generator, device)
+        return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(m, memory_format))
     for f, full in ((make, name), (like, name + "_like")):
         f.__name__ = f.__qualname__ = full
         f.__module__ = "torchshim"
@@ -164,7 +164,7 @@ def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None
         raise TypeError("randint() missing its high or its size: randint(low=0, high, size)")
     low, high = as_int("randint", low, "low", 1), as_int("randint", high, "high", 2)
     d, where = destined("randint", out, dtype, P.int64, device, layout)
-    s = stream(generator)
+    s = stream(generator, where)
     t = made(lambda n, c: s.random_from_to(n, low, high, d), sizes_of("randint", (size,)), d, where)
     return delivered("randint", t, out, requires_grad, layout)
 
@@ -176,9 +176,9 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
         low, high = 0, low
     m = input._meta
     d = np_dtype(dtype, m.dtype)
-    s = stream()
-    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, m.device if device is None else to_jax(device),
-                requires_grad, like_strides(m, memory_format))
+    device = m.device if device is None else to_jax(device)
+    s = stream(None, device)
+    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad, like_strides(m, memory_format))
 
 
 @function(method=False)
@@ -193,7 +193,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if d in _EXACT and n > 2 ** _EXACT[d] + 1:
         most = 2 ** 11 + 1 if d == P.float16 else f"2^{_EXACT[d]}+1"
         raise RuntimeError(f"n cannot be greater than {most} for {P.c_name(d)} type.")
-    s = stream(generator)
+    s = stream(generator, where)
     draw = lambda k, c: np.concatenate([s.randperm(n, d) for _ in range(k // n if n else 1)])        # one after the other under vmap
     return delivered("randperm", made(draw, (n,), d, where), out, requires_grad, layout)
 
@@ -206,14 +206,15 @@ _EXACT = {P.float16: 11, P.float32: 24, P.float64: 53}
 @with_batches
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
-    s = stream(generator)
     if not (isinstance(mean, TensorBase) or isinstance(std, TensorBase)):
         d, where = destined("normal", out, dtype, P.default_float, device, layout)
+        s = stream(generator, where)
         t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), sizes_of("normal", (size,)), d, where)
         return delivered("normal", t, out, requires_grad, layout)
     m = mean.detach()._host() if isinstance(mean, TensorBase) else mean
     w = std.detach()._host() if isinstance(std, TensorBase) else None
     first = mean if isinstance(mean, TensorBase) else std
+    s = stream(generator, first._meta.device)
     if w is not None and (w < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
     d, shape = first._meta.dtype if out is None else out._meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
@@ -233,7 +234,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
     m = input._meta
-    s = stream(generator)
+    s = stream(generator, m.device)
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
     probs = input.detach()._host()
@@ -251,35 +252,35 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if m.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     w = input.detach()._host()
-    out = stream(generator).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
-    return wrap(literal(np.ascontiguousarray(out)))
+    out = stream(generator, m.device).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
+    return tensor_from(np.ascontiguousarray(out), m.device)
 
 
 @function(method=False)
 @with_batches
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
-    a = input.detach()._host()
-    return _drawn(stream(generator).poisson(a.ravel()), a)
+    a, device = input.detach()._host(), input._meta.device
+    return _drawn(stream(generator, device).poisson(a.ravel()), a, device)
 
 
 @function("_standard_gamma", method=False)
 @with_batches
 def standard_gamma(input, generator=None):
     """Gamma numbers with the shapes of input, through which gradients flow."""
-    a = input.detach()._host()
-    return call(drawn_gamma, (input, _drawn(stream(generator).standard_gamma(a.ravel()), a)))
+    a, device = input.detach()._host(), input._meta.device
+    return call(drawn_gamma, (input, _drawn(stream(generator, device).standard_gamma(a.ravel()), a, device)))
 
 
 @function("_sample_dirichlet", method=False)
 @with_batches
 def sample_dirichlet(input, generator=None):
     """Points of the simplex drawn with the concentrations along the last dimension of input."""
-    a = input.detach()._host()
-    g = stream(generator).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
+    a, device = input.detach()._host(), input._meta.device
+    g = stream(generator, device).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
     one = np.ones((), a.dtype)
     x = (g / g.sum(-1, keepdims=True)).astype(a.dtype)
-    return _drawn(np.clip(x, np.finfo(a.dtype).tiny, np.nextafter(one, 0 * one)), a)
+    return _drawn(np.clip(x, np.finfo(a.dtype).tiny, np.nextafter(one, 0 * one)), a, device)
 
 
 @function(method=False)
@@ -287,11 +288,12 @@ def sample_dirichlet(input, generator=None):
 def binomial(count, prob, generator=None):
     """Counts of successes in `count` trials of probability `prob`."""
     n, p = np.broadcast_arrays(count.detach()._host(), prob.detach()._host())
-    return _drawn(stream(generator).binomial(n.ravel(), p.ravel()), n)
+    device = count._meta.device
+    return _drawn(stream(generator, device).binomial(n.ravel(), p.ravel()), n, device)
 
 
-def _drawn(flat, like):
-    return wrap(literal(np.asarray(flat.reshape(like.shape), order="C")))      # ascontiguousarray would make 0-d arrays 1-d
+def _drawn(flat, like, device):
+    return tensor_from(np.asarray(flat.reshape(like.shape), order="C"), device)      # ascontiguousarray would make 0-d arrays 1-d
 
 
 # -- in place -----------------------------------------------------------------------------------------------------------------
@@ -307,7 +309,7 @@ def _inplace(name):
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
     """Fill with numbers uniform in [from, to)."""
     low = kw.pop("from", from_)
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     _floating(d, "rand")
     return refill(self, lambda n, c: s.uniform(n, low, to, d), "UniformBackward0")
 
@@ -315,7 +317,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
 @_inplace("normal_")
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     _floating(d, "randn")
     return refill(self, lambda n, c: s.normal(n, mean, std, d, c), "NormalBackward0")
 
@@ -323,35 +325,35 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 @_inplace("exponential_")
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential numbers of rate lambd."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     return refill(self, lambda n, c: s.exponential(n, lambd, d), "ExponentialBackward0")
 
 
 @_inplace("log_normal_")
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with numbers whose logarithm is normal."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     return refill(self, lambda n, c: s.log_normal(n, mean, std, d), "LogNormalBackward0")
 
 
 @_inplace("cauchy_")
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy numbers."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     return refill(self, lambda n, c: s.cauchy(n, median, sigma, d), "CauchyBackward0")
 
 
 @_inplace("geometric_")
 def geometric_(self, p, *, generator=None):
     """Fill with counts of trials up to the first success."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     return refill(self, lambda n, c: s.geometric(n, p, d), "GeometricBackward0")
 
 
 @_inplace("random_")
 def random_(self, *args, generator=None, **kw):
     """Fill with integers: all that the dtype counts to, below `to`, or in [from, to)."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     if "from" in kw or "to" in kw:
         args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))
     if not args:
@@ -365,7 +367,7 @@ def random_(self, *args, generator=None, **kw):
 @_inplace("bernoulli_")
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
-    s, d = stream(generator), self._meta.dtype
+    s, d = stream(generator, self._meta.device), self._meta.dtype
     if isinstance(p, TensorBase):
         probs = np.broadcast_to(p.detach()._host(), self._meta.shape)
         return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")

@@ -6,8 +6,8 @@ import contextlib
 import numpy as np
 
 from ..autograd.levels import innermost_vmap
-from ..engine import context
-from ..tensor.core.device import device as torch_device
+from ..engine import context, is_host
+from ..tensor.core.device import accelerators, device as torch_device, from_jax, to_jax
 from ..tensor.core.tensor import Tensor, tensor_from
 from .streams import Stream
 
@@ -18,7 +18,7 @@ _WITH_GENERATOR = ("cpu", "cuda", "mps", "xpu", "xla", "mtia", "hpu", "privateus
 class Generator:
     """A source of random numbers: PyTorch's CPU stream, bit for bit.
 
-    On other devices the same stream is drawn on the host.
+    For other devices such a stream is drawn on the host.
     """
     __module__ = "torchshim"
 
@@ -26,6 +26,12 @@ class Generator:
         self.device = torch_device(device)
         if self.device.type not in _WITH_GENERATOR:
             raise RuntimeError(f"{self.device.type.upper()} device type not an accelerator.")
+        if self.device.type == "cuda":
+            if not accelerators("cuda"):
+                raise RuntimeError("Cannot get CUDA generator without ATen_cuda library. PyTorch splits its backend into two shared "
+                                   "libraries: a CPU library and a CUDA library; this error has occurred because you are trying to use some "
+                                   "CUDA functionality, but the CUDA library has not been loaded by the dynamic linker for some reason. ")
+            self.device = from_jax(to_jax(self.device))
         self.stream = Stream()
 
     def manual_seed(self, seed):
@@ -84,31 +90,74 @@ def _rebuild(device, state):
 
 
 default_generator = Generator()
-default_generator.seed()
+_of: dict = {}                         # the default generators of other JAX devices, made when they are asked for
+_seed = default_generator.seed()       # what those that are not made yet begin with
 
 
-def stream(generator=None):
-    """The stream behind a generator argument."""
+def generator_of(device):
+    """The default generator of a JAX device. Each has its own: what is drawn on one does not move another's numbers."""
+    if device == "meta" or is_host(device):
+        return default_generator
+    g = _of.get(device)
+    if g is None:
+        g = _of[device] = Generator(from_jax(device)).manual_seed(_seed)
+    return g
+
+
+def states():
+    """What the default generators would draw next, to be put back with `restore`."""
+    return default_generator.stream.get_state(), {d: g.stream.get_state() for d, g in _of.items()}, _seed
+
+
+def restore(known, devices=None):
+    """Let the default generators of the CPU and of these JAX devices (None: all) draw what `states()` stood for."""
+    state, others, seed = known
+    default_generator.stream.set_state(state)
+    for d, g in _of.items():
+        if devices is None or d in devices:
+            g.stream.set_state(others[d]) if d in others else g.manual_seed(seed)
+
+
+def check_randomness():
+    """Refuse random numbers where vmap says that they are an error."""
     level = innermost_vmap() if "transform" in context.modes else None
     if level is not None and level.randomness == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
                            "randomness flags on vmap or perform the randomness operation out of vmap")
+
+
+def stream(generator, device):
+    """The stream behind a generator argument, for numbers on a JAX device."""
+    check_randomness()
     if generator is None:
-        return default_generator.stream
+        return generator_of(device).stream
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    if device != "meta" and generator.device.type != from_jax(device).type:
+        raise RuntimeError(f"Expected a '{from_jax(device).type}' device type for generator but found '{generator.device.type}'")
     return generator.stream
 
 
 def manual_seed(seed):
-    """Seed the default generator; returns it."""
+    """Seed the default generators of all devices; returns the CPU's."""
     default_generator.stream.manual_seed(int(seed))
+    seed_accelerators(int(seed))
     return default_generator
 
 
+def seed_accelerators(seed):
+    """Seed the default generators of all devices but the CPU."""
+    global _seed
+    _seed = seed
+    for g in _of.values():
+        g.manual_seed(seed)
+
+
 def seed():
-    """Seed the default generator from the operating system; returns the seed."""
-    return default_generator.seed()
+    """Seed the default generators from the operating system; returns the seed."""
+    seed = default_generator.seed()
+    seed_accelerators(seed)
+    return seed
 
 
 def initial_seed():
@@ -128,12 +177,17 @@ def set_rng_state(new_state):
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
-    """Inside, random numbers may be drawn freely: the default generator's state is restored at the end."""
+    """Inside, random numbers may be drawn freely: the states of the default generators are restored at the end.
+
+    devices: the accelerators whose states are (numbers or names; default: all); the CPU's is in any case.
+    """
     if not enabled:
         yield
         return
-    before = default_generator.stream.get_state()
+    if devices is not None:
+        devices = [to_jax(torch_device(device_type, d) if isinstance(d, int) else d) for d in devices]
+    before = states()
     try:
         yield
     finally:
-        default_generator.stream.set_state(before)
+        restore(before, devices)

@@ -18,8 +18,9 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, warn
-from ..random import fork_rng, get_rng_state, set_rng_state
+from ..random.generator import fork_rng, generator_of, restore, states
 from ..tensor.api.creation import empty
+from ..tensor.core.device import device as torch_device, to_jax
 from ..tensor.core.tensor import Tensor
 
 __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "SelectiveCheckpointContext",
@@ -65,23 +66,23 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args):
-    """(indices, random states) of the devices that hold the arguments, the CPU left out. Accelerators draw from the default
-    generator's stream, so there is no state beside that."""
-    return [], []
+    """(numbers, random states) of the GPUs that hold the arguments."""
+    devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
+    return devices, [generator_of(to_jax(torch_device("cuda", d))).get_state() for d in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
     """Put random states back that `get_device_states` gave."""
-    if devices or states:
-        raise NotImplementedError("torchshim: random states of single accelerators; they draw from the default generator")
+    for d, state in zip(devices, states):
+        generator_of(to_jax(torch_device("cuda", d))).set_state(state)
 
 
 @contextlib.contextmanager
-def _randomness_of(state):
-    """The default generator as it was at `state` (None: as it is)."""
-    with fork_rng(enabled=state is not None):
-        if state is not None:
-            set_rng_state(state)
+def _randomness_of(known):
+    """The default generators as they were at `known`, what `states()` gave (None: as they are)."""
+    with fork_rng(enabled=known is not None):
+        if known is not None:
+            restore(known)
         yield
 
 
@@ -108,7 +109,7 @@ class CheckpointFunction(Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.state = states() if preserve_rng_state else None
         ctx.casting = _casting()
         ctx.places = [k for k, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.inputs = [None if isinstance(x, Tensor) else x for x in args]
@@ -297,7 +298,7 @@ def noop_context_fn():
 
 def _without_reentry(function, args, kwargs, preserve, context_fn, check, early_stop):
     first, second = context_fn()
-    state, casting = get_rng_state() if preserve else None, _casting()
+    state, casting = states() if preserve else None, _casting()
 
     def run(kwargs, *args):
         with _randomness_of(state), casting(), second:

@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 
+from ..device import is_host
 from ..record.trie import counters
 from . import cost, report
 from .program import OWN, Program, input_metas, needed_steps, state_device, steps_of
@@ -49,8 +50,8 @@ def due(state, tier, live):
     if tier != "auto" or state.seen == 1:
         return tier == "compiled"
     if state.due is None:
-        on_host = state_device(state).platform == "cpu"
-        state.due = cost.repetitions(*cost.of_trace(steps_of(state), len(live), state.n_inputs)) if on_host else 2
+        host = is_host(state_device(state))
+        state.due = cost.repetitions(*cost.of_trace(steps_of(state), len(live), state.n_inputs)) if host else 2
     return state.seen >= state.due
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..device import is_host
 from .meta import Meta
 
 
@@ -35,7 +36,7 @@ def expect(trace, bad, operand, error):
     check = Check()
     check.bad, check.error = bad, error
     check.slot, check.first = operand.slot, bad.slot + 1
-    if trace.undo is None and trace.device.platform == "cpu":
+    if trace.undo is None and is_host(trace.device):
         trace.undo = []
     check.mark = len(trace.undo or ())
     trace.checks = [*(trace.checks or ()), check]

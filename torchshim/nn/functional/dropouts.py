@@ -29,7 +29,7 @@ def kept(shape, p, like, strides=None):
     if like._meta.device == "meta":
         from ...engine import value_of
         return wrap(value_of(None, meta))
-    return wrap(placed(stream().bernoulli(meta.numel, 1.0 - p), meta))
+    return wrap(placed(stream(None, meta.device).bernoulli(meta.numel, 1.0 - p), meta))
 
 
 def _run(op, inplace, tensors, p):

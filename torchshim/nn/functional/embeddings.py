@@ -99,7 +99,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
                              f"However, found offsets of type {type(offsets)}")
         bags, width = input.shape
-        offsets = tensor_from(np.arange(bags) * width)
+        offsets = tensor_from(np.arange(bags) * width, input._meta.device)
         input = input.reshape(-1)
         per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     elif input.dim() == 1:

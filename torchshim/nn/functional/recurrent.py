@@ -22,11 +22,11 @@ class Packing:
 
     def padded(self, data, value=0, times=None):
         """The packed rows as (time, batch, ...)."""
-        return call(ops.unpack_rows, (data, self.rows, value, self.times if times is None else times, self.batch))
+        return call(ops.unpack_rows, (data, self.rows.to(data.device), value, self.times if times is None else times, self.batch))
 
     def packed(self, x, name="CatBackward0"):
         """The rows of (time, batch, ...) that are in sequences."""
-        return call(ops.pack_rows, (x, self.rows, name))
+        return call(ops.pack_rows, (x, self.rows.to(x.device), name))
 
 
 def _recurrent(mode, input, packing, h, c, params, has_biases, num_layers, dropout, train, bidirectional, projects=False):
@@ -43,7 +43,7 @@ def _recurrent(mode, input, packing, h, c, params, has_biases, num_layers, dropo
             w_hr = w.pop() if projects else None
             w += [None, None] if not has_biases else []
             out, last, cell = call(ops.rnn_layer, (whole, h[k], None if c is None else c[k], *w, w_hr,
-                                                   None if packing is None else packing.lengths, mode, k % directions == 1))
+                                                   None if packing is None else packing.lengths.to(x.device), mode, k % directions == 1))
             outputs.append(out if packing is None else packing.packed(out))
             states.append(last)
             cells.append(cell)

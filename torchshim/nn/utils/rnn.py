@@ -96,8 +96,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
     enforce_sorted: the lengths must fall already; else the sequences are brought in that order.
     """
-    lengths = lengths.to(dtype=FUNCTIONS["tensor"](0).dtype) if isinstance(lengths, Tensor) else FUNCTIONS["tensor"](
-        [int(n) for n in lengths], dtype=FUNCTIONS["tensor"](0).dtype)
+    lengths = lengths.long() if isinstance(lengths, Tensor) else tensor_from(np.array([int(n) for n in lengths], np.int64))
+    if not lengths.is_cpu or lengths.dim() != 1:
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor")
     order = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)

@@ -11,7 +11,7 @@ import numbers
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, record, warn
+from ...engine import TRACED, context, expect, is_host, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch, settings
@@ -140,7 +140,7 @@ def precheck(op, args):
 
 def expect_not(wrong, v, error):
     """Let `error()` be raised, at the latest at the next look, if the operator `wrong` says so of the Value `v` (on the CPU)."""
-    if v.extra is not TRACED and getattr(v.meta.device, "platform", None) == "cpu":
+    if v.extra is not TRACED and is_host(v.meta.device):
         bad, _ = record(context, wrong, wrong.layout, (v,))
         expect(context.trace, bad, v, error)
 

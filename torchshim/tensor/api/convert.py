@@ -8,7 +8,7 @@ from ...ops.shape import TO
 from .bind import FUNCTIONS, function
 from .creation import like_strides
 from ..core import settings
-from ..core.device import device as torch_device, to_jax
+from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
 from ..core.dispatch import TensorBase, apply1, edge, read, wrap
 from ..core.dtype import ALL, dtype as torch_dtype, np_dtype
 from ..core.tensor import Tensor
@@ -106,13 +106,10 @@ def type_(self, dtype=None, non_blocking=False, **kw):
         where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
         return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
     if isinstance(dtype, str):
-        name = _LEGACY.get(dtype.removeprefix("torch."))
-        if name is None or not dtype.startswith("torch."):
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = ALL[name]
-    elif isinstance(dtype, type) and getattr(dtype, "_legacy_dtype", None):
-        dtype = dtype._legacy_dtype
-    elif not isinstance(dtype, (torch_dtype, type)):
+        dtype = _legacy_class(dtype)
+    if isinstance(dtype, _LegacyMeta):
+        return to(self, torch_device(dtype._kind), dtype.dtype)
+    if not isinstance(dtype, (torch_dtype, type)):
         raise TypeError("dtype must be a type, str, or dtype object")
     return to(self, dtype)
 
@@ -128,11 +125,23 @@ def cpu(self, memory_format=None):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """This tensor on the current CUDA device."""
-    return to(self, torch_device("cuda" if device is None else device if not isinstance(device, int) else f"cuda:{device}"))
+    device = torch_device("cuda") if device is None else torch_device("cuda", device) if isinstance(device, int) else torch_device(device)
+    if device.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return to(self, device, memory_format=memory_format)
 
 
 Tensor.cpu, Tensor.cuda = cpu, cuda
-Tensor.pin_memory = lambda self, device=None: self
+
+
+@function(torch=False)
+def pin_memory(self, device=None):
+    """The tensor: XLA pins what it copies, memory is not pinned before. It must be on the CPU, and there must be an accelerator."""
+    if not self.is_cpu:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    if jax.default_backend() == "cpu" and not accelerators("cuda"):
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return self
 
 
 @function(torch=False)
@@ -144,38 +153,54 @@ def share_memory_(self):
 
 
 class _LegacyMeta(type):
+    """The kind of the old classes of tensors: of one dtype (`dtype`), on one type of device (`_kind`)."""
+
     def __instancecheck__(cls, x):
-        return isinstance(x, Tensor) and x.dtype is cls._legacy_dtype and x.device.type == "cpu"
+        return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == cls._kind
 
     def __call__(cls, *args, device=None):
         from .creation import legacy
-        return legacy(args, cls._legacy_dtype, device)
+        cls._need()
+        return legacy(args, cls.dtype, device, cls._kind)
 
-    @property
-    def dtype(cls):
-        return cls._legacy_dtype
+    def _need(cls):
+        if cls._kind == "cuda" and not accelerators("cuda"):
+            raise TypeError(f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
 
 
-for _name, _d in _LEGACY.items():
-    FUNCTIONS[_name] = _LegacyMeta(_name, (), {"_legacy_dtype": ALL[_d], "__module__": "torch", "__doc__": f"The old name of {_d} tensors."})
+def _legacy_classes(module, kind):
+    return {name: _LegacyMeta(name, (), {"dtype": ALL[d], "_kind": kind, "__module__": module, "__doc__": f"The old name of {d} tensors."})
+            for name, d in _LEGACY.items()}
+
+
+FUNCTIONS.update(_legacy_classes("torch", "cpu"))
+CUDA_TENSORS = _legacy_classes("torch.cuda", "cuda")
+
+
+def _legacy_class(text):
+    """The class that "torch.FloatTensor" or "torch.cuda.FloatTensor" names."""
+    *path, name = text.split(".")
+    found = FUNCTIONS if path == ["torch"] else CUDA_TENSORS if path == ["torch", "cuda"] else {}
+    if name not in _LEGACY or name not in found:
+        raise ValueError(f"invalid type: '{text}'")
+    return found[name]
 
 
 @function(method=False)
 def set_default_tensor_type(t, /):
-    """The old way to set the default dtype: by a class or its name."""
+    """The old way to set the default dtype and device: by a class or its name."""
     if settings.once(set_default_tensor_type):
         warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
              "torch.set_default_device() as alternatives.")
     from ..core.dtype import set_default_dtype
     if isinstance(t, str):
-        name = _LEGACY.get(t.removeprefix("torch."))
-        if name is None:
-            raise ValueError(f"invalid type: '{t}'")
-        set_default_dtype(ALL[name])
-    elif isinstance(t, _LegacyMeta):
-        set_default_dtype(t.dtype)
-    else:
+        t = _legacy_class(t)
+    if not isinstance(t, _LegacyMeta):
         raise TypeError("invalid type object")
+    t._need()
+    set_default_dtype(t.dtype)
+    if t._kind != get_default_device().type:
+        set_default_device(None if t._kind == "cpu" else t._kind)
 
 
 @function(method=False)

@@ -445,8 +445,12 @@ def on_storage(storage, dtype):
     return storage.untyped()._tensor(dtype)
 
 
-def legacy(args, dtype=None, device=None):
-    """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor."""
+def legacy(args, dtype=None, device=None, kind="cpu"):
+    """The old constructors, torch.Tensor(...) and torch.LongTensor(...): of sizes, a sequence, an array or a tensor. `kind`: the type of
+    device that theirs are on."""
+    device = torch_device(kind if device is None else device)
+    if device.type != kind:
+        raise RuntimeError(f"legacy constructor expects device type: {kind} but device type: {device.type} was passed")
     data = args[0] if args else 0
     if isinstance(data, TensorBase):
         if dtype is not None and data.dtype is not dtype:

@@ -306,8 +306,8 @@ def _slopes(x, lower, upper):
     from ..core.tensor import tensor_from
     low = ~(x.detach()._host() > 0)
     noise = np.ones(low.shape, np.float64)
-    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64]).uniform_(lower, upper)._host()
-    return tensor_from(noise.astype(read(x).meta.dtype))
+    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64], device=x.device).uniform_(lower, upper)._host()
+    return tensor_from(noise.astype(x._meta.dtype), x._meta.device)
 
 
 RRELU, NOISY = activation.rrelu, activation.rrelu_noisy

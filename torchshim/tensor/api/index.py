@@ -11,6 +11,7 @@ from ...ops.layout import broadcast_shapes
 from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.memory_format import contiguous_format
+from ..core.device import same_device
 from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
 from ..core.graph import node_class
 from ..core.settings import alert_nondeterministic
@@ -43,7 +44,7 @@ def forms(name, f, out=False, method=True):
 
 
 def _same_device(t, x):
-    return x if meta(x).device is meta(t).device or meta(x).numel != 1 else x.to(device=t.device)
+    return x if meta(x).device is meta(t).device or meta(x).ndim else x.to(device=t.device)
 
 
 _LARGEST_HALVES = {P.float16: 65504, P.bfloat16: 3.3895313892515355e38}
@@ -312,6 +313,7 @@ def masked_select(input, mask):
     m, mm = meta(input), meta(mask)
     if mm.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    same_device(m.device, mm.device)
     shape = broadcast_shapes([mm.shape, m.shape])
     chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
     return picked(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))

@@ -8,7 +8,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, meta_of, present, record, user_site, warn
+from ...engine import TRACED, context, expect, is_host, meta_of, present, record, user_site, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
@@ -30,7 +30,7 @@ NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 
 def host_known(v):
     """Whether a Value can be looked at for free."""
-    return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or v.meta.device.platform == "cpu")
+    return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or is_host(v.meta.device))
 
 
 def bounds_of(st):
@@ -57,7 +57,7 @@ def in_range(t, low, high, error):
     if root.array is not None:
         if root.extra is TRACED:
             return
-        if m.device.platform == "cpu":
+        if is_host(m.device):
             _, small, large = bounds_of(t._st)
             if low <= small and large < high:
                 return
@@ -324,9 +324,18 @@ def _index_list(t, picks):
     check_places(m, full)
     last = max(full)
     tensors = [full[d] for d in sorted(full)]
-    if any(meta(x).device is not m.device for x in tensors) and m.device != "meta":
-        tensors = [x if meta(x).device is m.device or not host_known(read(x)) else x.to(device=t.device) for x in tensors]
+    if m.device != "meta":
+        tensors = [x if meta(x).device is m.device else _beside(x, t) for x in tensors]
     return tensors, tuple([T if d in full else None for d in range(last + 1)])
+
+
+def _beside(index, t):
+    """An index tensor of another device than the tensor's: the host's may be used anywhere."""
+    if is_host(meta(index).device):
+        return index.to(device=t.device)
+    if index.is_meta:
+        return index
+    raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({t.device})")
 
 
 def check_places(m, full):

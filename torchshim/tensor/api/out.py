@@ -10,6 +10,7 @@ import functools
 from ...engine import context, warn
 from ...ops import promotion as P
 from ..core import dispatch
+from ..core.device import same_device
 from ..core.dispatch import TensorBase
 from .overloads import type_name
 from .return_types import written
@@ -176,6 +177,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     refuse_history(name, (out, result))
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
+    if operands:
+        same_device(result._meta.device, out._meta.device)
     if out.shape != result.shape:
         if out.numel() > 0:
             warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "

@@ -6,7 +6,7 @@ import threading
 
 import jax
 
-from ...engine import default_device, device_name
+from ...engine import default_device, device_name, is_host
 
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone", "tpu")
@@ -61,10 +61,12 @@ class device:
 
 
 class _Thread(threading.local):
-    """Where this thread makes new tensors: what set_default_device said, then the open `with torch.device(...)`."""
+    """Where this thread makes new tensors: what set_default_device said, then the open `with torch.device(...)`. And the number of the
+    GPU that "cuda" means."""
 
     def __init__(self):
         self.devices = [None]
+        self.cuda = 0
 
 
 _thread = _Thread()
@@ -106,9 +108,29 @@ def to_jax(d):
         if d.type == "cuda":
             raise AssertionError("Torch not compiled with CUDA enabled")
         raise RuntimeError(f"torchshim: JAX has no {d.type} device here")
-    if (d.index or 0) >= len(found):
-        raise RuntimeError(f"{d.type} error: invalid device ordinal")
-    return found[d.index or 0]
+    index = d.index if d.index is not None else _thread.cuda if d.type == "cuda" else 0
+    if index >= len(found):
+        raise RuntimeError(f"{d.type.upper()} error: invalid device ordinal")
+    return found[index]
+
+
+def current_cuda():
+    """The number of the GPU that "cuda" means in this thread."""
+    return _thread.cuda
+
+
+def set_current_cuda(index):
+    """Let "cuda" mean another GPU; returns the number it meant."""
+    before, _thread.cuda = _thread.cuda, index
+    return before
+
+
+def same_device(a, b):
+    """Refuse tensors of two JAX devices; "meta" is looked at elsewhere."""
+    if a is not b and a != "meta" and b != "meta":
+        first, second = (b, a) if is_host(a) else (a, b)
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{device_name(first)} and {device_name(second)}!")
 
 
 def from_jax(d):

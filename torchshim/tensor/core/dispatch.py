@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import Memory, TRACED, Immediate, Value, array_of, context, record, user_site, value_of
+from ...engine import Memory, TRACED, Immediate, Value, array_of, context, is_host, record, user_site, value_of
 from ...ops.registry import SF, SI
 from ...ops.views import NEW, SELECT, alias as ALIAS, slice_op as SLICE_OP, slice_put as SLICE_PUT
 from .graph import ForwardOnly, Node, forward_only, guard_output, make_node, move_retained, sequence
@@ -81,7 +81,7 @@ def _read_again(t, vw, root):
             return now
     steps, m = vw.steps, vw.meta
     if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
-            and m.device != "meta" and m.device.platform == "cpu"):
+            and is_host(m.device)):
         return value_of(look(t), m)            # a small part of known memory: not worth a program for each place
     if len(steps) == 1:
         inst, nums = steps[0]
@@ -109,7 +109,7 @@ def meta(t):
 def look(t):
     """A tensor's array, computed. A view of host memory is looked at where it lies."""
     vw, v = t._view, t._st.value
-    if v.extra.__class__ is Memory or vw is None or v.meta.device == "meta" or v.meta.device.platform != "cpu" or v.extra is TRACED:
+    if v.extra.__class__ is Memory or vw is None or v.extra is TRACED or not is_host(v.meta.device):
         return array_of(read(t))
     a = array_of(v)
     for inst, nums in vw.steps:

@@ -610,5 +610,6 @@ def tensor_from(array, device=None, strides=None):
     v = literal(array)
     if strides is not None or device is not None and device is not v.meta.device:
         m = meta_of(array.shape, array.dtype, v.meta.device if device is None else device, strides)
-        v = value_of(None if device == "meta" else array if m.device is v.meta.device else jax.device_put(array, device), m)
+        with jax.enable_x64(True):
+            v = value_of(None if device == "meta" else array if m.device is v.meta.device else jax.device_put(array, device), m)
     return wrap(v)
