@@ -24,7 +24,7 @@ COUNTED = 41            # steps watched one by one for compiles: four evaluation
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, record, import) that match")
+    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, whole/name, record, changing, import) that match")
     parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
@@ -164,7 +164,7 @@ def bench_record(args):
     try:
         for _ in range(max(3, args.rounds // 2)):
             for n in names:
-                answer = children[n].ask(json.dumps({"do": "cost"}), 300)
+                answer = children[n].ask(json.dumps({"do": "cost", "file": "record"}), 300)
                 if "error" in answer:
                     print(f"record: {n} failed: {answer['error']}")
                     return False
@@ -182,6 +182,24 @@ def bench_record(args):
             good = good and (kind != "add" or value <= plan.RECORD_AIM)
         print(line, flush=True)
     return good
+
+
+def bench_changing(args):
+    """Milliseconds of CPU time of a call whose integers change, or whose result's shape depends on data: fresh processes, once each."""
+    figures = {}
+    for name in [n for n in contenders(args) if n != "jax"]:
+        child = Child([*contenders(args)[name][0], WORKER], surroundings(args, tempfile.gettempdir()))
+        try:
+            figures[name] = child.ask(json.dumps({"do": "cost", "file": "changing"}), 300)
+        finally:
+            child.close()
+        if "error" in figures[name]:
+            print(f"changing: {name} failed: {figures[name]['error']}")
+            return False
+    for case, value in figures["torchshim"].items():
+        others = "".join(f", {n} {f[case]:.3f} ms" for n, f in figures.items() if n != "torchshim")
+        print(f"changing/{case}: torchshim {value:.3f} ms{others} (aim {plan.CHANGING_AIM})", flush=True)
+    return max(figures["torchshim"].values()) <= plan.CHANGING_AIM
 
 
 def bench_import(args):
@@ -280,6 +298,8 @@ def main(argv=None):
         good &= bench_import(args)
     if re.search(args.only, "record"):
         good &= bench_record(args)
+    if re.search(args.only, "changing"):
+        good &= bench_changing(args)
     wanted = args.variants.split(",") if args.variants else None
     row(HEADER)
     for name, (file, options, variants) in plan.PROGRAMS.items():

@@ -23,5 +23,6 @@ AIMS = {
     "char_gpt": (1.0, None),
 }
 RECORD_AIM = 2.5
+CHANGING_AIM = 0.3         # milliseconds of a call with other integers, or whose result's shape depends on data
 WHOLE_AIM = 1.5            # a script from start to end, with empty caches
 IMPORT_AIM = 1.3

@@ -80,8 +80,8 @@ class Contender:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return {"mb": peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)}
 
-    def cost(self):
-        return importlib.import_module("record").cost()
+    def cost(self, file):
+        return importlib.import_module(file).cost()
 
 
 def serve():

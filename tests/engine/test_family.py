@@ -8,7 +8,7 @@ import pytest
 
 import torchshim as torch
 from torchshim.engine.compile import family, policy
-from torchshim.engine.compile.sizes import Sizes, pattern_of, symbolic_shapes
+from torchshim.engine.compile.sizes import Sizes, pattern_of
 from torchshim.engine.record import trie
 from torchshim.engine.record.meta import meta_of
 from torchshim.ops.registry import OPS
@@ -54,6 +54,7 @@ PROGRAMS = {
     "gelu": lambda x, y: torch.nn.functional.gelu(x).sum(1, keepdim=True) * x,
     "half": lambda x, y: (x.bfloat16() @ y.bfloat16()).double().tanh(),
     "max": lambda x, y: x.max(1)[0] + y.argmin(0)[: x.shape[0]].sum(),
+    "attention": lambda x, y: torch.nn.functional.scaled_dot_product_attention(x[None], y.t()[None], x[None] * 2),
     "places": lambda x, y: x.gather(1, torch.zeros(x.shape[0], 2, dtype=torch.long)) + x[:, :2],
 }
 
@@ -69,9 +70,9 @@ def test_values_and_gradients_are_those_of_each_shape_alone(name, monkeypatch):
         second = torch.autograd.grad(gradients[0].cos().sum(), x, allow_unused=True)
         return [t.detach().numpy() for t in (out, *gradients, *second) if t is not None]
     monkeypatch.setattr(policy, "tier", "operators")
-    shapes = [(5, 7), (6, 8), (11, 9), (1, 5)]
+    shapes = [(5, 7), (6, 8), (11, 9), (1, 5), (2, 3), (3, 2)]
     with monkeypatch.context() as m:
-        m.setattr(family, "family_of", lambda inst, key: (None, None))
+        m.setattr(family, "family_of", lambda *a: (None, None))
         forget()
         alone = [run(*s) for s in shapes]
     forget()
@@ -81,6 +82,41 @@ def test_values_and_gradients_are_those_of_each_shape_alone(name, monkeypatch):
     monkeypatch.setattr(policy, "tier", "compiled")        # compiled programs come from the same families, with their sizes put in
     for a, b in zip(run(*shapes[2]), alone[2], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, strict=True)
+
+
+SIZED = {
+    "roll": lambda x, k: x.roll((-k, k), (0, 1)),
+    "tril": lambda x, k: x.tril(k) + x.triu(-k),
+    "topk": lambda x, k: x.topk(k)[0],
+    "topk of doubles": lambda x, k: x.double().topk(k, 1, largest=False)[0],
+    "kthvalue": lambda x, k: x.kthvalue(k)[0],
+    "pad": lambda x, k: torch.nn.functional.pad(x, (k, 2, -1, k)),
+    "repeat": lambda x, k: x.repeat(k, 1, 2),
+    "layer_norm": lambda x, k: torch.nn.functional.layer_norm(x[:, :k], (k,)),
+    "one_hot": lambda x, k: x * torch.nn.functional.one_hot(x.detach().abs().long(), 9 + k).sum(),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_integers_that_change_are_sizes(name, traces):
+    """What an operator gives for other integers, and its gradient, is what it gives where each is traced alone."""
+    def run(k):
+        x = torch.randn(14, 20, generator=torch.Generator().manual_seed(k)).requires_grad_()
+        out = SIZED[name](x, k)
+        gradient, = torch.autograd.grad((out * torch.arange(out.numel()).view(out.shape)).sum(), x)
+        return out.detach().numpy(), gradient.numpy()
+    values = [5, 6, 20, 1, 11, 12]
+    forget()
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(family, "family_of", lambda *a: (None, None))
+        alone = [run(k) for k in values]
+    forget()
+    for k, want in zip(values, alone):
+        for a, b in zip(run(k), want, strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)
+    traces.clear()
+    run(8), run(13)
+    assert not traces
 
 
 def forget():
@@ -97,8 +133,8 @@ def test_patterns_tell_equal_small_and_open_sizes():
         return [meta_of(s, np.dtype(np.float32), None) for s in shapes]
     one, sizes = pattern_of(metas((8, 5), (5, 1)))
     assert sizes == (8, 5) and pattern_of(metas((9, 70), (70, 1))) == (one, (9, 70))
-    assert pattern_of(metas((5, 5), (5, 1)))[0] != one and pattern_of(metas((8, 5), (5, 3)))[0] != one
-    (a, b), last = symbolic_shapes(one, 2)
+    assert pattern_of(metas((5, 5), (5, 1)))[0] != one and pattern_of(metas((8, 5), (5, 0)))[0] != one
+    ((a, b), last), _ = one.open(sizes, 2)
     placed = Sizes(2)
     placed.place([(a * b - 1, "x"), {"size": (a + b) // 2, "rest": last}])
     assert placed.at((8, 5)) == ([(39, "x"), {"size": 6, "rest": (5, 1)}],)

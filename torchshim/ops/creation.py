@@ -1,6 +1,8 @@
 """Operators without operands: constants and ranges of a given shape, dtype and layout."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +13,8 @@ from .registry import cast
 
 
 class Make(Operator):
-    """`body(shape, dtype, *static arguments, *numbers)`. `layout` is (the Meta of the result, static arguments)."""
+    """`body(shape, dtype, *static arguments, *numbers)`. `layout` is (the Meta of the result, static arguments). `host` is the same
+    with NumPy, for numbers of at least 32 bits and bool."""
 
     def __init__(self, name, body, host=None):
         super().__init__(name)
@@ -27,7 +30,7 @@ class Make(Operator):
 
     def on_host(self, inst):
         (m, extra), host = inst.layout, self.host
-        if host is None or m.dtype.kind not in "fiub":
+        if host is None or m.dtype.kind not in "fiub" or m.dtype == np.float16:
             return None
         return lambda *nums: [host(m.shape, m.dtype, *extra, *nums)]
 
@@ -39,10 +42,10 @@ def _full(shape, dtype, *value):
     return jnp.broadcast_to(v.astype(dtype), shape)
 
 
-def _arange(shape, dtype, start, step):
-    wide = dtype if P.kind_of(dtype) == 1 else jnp.float64
+def _arange(shape, dtype, start, step, xp=jnp):
+    wide = dtype if P.kind_of(dtype) == 1 else np.float64
     n = shape[0]
-    return (start.astype(wide) + jnp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
+    return (start.astype(wide) + xp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
 
 
 def _ends(dtype, numbers):
@@ -50,19 +53,19 @@ def _ends(dtype, numbers):
     return [jax.lax.complex(a, b) for a, b in zip(numbers[::2], numbers[1::2])] if P.kind_of(dtype) == 3 else numbers
 
 
-def _linspace(shape, dtype, *numbers):
+def _linspace(shape, dtype, *numbers, xp=jnp):
     start, end = _ends(dtype, numbers)
     n = shape[0]
     if n == 1:
         return start.astype(dtype).reshape(1)
-    wide = jnp.float64 if P.kind_of(dtype) == 1 else P.compute_dtype(dtype)
+    wide = np.float64 if P.kind_of(dtype) == 1 else P.compute_dtype(dtype)
     a, b = start.astype(wide), end.astype(wide)
     step = (b - a) / (n - 1)
-    i = jnp.arange(n)
-    exact = jnp.complex128 if P.kind_of(dtype) == 3 else jnp.float64
+    i = xp.arange(n)
+    exact = np.complex128 if P.kind_of(dtype) == 3 else np.float64
     # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
     a, b, step, far = (x.astype(exact) for x in (a, b, step, i))
-    return jnp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
+    return xp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
 
 
 def _logspace(shape, dtype, *numbers):
@@ -78,8 +81,8 @@ def _logspace(shape, dtype, *numbers):
 
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)
 ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype), np.ones)
-FULL = Make("full", _full)
-ARANGE = Make("arange", _arange)
-LINSPACE = Make("linspace", _linspace)
+FULL = Make("full", _full, lambda shape, dtype, value: np.full(shape, value != 0 if dtype == np.bool_ else value, dtype))
+ARANGE = Make("arange", _arange, functools.partial(_arange, xp=np))
+LINSPACE = Make("linspace", _linspace, functools.partial(_linspace, xp=np))
 LOGSPACE = Make("logspace", _logspace)
-EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype))
+EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype), lambda shape, dtype: np.eye(*shape, dtype=dtype))

@@ -433,7 +433,8 @@ def _masked_scatter(self, mask, source):
 MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor",
     grad="MaskedScatterBackward0", inplace=True)(_masked_scatter)
 # the places are found on the host: (self broadcast with mask).ravel()[places]
-MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0")(
+MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0",
+    sizes=("shape",))(
     lambda self, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
 
 
@@ -482,5 +483,6 @@ def _outside(index, low, high):
     return jnp.where(jnp.any(bad), worst, 0)
 
 
-OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None)(_outside)
-MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None)(lambda mask, n: jnp.sum(mask.astype(jnp.int64)) > n)
+OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None, sizes=("low", "high"))(_outside)
+MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None, sizes=("n",))(
+    lambda mask, n: jnp.sum(mask.astype(jnp.int64)) > n)

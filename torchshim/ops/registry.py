@@ -24,6 +24,9 @@ refuses: (kernel, kinds): torch has no such kernel for common dtypes of these ki
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
+sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
+  so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
+  multiple: some dimensions are so many times another, as a cell's gates are.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. out=False: no out= form;
   "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if that is a floating one.
@@ -84,7 +87,7 @@ class Op(Operator):
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
-                 half_steps=False):
+                 half_steps=False, sizes=(), least=None, multiple=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -95,6 +98,10 @@ class Op(Operator):
         self.scalar_left, self.kernel_numbers, self.saves_number = scalar_left, kernel_numbers, saves_number
         self.wide_number, self.half_steps = wide_number, half_steps
         self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
+        self.sized = tuple([k for k, p in enumerate(self.params) if p.name in sizes])
+        self.multiple = multiple
+        if least is not None:
+            self.least = least
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
@@ -143,7 +150,7 @@ class Op(Operator):
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
-            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), alike=(layout, P.settings()))
+            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), **self.alike(layout, common))
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -157,6 +164,30 @@ class Op(Operator):
             named = _positions(self.params, layout)
             inst.diff_ins = tuple(i for i in inst.diff_ins if named[i] not in self.nondiff)
         return inst
+
+    def alike(self, layout, common, around=lambda fn: fn):
+        """What Instances of one Family share, see `engine.Instance`; `around` makes their function of the operator's."""
+        if not self.sized:
+            return {"alike": (layout, P.settings())}
+        shape, values = list(layout), []
+        for k in self.sized:
+            given = layout[k]
+            if given.__class__ is int:
+                values.append(given)
+                shape[k] = int
+            elif given.__class__ is tuple and all([n.__class__ is int for n in given]):
+                values += given
+                shape[k] = (int,) * len(given)
+
+        def remade(values):
+            it, new = iter(values), list(layout)
+            for k in self.sized:
+                if shape[k] is int:
+                    new[k] = next(it)
+                elif shape[k] is not layout[k]:
+                    new[k] = tuple([next(it) for _ in shape[k]])
+            return tuple(new), around(self.function_of(tuple(new), common))
+        return {"alike": (tuple(shape), P.settings()), "values": tuple(values), "remade": remade}
 
     def device_of(self, layout):
         from ..engine import default_device
@@ -383,12 +414,12 @@ class InplaceOp(Operator):
         self.check_cast(made.dtype, target.dtype)
         if P.kind_of(target.dtype) == 3 and P.kind_of(made.dtype) == 2 and self.op.promote is None:
             raise RuntimeError(f"In-place {self.op.name} is not supported for complex tensors.")
-        fn = base.fn
 
-        def inplace(*flat):
-            return [cast(fn(*flat)[0], target.dtype)]
-        inst = Instance(self, base.layout, inplace, base.in_metas, base.kinds, target.device, (target.strides,),
-                        alike=(base.layout, P.settings()))
+        def inplace(fn):
+            return lambda *flat: [cast(fn(*flat)[0], target.dtype)]
+        common = self.op.common_dtype(base.layout, base.in_metas)
+        inst = Instance(self, base.layout, inplace(base.fn), base.in_metas, base.kinds, target.device, (target.strides,),
+                        **self.op.alike(base.layout, common, inplace))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         return inst

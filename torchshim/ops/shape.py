@@ -152,7 +152,7 @@ def _check_repeat(m, repeats):
             raise RuntimeError(f"Trying to create tensor with negative dimension {n * r}: {[n * r for n, r in zip(full, repeats)]}")
 
 
-@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat)
+@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat, sizes=("repeats",))
 def repeat(self, repeats):
     """The tensor laid side by side."""
     return jnp.tile(self, repeats)
@@ -165,18 +165,19 @@ def flip(self, dims):
 
 
 def _check_roll(m, shifts, dims):
+    shifts = (shifts,) if isinstance(shifts, int) else shifts
+    dims = (dims,) if isinstance(dims, int) else dims
     if not shifts:
         raise RuntimeError("`shifts` required")
     if dims and len(shifts) != len(dims) or not dims and len(shifts) != 1:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0")
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",))
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
-    shifts = (shifts,) if isinstance(shifts, int) else shifts
+    shifts = shifts if shifts.__class__ is tuple else (shifts,)
     dims = (dims,) if isinstance(dims, int) else dims
-    _check_roll(self, shifts, dims)
     if dims and not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if not self.size:
@@ -218,13 +219,15 @@ def _triangle(name):
     return check
 
 
-@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"))
+@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"),
+    sizes=("diagonal",))
 def tril(self, diagonal):
     """The lower triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
 
 
-@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"))
+@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"),
+    sizes=("diagonal",))
 def triu(self, diagonal):
     """The upper triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal - 1), jnp.zeros((), self.dtype), self)
@@ -246,10 +249,11 @@ def _check_diag_embed(m, offset, dim1, dim2):
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
 
 
-@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", grad="DiagEmbedBackward0", check=_check_diag_embed)
+@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", grad="DiagEmbedBackward0", check=_check_diag_embed,
+    sizes=("offset",))
 def diag_embed(self, offset, dim1, dim2):
     """The last dimension along the diagonal of two new ones."""
-    n = self.shape[-1] + abs(offset)
+    n = self.shape[-1] + max(offset, -offset)
     a, b = wrap_dim(dim1, self.ndim + 1), wrap_dim(dim2, self.ndim + 1)
     lead = max(-offset, 0)
     lines = jax.lax.pad(self, jnp.zeros((), self.dtype), [(0, 0, 0)] * (self.ndim - 1) + [(lead, n - lead - self.shape[-1], 0)])

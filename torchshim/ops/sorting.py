@@ -8,7 +8,7 @@ import numpy as np
 from ..engine import contiguous_strides
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
-from .reduction import along, chosen, evenly, picked, place, unsupported
+from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
 from .registry import cast, op
 
 
@@ -101,18 +101,21 @@ def argsort(self, dim, descending):
     return _sort(self, dim, descending)[1]
 
 
-@op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    grad="TopkBackward0")
-def topk(self, k, dim, largest, sorted):
-    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+def _check_topk(self, k, dim, *_):
     d = wrap_dim(dim, self.ndim)
-    n = self.shape[d] if self.ndim else 1
-    if not 0 <= k <= n:
+    if not 0 <= k <= (self.shape[d] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if is_complex(self):
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     if self.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
+
+
+@op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    grad="TopkBackward0", check=_check_topk, sizes=("k",))
+def topk(self, k, dim, largest, sorted):
+    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+    d = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return (self, jnp.zeros((), np.int64)) if k else (self.reshape(1)[:0], jnp.zeros(0, np.int64))
     values, index = leading(self, k, d, largest)
@@ -135,7 +138,7 @@ def leading(x, k, d, largest):
     """The first k of an ordering without sorting everything; nan is the largest."""
     codes = packed(jax.lax.stop_gradient(x), d, largest)
     if codes is not None:
-        if 0 < k <= _PASSES:
+        if k.__class__ is int and 0 < k <= _PASSES:        # not the symbol of any size
             first = _least(codes, k, d)
         else:
             first = jax.lax.slice_in_dim(jax.lax.sort(codes, dimension=d, is_stable=False), 0, k, axis=d)
@@ -160,13 +163,19 @@ def kernel_refuses(name, x):
         raise unsupported(name, x)
 
 
-@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0")
+def _check_kthvalue(self, k, dim, keepdim):
+    d = wrap_dim(dim, self.ndim)
+    nonempty("kthvalue", self, dim, (d,))
+    if not 1 <= k <= (self.shape[d] if self.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    kernel_refuses("kthvalue_cpu", self)
+
+
+@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0",
+    check=_check_kthvalue, sizes=("k",))
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
-    if not 1 <= k <= x.shape[d]:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    kernel_refuses("kthvalue_cpu", x)
     index = jax.lax.slice_in_dim(ordered(x, d)[1], k - 1, k, axis=d)
     return picked(x, index, d, self.ndim, keepdim)
 

@@ -168,7 +168,7 @@ def _get_slice(base, spec, *nums):
 
 
 def _host_slice(base, spec, *nums):
-    return base[_host_index(spec, nums)]
+    return base[(*_host_index(spec, nums), ...)]           # an array, also of one element
 
 
 def _host_index(spec, nums):
@@ -441,7 +441,13 @@ def _place_unfold(m, dim, size, step):
     return tuple(shape) + (size,), m.dtype, tuple(strides) + (inner,)
 
 
-unfold = ViewOp("unfold", _get_unfold, _place_unfold, coincide=True)
+def _host_unfold(x, dim, size, step):
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    return np.lib.stride_tricks.sliding_window_view(x, size, dim)[(slice(None),) * dim + (slice(None, None, step),)]
+
+
+unfold = ViewOp("unfold", _get_unfold, _place_unfold, host=_host_unfold, coincide=True)
 
 
 def memory_order(m):

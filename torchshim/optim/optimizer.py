@@ -61,8 +61,18 @@ class Update(Operator):
         kept = metas[:n] + metas[2 * n:]           # every list but the gradients comes back
         strides = tuple(m.strides for m in kept)
         if "first" in layout[2]:                   # and one that was not there before, laid out like the parameters
-            strides += tuple(m.strides for m in metas[:n])
-        return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides)
+            kept, strides = kept + metas[:n], strides + tuple(m.strides for m in metas[:n])
+        results = [(m.shape, m.dtype) for m in kept] if n > 1 else None
+        return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides,
+                        alike=layout if n == 1 else None, results=results)
+
+    def parts(self, inst):
+        n, lists, flags = inst.layout
+        if n == 1:
+            return ()
+        results = range(len(inst.out_metas) // n)
+        places = [([j * n + k for j in range(lists)], [j * n + k for j in results]) for k in range(n)]
+        return [(self.resolve((1, lists, flags), tuple([inst.in_metas[i] for i in ins]), inst.kinds), ins, outs) for ins, outs in places]
 
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""

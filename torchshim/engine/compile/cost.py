@@ -48,6 +48,10 @@ def _programs(params):
 
 def of_instance(inst):
     """(nanoseconds that compiling saves on an operator, primitives to compile)."""
+    parts = inst.op.parts(inst)
+    if parts:
+        each = [part.cost for part, _, _ in parts]
+        return sum([c[0] for c in each]), sum([c[1] for c in each])
     if inst.family is not None:
         ran, programmed, elements, costly, products = inst.family.weight(inst.sizes)
     elif inst.traced:

@@ -14,32 +14,41 @@ from ..record.memo import Memo
 from . import gradient
 from .cost import weighed
 from .instance import NUMBER
-from .sizes import Sizes, pattern_of, symbolic_shapes
+from .sizes import Sizes, ordered, pattern_of
 
 _MOST = 4096
 _FIRST, _REFUSED = "first", "refused"
 _met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern): one of the two words, or a Family
 
 
-def family_of(inst, key):
-    """(Family, sizes) of an Instance about to be made, or (None, None) where it is to be traced by itself."""
-    pattern, sizes = pattern_of(inst.in_metas)
+def family_of(inst, key, values=(), remade=None):
+    """(Family, sizes) of an Instance about to be made, or (None, None) where it is to be traced by itself.
+
+    `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
+    """
+    pattern, sizes = pattern_of(inst.in_metas, values, inst.op.least, inst.op.multiple)
     if not sizes:
         return None, None
-    key = inst.op, key, inst.kinds, pattern
-    family = _met.get(key)
+    family = _met.get((inst.op, key, inst.kinds, pattern))
     if family is None:
-        _met.keep(key, _FIRST)
+        _met.keep((inst.op, key, inst.kinds, pattern), _FIRST)
         return None, None
     if family is _FIRST:
-        family = _met[key] = _made(inst, pattern, sizes)
+        family = _met[inst.op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
+    if family is _REFUSED and values:
+        pattern = ordered(pattern, sizes)
+        family = _met.get((inst.op, key, inst.kinds, pattern))
+        if family is None:
+            family = _met[inst.op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
     return (None, None) if family is _REFUSED else (family, sizes)
 
 
-def _made(inst, pattern, sizes):
+def _made(inst, pattern, sizes, remade):
     def make():
-        metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(symbolic_shapes(pattern, len(sizes)), pattern)]
-        return Family(inst.op, inst.layout, inst.fn, inst.kinds, metas, sizes)
+        shapes, values = pattern.open(sizes, inst.op.least)
+        metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
+        layout, fn = remade(values) if values else (inst.layout, inst.fn)
+        return Family(inst.op, layout, fn, inst.kinds, metas, sizes)
     return _aside(make)
 
 

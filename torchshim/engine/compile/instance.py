@@ -33,18 +33,19 @@ def bind_eqns(eqns, env, read):
 class Instance:
     """See the module docstring. `out` is one Meta, or a tuple of them when the operator returns several.
 
-    `alike` says, hashably, what `fn` depends on beside the shapes of its arguments: Instances with the same share what was
-    traced (a `Family`). None: `fn` is made for these shapes. `results`, where they are known, are the shapes and dtypes.
+    `alike` says, hashably, what `fn` depends on beside the shapes of its arguments (and beside `values`, static arguments that are
+    sizes; `remade(values)` is the layout and `fn` with others): Instances with the same share what was traced (a `Family`). None: `fn`
+    is made for these shapes. `results`, where they are known, are the shapes and dtypes.
     """
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "family", "sizes", "node_class", "plans", "steps",
                  "_jaxpr", "_jit", "_interp", "_cost", "info", "diff_ins", "diff_outs", "grad_fn_name")
 
-    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None):
+    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
         self._jaxpr = self._jit = self._interp = self._cost = self.info = self.family = self.sizes = None
         if alike is not None:
             from .family import family_of
-            self.family, self.sizes = family_of(self, alike)
+            self.family, self.sizes = family_of(self, alike, values, remade)
         if results is None:
             results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         strides = out_strides or (None,) * len(results)
@@ -91,7 +92,9 @@ class Instance:
 
     def interpreted(self):
         if self._interp is None:
-            self._interp = self.op.on_host(self) or self.family and self.family.interpreted(self.sizes)
+            parts = self.op.parts(self)
+            self._interp = (_side_by_side(self, parts) if parts else
+                            self.op.on_host(self) or self.family and self.family.interpreted(self.sizes))
         if self._interp is None:
             from ..interpret import build
             self._interp = build(self.jaxpr, guard=False)
@@ -103,6 +106,20 @@ class Instance:
         if p is None:
             p = self.plans[needs] = self.op.plan(self, needs)
         return p
+
+
+def _side_by_side(inst, parts):
+    """The interpreter of an Instance from those of its parts."""
+    count, made = len(inst.in_metas), len(inst.out_metas)
+    parts = [(part.interpreted(), operands, results) for part, operands, results in parts]
+
+    def run(*args):
+        out, numbers = [None] * made, args[count:]
+        for f, operands, results in parts:
+            for k, a in zip(results, f(*[args[i] for i in operands], *numbers)):
+                out[k] = a
+        return out
+    return run
 
 
 def _inexact(metas):

@@ -6,6 +6,7 @@ import jax
 from ..record.memo import Memo
 from .gradient import Plan, derived, grad_strides
 from .instance import Instance
+from .sizes import LEAST
 
 _MOST = 512                # Instances an operator remembers: those in use live in the traces that use them
 
@@ -23,6 +24,8 @@ class Operator:
     view = None                # for aliases: how to write through them, see ops.views
     elementwise = False
     writes = False             # whether it computes what its first operand becomes
+    least = LEAST              # sizes from here on are alike to it
+    multiple = None            # a cell's gates: some dimensions are so many times another
     saves_number = False       # whether a Python number counts among what a node saved
 
     def __init__(self, name=None):
@@ -56,6 +59,11 @@ class Operator:
 
     def on_host(self, inst):
         """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
+
+    def parts(self, inst):
+        """Where `inst` does several things side by side: ((an Instance, which of our operands it gets, which results it makes), ...).
+        All get all numbers. Then it is weighed and interpreted by its parts, which other Instances share, and not traced for that."""
+        return ()
 
     def plan(self, inst, needs):
         """How `inst` is differentiated for the inputs in the bit mask `needs`."""

@@ -1,47 +1,78 @@
 """Sizes as symbols: what an operator does at every shape of one pattern is found once, then evaluated for given sizes.
 
-A pattern says of each dimension which others are equal to it. Sizes below `LEAST` stand for themselves in it, as operators
-treat them in their own way (empty, broadcast, a cross product's three), and so do those above `MOST`, which 32 bits don't count;
-the others are symbols, all different.
+A pattern says of each dimension which others are equal to it. Sizes of 0 and 1 stand for themselves in it, as operators treat
+them in their own way (empty, broadcast), and so do those above `MOST`, which 32 bits don't count; the others are symbols, all different.
+Static arguments that are sizes (an operator says which) are symbols too.
 """
 from __future__ import annotations
 
 import functools
 import operator
+from typing import NamedTuple
 
 from jax import export
 
-LEAST, MOST = 4, 2**31 - 1
+LEAST, MOST = 2, 2**31 - 1
 
 
-def pattern_of(metas):
-    """(pattern of the metas' shapes with their dtypes, the sizes that it leaves open in the order they are met)."""
-    sizes, pattern = [], []
+class Pattern(NamedTuple):
+    """`dims`: dtype and dimensions of each array; `values`: static arguments that are sizes. Open sizes are numbered: ~number in a
+    dimension, (factor, number) for a multiple. `order` holds pairs (smaller, larger) of them."""
+    dims: tuple
+    values: tuple = ()
+    order: tuple = ()
+
+    def open(self, sizes, least):
+        """(shapes, values) with symbols in the places of the open sizes."""
+        found = symbols(len(sizes), self.order, least)     # from one scope: symbols of different scopes never compare
+
+        def size(n):
+            return n[0] * found[n[1]] if n.__class__ is tuple else n
+        return ([tuple([found[~n] if n.__class__ is int and n < 0 else size(n) for n in dims]) for _, dims in self.dims],
+                tuple([size(v) for v in self.values]))
+
+
+def pattern_of(metas, values=(), least=LEAST, multiple=None):
+    """(Pattern of the metas' shapes with their dtypes and of static values, the sizes that it leaves open in the order they are met).
+    It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so."""
+    sizes, dims = [], []
     for m in metas:
-        dims = []
+        own = []
         for n in m.shape:
-            if LEAST <= n <= MOST:
-                if n not in sizes:
-                    sizes.append(n)
-                n = ~sizes.index(n)
-            dims.append(n)
-        pattern.append((m.dtype, tuple(dims)))
-    return tuple(pattern), tuple(sizes)
+            if least <= n <= MOST:
+                if multiple and n % multiple == 0 and n // multiple in sizes:
+                    n = multiple, sizes.index(n // multiple)
+                else:
+                    if n not in sizes:
+                        sizes.append(n)
+                    n = ~sizes.index(n)
+            own.append(n)
+        dims.append((m.dtype, tuple(own)))
+    kept = []
+    for v in values:
+        n = abs(v)
+        if least <= n <= MOST:
+            if n not in sizes:
+                sizes.append(n)
+            v = (1 if v > 0 else -1, sizes.index(n))
+        kept.append(v)
+    return Pattern(tuple(dims), tuple(kept)), tuple(sizes)
+
+
+def ordered(pattern, sizes):
+    """A pattern that also says how its sizes are ordered: for what must compare a slice's bound with the dimension."""
+    ranked = sorted(range(len(sizes)), key=sizes.__getitem__)
+    return pattern._replace(order=tuple(zip(ranked, ranked[1:])))
 
 
 @functools.lru_cache(maxsize=None)
-def symbols(count):
-    """`count` symbolic dimensions, named d0, d1, ..."""
+def symbols(count, order=(), least=LEAST):
+    """`count` symbolic dimensions, named d0, d1, ..., of which those in pairs of `order` are ordered so."""
     if not count:
         return ()
     names = [f"d{i}" for i in range(count)]
-    return export.symbolic_shape(", ".join(names), constraints=[f"{n} {c}" for n in names for c in (f">= {LEAST}", f"<= {MOST}")])
-
-
-def symbolic_shapes(pattern, count):
-    """The shapes of a pattern, with symbols for its `count` open sizes."""
-    found = symbols(count)                     # from one scope: symbols of different scopes never compare
-    return [tuple([found[~n] if n < 0 else n for n in dims]) for _, dims in pattern]
+    known = [f"{n} {c}" for n in names for c in (f">= {least}", f"<= {MOST}")] + [f"d{b} >= d{a} + 1" for a, b in order]
+    return export.symbolic_shape(", ".join(names), constraints=known)
 
 
 def is_open(data):

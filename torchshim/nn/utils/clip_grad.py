@@ -5,7 +5,7 @@ import math
 
 import jax.numpy as jnp
 
-from ...engine import context, record, warn
+from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
 from ...tensor.api.bind import FUNCTIONS
@@ -41,13 +41,28 @@ def _total_norm(tensors, kind, p):
     return out.astype(norms[0].dtype)
 
 
-@op("scale_all(Tensor[] tensors, Tensor norm, float limit) -> Tensor[]", function=False, method=False,
-    strides=lambda inst, tensors, norm, limit: tuple(m.strides for m in tensors))
-def _scale_all(tensors, norm, limit):
-    """Every tensor times min(1, limit / (norm + 1e-6))."""
+class ScaleAll(Operator):
+    """Every tensor times min(1, limit / (norm + 1e-6)); the norm comes last, and the limit is a number."""
+
+    def build(self, layout, metas, kinds):
+        *tensors, _ = metas
+        return Instance(self, layout, _scaled, metas, kinds, metas[0].device, [m.strides for m in tensors],
+                        alike=layout if len(tensors) == 1 else None, results=[(m.shape, m.dtype) for m in tensors])
+
+    def parts(self, inst):
+        *tensors, norm = inst.in_metas
+        n = len(tensors)
+        return [(self.resolve((), (m, norm), inst.kinds), (k, n), (k,)) for k, m in enumerate(tensors)] if n > 1 else ()
+
+
+def _scaled(*args):
+    *tensors, norm, limit = args
     n = norm.astype(jnp.promote_types(norm.dtype, jnp.float32))
     c = jnp.minimum((limit.astype(n.dtype) / (n + 1e-6).astype(norm.dtype).astype(n.dtype)).astype(norm.dtype), 1)
     return [(wide(t) * c.astype(wide(t).dtype)).astype(t.dtype) for t in tensors]
+
+
+_scale_all = ScaleAll("scale_all")
 
 
 def _listed(parameters):
@@ -98,7 +113,7 @@ def _scale(grads, max_norm, total_norm):
     if len(grads) > 1 and len({g._meta.device for g in grads}) > 1:
         raise NotImplementedError("torchshim: clipping gradients on several devices at once")
     vals = [read(g) for g in grads] + [read(total_norm)]
-    out = record(context, _scale_all, ((T,) * len(grads), T, _F), vals, (max_norm,), "f")[0]
+    out = record(context, _scale_all, (), vals, (max_norm,), "f")[0]
     for g, v in zip(grads, out if out.__class__ is list else [out]):
         write(g, v)
 

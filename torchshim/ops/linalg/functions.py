@@ -31,7 +31,7 @@ def _det_jvp(primals, tangents):
     return det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
-@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0")
+@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", least=4)
 def linalg_det(A):
     """The determinant."""
     inexact("linalg.det", A)

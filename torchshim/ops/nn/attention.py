@@ -39,7 +39,8 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
     if enable_gqa:
         k = jnp.repeat(k, q.shape[-3] // k.shape[-3], -3)
         v = jnp.repeat(v, q.shape[-3] // v.shape[-3], -3)
-    scale = 1 / q.shape[-1] ** 0.5 if scale is None and q.shape[-1] else scale
+    if scale is None and q.shape[-1]:
+        scale = 1 / jnp.sqrt(jnp.float64(q.shape[-1]))
     if scale is not None:
         q = q * jnp.asarray(scale, q.dtype)
     s = jnp.matmul(q, jnp.swapaxes(k, -1, -2))

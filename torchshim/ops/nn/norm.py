@@ -49,7 +49,7 @@ def normalized(x, axes, eps):
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeLayerNormBackward0", check=_check_layer_norm, function=False, method=False)
+    grad="NativeLayerNormBackward0", check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -65,7 +65,7 @@ def _check_rms_norm(x, normalized_shape, weight, eps):
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", grad="MulBackward0",
-    check=_check_rms_norm, function=False, method=False)
+    check=_check_rms_norm, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)

@@ -90,7 +90,8 @@ def _lowest(dtype):
 def _places(shape, dims):
     """The number of every element within its plane."""
     plane = shape[len(shape) - dims:]
-    numbers = jnp.arange(math.prod(plane), dtype=jnp.int64 if math.prod(plane) > 2 ** 31 else jnp.int32)
+    count = math.prod(plane)
+    numbers = jnp.arange(count, dtype=jnp.int32 if count.__class__ is int and count <= 2 ** 31 else jnp.int64)
     return jnp.broadcast_to(numbers.reshape(plane), shape)
 
 

@@ -98,7 +98,7 @@ def _one_step(mode, input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("lstm_cell_state(Tensor input, Tensor h, Tensor c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh) -> (Tensor, Tensor)",
-    grad="AddBackward0", check=_check_cell(4), function=False, method=False)
+    grad="AddBackward0", check=_check_cell(4), multiple=4, function=False, method=False)
 def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
     """(new cell state, output gate) of one step of an LSTM."""
     gates = _affine(wide(input), wide(w_ih), None if b_ih is None else wide(b_ih))
@@ -108,7 +108,7 @@ def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", grad="AddBackward0",
-    check=_check_cell(3), method=False)
+    check=_check_cell(3), multiple=3, method=False)
 def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """One step of a GRU for input (batch, features) and state (batch, hidden)."""
     return _one_step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)

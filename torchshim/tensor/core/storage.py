@@ -8,10 +8,11 @@ from __future__ import annotations
 from weakref import ref as weakref
 
 import jax.numpy as jnp
+import numpy as np
 
-from ...engine import Instance, Memory, context, record
+from ...engine import Memory, context, record
 from ...engine.record.memo import Memo
-from ...ops.views import LazyInstance, LazyOp
+from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
 
 class Storage:
@@ -132,7 +133,25 @@ class Put(_Chain):
 
         def fn(root, value, *nums):
             return [write_chain(root, insts, nums, value)]
-        return Instance(self, (), fn, metas, kinds, metas[0].device, (metas[0].strides,))
+        return LazyInstance(self, (), fn, metas, kinds, metas[:1])
+
+    def on_host(self, inst):
+        """A copy, written to through NumPy's own views; None where one of the steps has to copy."""
+        m, get = inst.in_metas[0], Get.of(self.insts).on_host(inst)
+        if any([i.op not in _WRITABLE for i in self.insts]) or m.dtype.kind == "V":
+            return None
+        probe = np.empty(m.shape, m.dtype)
+        if m.numel and not np.may_share_memory(get(probe, *[np.zeros((), np.int64)] * len(inst.kinds))[0], probe):
+            return None
+
+        def put(root, value, *nums):
+            out = np.array(root, order="C")
+            get(out, *nums)[0][...] = value
+            return [out]
+        return put
+
+
+_WRITABLE = {slice_op, permute, reshape, alias}        # what NumPy does without a copy, unless a reshape needs one
 
 
 def read_chain(root, insts, nums):
