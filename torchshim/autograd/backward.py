@@ -87,16 +87,7 @@ class GradTensors:
 
     @staticmethod
     def vjp(node, saved, cts):
-        plan = node.plan
-        tensors = []
-        for k, v in enumerate(saved):
-            if k < len(plan.args):
-                e = node.next[plan.args[k]]
-            else:
-                nr = plan.outs[k - len(plan.args)]
-                e = (node if len(node.inst.out_metas) == 1 else (node, nr)) if nr in node.inst.diff_outs else None
-            tensors.append(tensor_at(v, e))
-        r = apply(plan.vjp, tensors + cts, (), node.nums, plan.vjp_kinds)
+        r = apply(node.plan.vjp, saved_tensors(node, saved) + cts, (), node.nums, node.plan.vjp_kinds)
         return list(r) if r.__class__ is tuple else [r]
 
     @staticmethod
@@ -110,6 +101,19 @@ class GradTensors:
         from ..tensor.core.storage import Put, split_steps
         insts, nums, kinds = split_steps(steps)
         return apply(Put.of(insts), (g, part), (), nums, kinds)
+
+
+def saved_tensors(node, saved):
+    """What a node saved as tensors with their histories."""
+    plan, tensors = node.plan, []
+    for k, v in enumerate(saved):
+        if k < len(plan.args):
+            e = node.next[plan.args[k]]
+        else:
+            nr = plan.outs[k - len(plan.args)]
+            e = (node if len(node.inst.out_metas) == 1 else (node, nr)) if nr in node.inst.diff_outs else None
+        tensors.append(tensor_at(v, e))
+    return tensors
 
 
 def tensor_at(value, e):
@@ -176,10 +180,10 @@ def _targets(e):
     return (target.variable, 0) if target.__class__ is AccumulateGrad else (target, nr)
 
 
-def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
+def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     """Backward from `roots` (edges) with cotangents `cts`. Returns the gradients of `inputs` (edges) unless `accumulate`.
 
-    With `inputs` only what leads to them runs.
+    With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one.
     """
     log = None
     if (inputs is None and not create_graph and sparse is None and len(roots) == 1 and isinstance(roots[0], Node)
@@ -187,7 +191,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate):
         if replayed(roots[0], cts[0], retain_graph):
             return {}
         log = Log(roots[0], cts[0])
-    walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log)
+    walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode)
     walk.send(roots, cts)
     walk.begin(roots)
     task = context.modes.get("graph task")
@@ -206,8 +210,8 @@ class _Walk:
     """A walk from the roots down: a node's turn comes when all edges that lead to it were served, the latest node first
     and leaves before nodes, as in torch."""
 
-    def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log):
-        self.mode = GradTensors if create_graph or "forward AD" in context.modes else sparse or GradList
+    def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log, mode):
+        self.mode = mode or (GradTensors if create_graph or "forward AD" in context.modes else sparse or GradList)
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}

@@ -1,20 +1,17 @@
-"""torch.autograd.functional: Jacobians and products with them, by JAX's transformations of the user's function.
+"""torch.autograd.functional: Jacobians and products with them.
 
-The function runs on tensors that hold tracers. Where it needs concrete numbers (a branch on a value), or the result must
-itself be differentiable, the same quantities are computed row by row with `torch.autograd.grad`.
+The function runs once, and its graph is walked once for all rows of a Jacobian (`batched`); where a part of the graph wants one
+cotangent at a time, and in strict mode, row by row with `torch.autograd.grad`.
 """
 from __future__ import annotations
 
-import jax
-
-from ..tensor.api.creation import ones_like, zeros, zeros_like
+from ..tensor.api.creation import eye, ones_like, zeros, zeros_like
 from ..tensor.api.shape import stack
+from ..tensor.core.dispatch import edge
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
+from .batched import row_gradients
 from .modes import grad_mode
-
-_NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
-                  jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, NotImplementedError)
 
 
 def _tuple(x, name, fn):
@@ -59,20 +56,6 @@ def _pack(rows, single_out, single_in):
     return out[0] if single_out else out
 
 
-def _on_arrays(func, name, info):
-    """The user's function as one from arrays to a tuple of arrays."""
-    from ..interop import from_jax, to_jax
-
-    def f(*arrays):
-        # the function may build and differentiate graphs of its own inside
-        ts = tuple(from_jax(a) for a in arrays)
-        for t in ts:
-            t._edge = None
-        outs, info["single"] = _outputs(func, ts, name)
-        return tuple(to_jax(o) for o in outs)
-    return f
-
-
 def _check_strategy(strategy, vectorize):
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
@@ -93,54 +76,78 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     if strict and vectorize:
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
     xs, single_in = _tuple(inputs, "inputs", "jacobian")
-    if not create_graph and not strict:
-        try:
-            return _jax_jacobian(func, xs, single_in, strategy)
-        except _NEEDS_NUMBERS:
-            pass
-    return _rows(func, xs, single_in, create_graph, strict)
-
-
-def _jax_jacobian(func, xs, single_in, strategy):
-    from ..interop import from_jax, to_jax
-    info = {}
-    f = _on_arrays(func, "jacobian", info)
-    transform = jax.jacrev if strategy == "reverse-mode" else jax.jacfwd
-    arrays = [to_jax(x.detach()) for x in xs]
-    holomorphic = any(x.is_complex() for x in xs)
-    if holomorphic:
-        raise NotImplementedError              # torch's convention for complex Jacobians: row by row
-    with jax.enable_x64(True):
-        rows = transform(f, argnums=tuple(range(len(xs))))(*arrays)
-    return _pack([[from_jax(j) for j in row] for row in rows], info["single"], single_in)
-
-
-def _rows(func, xs, single_in, create_graph, strict):
-    """The Jacobian by one backward pass per output element."""
     with grad_mode(True):
         xs = _fresh(xs, create_graph)
         outs, single_out = _outputs(func, xs, "jacobian")
-        if strict:
-            _strict_outputs(outs)
-        result = []
-        for i, o in enumerate(outs):
-            per_input = [[] for _ in xs]
-            flat = o.reshape(-1)
-            for k in range(flat.numel()):
-                gs = _grad(flat[k], xs, retain_graph=True, create_graph=create_graph, allow_unused=True) if flat.requires_grad else [None] * len(xs)
-                for j, (g, x) in enumerate(zip(gs, xs)):
-                    if g is None:
-                        if strict:
-                            raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed "
-                                               "in strict mode.")
-                        g = zeros_like(x)
-                    elif strict and create_graph and not g.requires_grad:
-                        raise RuntimeError(_CONSTANT.format(j))
-                    per_input[j].append(g)
-            result.append([(stack(rows) if rows else zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
-                           for rows, x in zip(per_input, xs)])
-    out = [[g if create_graph else g.detach() for g in row] for row in result]
-    return _pack(out, single_out, single_in)
+        rows = None if strict else _columns(outs, xs) if strategy == "forward-mode" else _at_once(outs, xs, create_graph)
+        rows = rows or _rows(outs, xs, create_graph, strict)
+    return _pack([[g if create_graph else g.detach() for g in row] for row in rows], single_out, single_in)
+
+
+def _basis(x):
+    return eye(x.numel(), dtype=x.dtype, device=x.device).reshape((x.numel(), *x.shape))
+
+
+def _at_once(outs, xs, create_graph):
+    """The Jacobian by one backward pass per output, over all its elements; None where that does not do."""
+    rows = []
+    for o in outs:
+        if o.is_complex():
+            return None
+        got = [None] * len(xs)
+        if o.requires_grad and o.numel():
+            got = row_gradients([o], [edge(x) for x in xs], [_basis(o.detach())], create_graph)
+        if got is None:
+            return None
+        rows.append([(zeros((o.numel(), *x.shape), dtype=x.dtype, device=x.device) if g is None else g).reshape((*o.shape, *x.shape))
+                     for g, x in zip(got, xs)])
+    return rows
+
+
+def _columns(outs, xs):
+    """The Jacobian by one product with it for every element of an input: the pulled-back cotangents depend on those linearly, with its
+    columns for gradients. None where that does not do."""
+    us = [zeros_like(o, requires_grad=True) for o in outs if o.requires_grad and not o.is_complex()]
+    live = [o for o in outs if o.requires_grad]
+    if len(us) != len(live):
+        return None
+    pulled = _grad(live, xs, us, create_graph=True, allow_unused=True) if live else [None] * len(xs)
+    columns = []
+    for x, p in zip(xs, pulled):
+        got = [None] * len(us)
+        if p is not None and p.requires_grad and x.numel():
+            got = row_gradients([p], us, [_basis(x.detach())], False)
+        if got is None:
+            return None
+        it = iter(got)
+        found = [next(it) if o.requires_grad else None for o in outs]
+        columns.append([zeros((*o.shape, *x.shape), dtype=x.dtype, device=x.device) if g is None
+                        else g.movedim(0, -1).reshape((*o.shape, *x.shape)) for g, o in zip(found, outs)])
+    return [list(row) for row in zip(*columns)]
+
+
+def _rows(outs, xs, create_graph, strict):
+    """The Jacobian by one backward pass per output element."""
+    if strict:
+        _strict_outputs(outs)
+    result = []
+    for i, o in enumerate(outs):
+        per_input = [[] for _ in xs]
+        flat = o.reshape(-1)
+        for k in range(flat.numel()):
+            gs = _grad(flat[k], xs, retain_graph=True, create_graph=create_graph, allow_unused=True) if flat.requires_grad else [None] * len(xs)
+            for j, (g, x) in enumerate(zip(gs, xs)):
+                if g is None:
+                    if strict:
+                        raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed "
+                                           "in strict mode.")
+                    g = zeros_like(x)
+                elif strict and create_graph and not g.requires_grad:
+                    raise RuntimeError(_CONSTANT.format(j))
+                per_input[j].append(g)
+        result.append([(stack(rows) if rows else zeros((0,) + tuple(x.shape), dtype=x.dtype)).reshape(tuple(o.shape) + tuple(x.shape))
+                       for rows, x in zip(per_input, xs)])
+    return result
 
 
 _CONSTANT = "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when create_graph=True."
@@ -174,11 +181,6 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     """H[i][j] of shape input_i.shape + input_j.shape of a scalar function."""
     _check_strategy(outer_jacobian_strategy, vectorize or outer_jacobian_strategy == "reverse-mode")
     xs, single_in = _tuple(inputs, "inputs", "hessian")
-    if not create_graph and not strict:
-        try:
-            return _jax_hessian(func, xs, single_in, outer_jacobian_strategy)
-        except _NEEDS_NUMBERS:
-            pass
 
     def first(*ts):
         ts = tuple(t if t.requires_grad else t.detach().requires_grad_() for t in ts)
@@ -190,28 +192,8 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         if strict:
             _twice(gs)
         return tuple(g if g is not None else t * 0 for g, t in zip(gs, ts))
-    rows = jacobian(first, xs, create_graph=create_graph, strict=strict)
+    rows = jacobian(first, xs, create_graph, strict, vectorize and not strict, outer_jacobian_strategy)
     return rows[0][0] if single_in else rows
-
-
-def _jax_hessian(func, xs, single_in, outer):
-    from ..interop import from_jax, to_jax
-    info = {}
-    f = _on_arrays(func, "hessian", info)
-
-    def scalar(*arrays):
-        outs = f(*arrays)
-        if not info["single"] or outs[0].size != 1:
-            _scalar_output([from_jax(o) for o in outs], info["single"], "hessian")
-        return outs[0].reshape(())
-    if any(x.is_complex() for x in xs):
-        raise NotImplementedError
-    argnums = tuple(range(len(xs)))
-    transform = jax.jacrev if outer == "reverse-mode" else jax.jacfwd
-    with jax.enable_x64(True):
-        rows = transform(jax.jacrev(scalar, argnums), argnums)(*[to_jax(x.detach()) for x in xs])
-    out = tuple(tuple(from_jax(h) for h in row) for row in rows)
-    return out[0][0] if single_in else out
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 
+from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.levels import Level, running
 from ..autograd.modes import grad_mode
@@ -72,6 +73,15 @@ class _Run:
         with grad_mode(True):
             gs = gradients(outs, self.starts, cts, deep if create_graph is None else create_graph)
         return [torch.zeros_like(t) if g is None else g for t, g in zip(self.given, gs)]
+
+
+    def rows(self, out, cts):
+        """`back` for every row of `cts`, cotangents of one output, or None where that is not to be had at once."""
+        import torchshim as torch
+        with grad_mode(True):
+            gs = row_gradients([out], [edge(t) for t in self.ins], [cts], self.deep)
+        return gs and [torch.zeros((cts.shape[0], *t.shape), dtype=t.dtype, device=t.device) if g is None else g
+                       for t, g in zip(self.given, gs)]
 
 
 def _positions(argnums, n):
@@ -173,16 +183,34 @@ def _pusher(r, outs):
         us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
         pulled = gradients(outs, r.starts, us, True)
 
+    def rows(k, basis):
+        """J times each row of `basis` as the tangent of the k-th input; None where that is not to be had at once."""
+        if pulled[k] is None or edge(pulled[k]) is None:
+            return None
+        with grad_mode(True):
+            deep = r.on and r.deep
+            got = row_gradients([pulled[k]], [edge(u) for u in us if u is not None], [basis], deep)
+        return got and _spaced(got, us, outs, basis.shape[0], deep)
+
     def push(vs):
         with grad_mode(True):
             deep = r.on and (r.deep or any([edge(v) is not None for v in vs]))
             # where pulled has no history the result does not depend on that input
             pairs = [(g, v) for g, v in zip(pulled, vs) if g is not None and edge(g) is not None]
             got = gradients([g for g, _ in pairs], [u for u in us if u is not None], [v for _, v in pairs], deep)
-        it = iter(got)
-        found = [None if u is None else next(it) for u in us]
-        return [torch.zeros_like(o.detach()) if g is None else g if deep else g.detach() for g, o in zip(found, outs)]
+        return _spaced(got, us, outs, None, deep)
+    push.rows = rows
     return push
+
+
+def _spaced(got, us, outs, n, deep):
+    """Tangents for all outputs: zeros where there are none. `n`: how many rows of them."""
+    import torchshim as torch
+    it = iter(got)
+    found = [None if u is None else next(it) for u in us]
+    lead = () if n is None else (n,)
+    return [torch.zeros((*lead, *o.shape), dtype=o.dtype, device=o.device) if g is None else g if deep else g.detach()
+            for g, o in zip(found, outs)]
 
 
 def _directions(primals, tangents):
@@ -233,13 +261,13 @@ def _basis(like):
     return torch.eye(n, dtype=like.dtype, device=like.device).reshape((n, *like.shape))
 
 
-def _in_parts(f, basis, chunk_size):
-    """`f` batched over the rows of `basis`, at most `chunk_size` at a time."""
+def _in_parts(f, rows, basis, chunk_size):
+    """`rows(basis)`, or `f` batched over the rows of `basis` where that gives None; at most `chunk_size` of them at a time."""
     import torchshim as torch
     n = basis.shape[0]
     if chunk_size is None or chunk_size >= n:
-        return batched(f, [basis], [0], "same")
-    parts = [batched(f, [basis.narrow(0, k, min(chunk_size, n - k))], [0], "same") for k in range(0, n, chunk_size)]
+        return rows(basis) or batched(f, [basis], [0], "same")
+    parts = [_in_parts(f, rows, basis.narrow(0, k, min(chunk_size, n - k)), None) for k in range(0, n, chunk_size)]
     return [torch.cat(p) for p in zip(*parts)]
 
 
@@ -276,7 +304,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             elif not o.ndim:
                 gs = r.back([o], [_one(o.detach())])
             else:
-                gs = _in_parts(lambda cts, o=o: r.back([o], cts), _basis(o.detach()), chunk_size)
+                gs = _in_parts(lambda cts, o=o: r.back([o], cts), lambda cts, o=o: r.rows(o, cts), _basis(o.detach()), chunk_size)
             rows.append([g.reshape((*o.shape, *x.shape)) for g, x in zip(gs, r.given)])
         made = _nested(rows, form, r, single)
         return (made, r.plain(aux)) if has_aux else made
@@ -296,7 +324,8 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         columns = []
         for k, x in enumerate(r.given):
             zeros = [torch.zeros_like(y.detach()) for y in r.given]
-            columns.append(_in_parts(lambda vs, k=k, zeros=zeros: push(zeros[:k] + list(vs) + zeros[k + 1:]), _basis(x.detach()), None))
+            columns.append(_in_parts(lambda vs, k=k, zeros=zeros: push(zeros[:k] + list(vs) + zeros[k + 1:]),
+                                     lambda vs, k=k: push.rows(k, vs), _basis(x.detach()), None))
         rows = [[c[i].movedim(0, -1).reshape((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
         made = _nested(rows, form, r, single)
         return (made, r.plain(aux)) if has_aux else made

@@ -1,0 +1,82 @@
+"""Jacobians by one walk over the graph for all rows: the function runs once and is traced by nobody, and answers are those of single rows."""
+import jax
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.autograd import functional
+from torchshim.engine import stats
+
+torch.manual_seed(0)
+W = torch.randn(6, 6, dtype=torch.float64)
+
+
+def written(x):
+    y = x.clone()
+    y[2:5] = x[:3] ** 2
+    y.mul_(2)
+    return y.view(2, 3)[:, 1:]
+
+
+def reused(x):
+    h = torch.tanh(W @ x)
+    return h * x.sin() + (h.cumsum(0) / (1 + x.exp().sum())).roll(1)
+
+
+FUNCTIONS = {"reused": reused, "written": written, "scalar": lambda x: x.prod() * W.sum(), "constant": lambda x: W[0],
+             "two outputs": lambda x: (x.sort()[0], torch.stack([x, x * x]).max(0)[0])}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_at_once_are_rows_alone(name, monkeypatch):
+    f, x = FUNCTIONS[name], torch.randn(6, dtype=torch.float64)
+
+    def numbers(J):
+        return [j.numpy() for j in (J if isinstance(J, tuple) else (J,))]
+    with monkeypatch.context() as m:
+        m.setattr(functional, "row_gradients", lambda *args: None)
+        want = numbers(functional.jacobian(f, x))
+    for got in (functional.jacobian(f, x), functional.jacobian(f, x, vectorize=True, strategy="forward-mode"), torch.func.jacrev(f)(x),
+                torch.func.jacrev(f, chunk_size=2)(x), torch.func.jacfwd(f)(x)):
+        for a, b in zip(numbers(got), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, strict=True)
+
+
+def test_second_derivatives_and_graphs_of_jacobians():
+    def f(x):
+        return torch.tanh(W @ x).pow(2).sum() + x.prod()
+    x = torch.randn(6, dtype=torch.float64)
+    rows = [torch.autograd.grad(g, y, retain_graph=True)[0] for y in [x.clone().requires_grad_()]
+            for g in torch.autograd.grad(f(y), y, create_graph=True)[0]]
+    want = torch.stack(rows).numpy()
+    for got in (functional.hessian(f, x), torch.func.hessian(f)(x), torch.func.jacrev(torch.func.jacrev(f))(x)):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-12, atol=1e-12)
+    assert torch.autograd.gradcheck(lambda x: functional.jacobian(reused, x, create_graph=True), x.requires_grad_())
+
+
+def test_the_function_runs_once_and_nothing_is_traced_again(monkeypatch):
+    calls = []
+
+    def f(x):
+        calls.append(x.requires_grad)
+        return reused(x) if x[0] > -100 else x         # it may look at values
+    for _ in range(2):
+        functional.jacobian(f, torch.randn(6, dtype=torch.float64)).numpy()
+        functional.hessian(lambda x: f(x).sum(), torch.randn(6, dtype=torch.float64)).numpy()
+    traced, real, before = [], jax.make_jaxpr, stats()["immediate"]
+    monkeypatch.setattr(jax, "make_jaxpr", lambda *a, **k: traced.append(a) or real(*a, **k))
+    calls.clear()
+    functional.jacobian(f, torch.randn(6, dtype=torch.float64)).numpy()
+    functional.hessian(lambda x: f(x).sum(), torch.randn(6, dtype=torch.float64)).numpy()
+    assert calls == [True, True] and not traced and stats()["immediate"] == before
+
+
+def test_what_watches_the_graph_sees_one_cotangent_at_a_time():
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y.register_hook(lambda g: seen.append(tuple(g.shape)))
+        return y * y
+    x = torch.tensor([1.0, 2.0])
+    assert functional.jacobian(f, x).tolist() == [[8, 0], [0, 16]] and seen == [(2,), (2,)]

@@ -1,0 +1,90 @@
+"""Backward for many cotangents at once: the rows of a Jacobian. Each node's vjp is recorded once, over a batch of cotangents, so the user's
+function runs once, is never traced, and stays at its place in the trie like any other code."""
+from __future__ import annotations
+
+from ..engine import Batched, context, meta_of, record
+from ..tensor.core.dispatch import CopySlices, apply, edge, read, wrap
+from ..tensor.core.graph import AccumulateGrad, Node
+from ..tensor.core.storage import Get, Put, split_steps
+from . import anomaly_mode
+from .backward import GradTensors, _reach, run, saved_tensors
+from .grad_ops import ADD, zeros_value
+
+
+class GradRows:
+    """Arithmetic on cotangents that are `n` rows, as bare Values."""
+    graph = False
+
+    def __init__(self, n):
+        self.n = n
+
+    def record(self, op, vals, mapped, nums=(), kinds=""):
+        r = record(context, Batched.of(op, mapped), (), vals, nums, kinds)[0]
+        return r if r.__class__ is list else [r]
+
+    def add(self, a, b):
+        return record(context, ADD, (), (a, b))[0]
+
+    def zeros(self, meta):
+        return zeros_value(meta_of((self.n, *meta.shape), meta.dtype, meta.device))
+
+    def vjp(self, node, saved, cts):
+        return self.record(node.plan.vjp, saved + cts, (False,) * len(saved) + (True,) * len(cts), node.nums, node.plan.vjp_kinds)
+
+    def slice(self, g, steps):
+        insts, nums, kinds = split_steps(steps)
+        return self.record(Get.of(insts), [g], (True,), nums, kinds)[0]
+
+    def put(self, g, steps, part):
+        insts, nums, kinds = split_steps(steps)
+        return self.record(Put.of(insts), [g, part], (True, True), nums, kinds)[0]
+
+
+class GradRowTensors(GradRows):
+    """The same on tensors: the rows can be differentiated."""
+    graph = True
+
+    def record(self, op, tensors, mapped, nums=(), kinds=""):
+        r = apply(Batched.of(op, mapped), tensors, (), nums, kinds)
+        return list(r) if r.__class__ is tuple else [r]
+
+    def add(self, a, b):
+        return apply(ADD, (a, b), ())
+
+    def zeros(self, meta):
+        return wrap(super().zeros(meta))
+
+    def vjp(self, node, saved, cts):
+        return super().vjp(node, saved_tensors(node, saved), cts)
+
+
+def row_gradients(outs, edges, cts, create_graph):
+    """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. The graph
+    is kept. Returns None for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
+    roots = [edge(o) for o in outs]
+    if anomaly_mode.on or "forward AD" in context.modes or not _plain(roots, edges):
+        return None
+    n = cts[0].shape[0]
+    mode = GradRowTensors(n) if create_graph else GradRows(n)
+    captured = run(roots, list(cts) if create_graph else [read(c) for c in cts], True, create_graph, edges, False, mode)
+    got = [captured.get(k) for k in range(len(edges))]
+    return [g if g is None or create_graph else wrap(g) for g in got]
+
+
+def _plain(roots, edges):
+    """Whether all that leads from the roots to the edges are nodes of recorded operators that nobody watches."""
+    order, needed = _reach(roots, edges)
+    for t in order:
+        if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
+            x = (t.variable if t.__class__ is AccumulateGrad else t)._extra
+            if x is not None and x.hooks:
+                return False
+        elif t.extra is not None or needed.get(id(t)) and not _recorded(t):
+            return False
+    return True
+
+
+def _recorded(node):
+    if isinstance(node, CopySlices):
+        return node.fn is None or node.fn.extra is None and _recorded(node.fn)
+    return node.plan is not None and getattr(node, "custom_backward", None) is None

@@ -1,0 +1,34 @@
+"""Operators over a batch: another operator applied to each row of some of its operands, by jax.vmap, recorded like any other."""
+from __future__ import annotations
+
+import jax
+
+from ..record.memo import Memo
+from ..record.meta import meta_of
+from .instance import Instance
+from .operator import Operator
+
+_made = Memo(1024)
+
+
+class Batched(Operator):
+    """`op` for each row of the operands that are `mapped` (a bool for each); results have the rows first."""
+    grad = "VmapBackward"
+
+    def __init__(self, op, mapped):
+        super().__init__(op.name + "_rows")
+        self.op, self.mapped = op, mapped
+
+    @classmethod
+    def of(cls, op, mapped):
+        """The one such operator."""
+        return _made.get((op, mapped)) or _made.keep((op, mapped), cls(op, mapped))
+
+    def build(self, layout, metas, kinds):
+        one = self.op.resolve(layout, tuple([_row(m) if b else m for m, b in zip(metas, self.mapped)]), kinds)
+        axes = (*[0 if b else None for b in self.mapped], *[None] * len(kinds))
+        return Instance(self, layout, jax.vmap(lambda *args: list(one.fn(*args)), in_axes=axes), metas, kinds, metas[0].device)
+
+
+def _row(m):
+    return meta_of(m.shape[1:], m.dtype, m.device)
