@@ -5,7 +5,8 @@ cotangent at a time, and in strict mode, row by row with `torch.autograd.grad`.
 """
 from __future__ import annotations
 
-from ..tensor.api.creation import eye, ones_like, zeros, zeros_like
+from ..tensor.api.creation import ones_like, zeros, zeros_like
+from ..tensor.api.ranges import eye
 from ..tensor.api.shape import stack
 from ..tensor.core.dispatch import edge
 from ..tensor.core.tensor import Tensor
