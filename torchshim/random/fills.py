@@ -155,14 +155,16 @@ randn = _new("randn", _randn)
 
 
 @function(method=False)
-def randint(low=0, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
             pin_memory=False):
     """Integers in [low, high); randint(high, size) begins at 0."""
     if isinstance(high, (tuple, list)):
         low, high, size = 0, low, high
+    elif high is None and low is not None:
+        low, high = 0, low
     if high is None or size is None:
         raise TypeError("randint() missing its high or its size: randint(low=0, high, size)")
-    low, high = as_int("randint", low, "low", 1), as_int("randint", high, "high", 2)
+    low, high = as_int("randint", 0 if low is None else low, "low", 1), as_int("randint", high, "high", 2)
     d, where = destined("randint", out, dtype, P.int64, device, layout)
     s = stream(generator, where)
     t = made(lambda n, c: s.random_from_to(n, low, high, d), sizes_of("randint", (size,)), d, where)
