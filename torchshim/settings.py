@@ -21,10 +21,28 @@ def set_float32_matmul_precision(precision):
     if precision not in _PRECISIONS:
         warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect.")
         return
+    _change("matmul_precision", precision)
+
+
+def _change(name, value):
+    """Set what decides what operators compute: what is recorded from now on are other traces."""
     context.trace.flush()
-    _promotion.matmul_precision = precision
+    setattr(_promotion, name, value)
     _trie.epoch = _promotion.settings()
     context.trace.flush()
+
+
+def conv_may_round():
+    """Whether float32 convolutions may use TensorFloat32, where the device has it."""
+    return _promotion.conv_tf32
+
+
+def let_conv_round(allowed):
+    """Let float32 convolutions use TensorFloat32, or not."""
+    if not isinstance(allowed, bool):
+        raise RuntimeError(f"set_allow_tf32_cublas expects a bool, but got {type(allowed).__name__}")
+    if allowed is not _promotion.conv_tf32:
+        _change("conv_tf32", allowed)
 
 
 def get_num_threads():

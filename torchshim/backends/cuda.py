@@ -1,11 +1,31 @@
-"""torch.backends.cuda: switches of NVIDIA's libraries, kept and read back."""
+"""torch.backends.cuda: switches of NVIDIA's libraries. What TensorFloat32 may be used for decides what is computed; others are kept."""
 import contextlib as _contextlib
 
+from .. import settings as _settings
 from ..tensor.core.device import accelerators as _accelerators
-from .switches import Product as _Product
+from .switches import Rounding as _Rounding
 
-matmul = _Product(allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
-                  allow_fp16_accumulation=False, fp32_precision="none")
+
+class _Matmul(_Rounding):
+    @property
+    def allow_tf32(self):
+        """Whether float32 products may use TensorFloat32: what torch.set_float32_matmul_precision says in other words."""
+        return _settings.get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed):
+        if not isinstance(allowed, bool):
+            raise RuntimeError(f"set_allow_tf32_cublas expects a bool, but got {type(allowed).__name__}")
+        self.fp32_precision = "tf32" if allowed else "ieee"
+
+
+def _let_matmul_round(allowed):
+    if allowed is not matmul.allow_tf32:
+        _settings.set_float32_matmul_precision("high" if allowed else "highest")
+
+
+matmul = _Matmul(lambda: matmul.allow_tf32, _let_matmul_round, allow_fp16_reduced_precision_reduction=True,
+                 allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False)
 _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "math_reduced": False}
 _preferred = {"linalg": "default", "blas": "default", "rocm_fa": "default"}
 

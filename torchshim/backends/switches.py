@@ -31,12 +31,33 @@ def setter(module, **names):
 
 
 class Product:
-    """Switches of matrix products and convolutions. XLA's products here keep full float32 precision, whatever is allowed."""
+    """Switches of matrix products and convolutions, kept and read back."""
 
     def __init__(self, **switches):
         self.__dict__.update(switches)
 
     def __setattr__(self, name, value):
-        if name not in self.__dict__:
+        if name not in self.__dict__ and not hasattr(type(self), name):
             raise AttributeError(f"Unknown attribute {name}")
-        self.__dict__[name] = value
+        object.__setattr__(self, name, value)
+
+
+class Rounding(Product):
+    """Switches of float32 products that may use TensorFloat32: `may()` tells whether, `let(allowed)` decides."""
+
+    def __init__(self, may, let, **switches):
+        super().__init__(_may=may, _let=let, _otherwise="none", **switches)
+
+    @property
+    def fp32_precision(self):
+        """"tf32", "ieee", or "none" where nothing was said."""
+        return "tf32" if self._may() else self._otherwise
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision):
+        if precision == "bf16":
+            raise RuntimeError("backend 'cuda' does not support precision 'bf16'")
+        if precision not in ("none", "ieee", "tf32"):
+            raise RuntimeError(f"Unknown precision: {precision}")
+        self._let(precision == "tf32")
+        self._otherwise = "none" if precision == "tf32" else precision

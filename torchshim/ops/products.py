@@ -1,6 +1,7 @@
 """Products of vectors and matrices: matmul and its relatives, linear layers, einsum.
 
-float32 products keep full precision on every device unless `set_float32_matmul_precision` allows less.
+float32 products keep full precision on every device unless `set_float32_matmul_precision` allows less; so do those of attention and of
+recurrent layers.
 """
 from __future__ import annotations
 

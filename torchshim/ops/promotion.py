@@ -23,11 +23,12 @@ _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16:
               complex128: "c10::complex<double>"}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
+conv_tf32 = True            # torch.backends.cudnn.allow_tf32
 
 
 def settings():
     """What of the process's state decides what an operator computes."""
-    return default_float, matmul_precision
+    return default_float, matmul_precision, conv_tf32
 
 
 def set_default_float(dtype):

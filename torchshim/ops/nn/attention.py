@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from ..common import wide
+from ..products import precision
 from ..registry import op
 
 
@@ -43,7 +44,9 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
         scale = 1 / jnp.sqrt(jnp.float64(q.shape[-1]))
     if scale is not None:
         q = q * jnp.asarray(scale, q.dtype)
-    s = jnp.matmul(q, jnp.swapaxes(k, -1, -2))
+    # the product of two half numbers, widened, fits TensorFloat32 almost as it is, and the half result knows no better
+    rounds = precision() if query.dtype == q.dtype else jax.lax.Precision.HIGH
+    s = jnp.matmul(q, jnp.swapaxes(k, -1, -2), precision=rounds)
     if is_causal:
         seen = jnp.arange(s.shape[-1]) <= jnp.arange(s.shape[-2])[:, None]
         s = jnp.where(seen, s, -jnp.inf)
@@ -56,4 +59,4 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
     w = e / jnp.where(total == 0, 1, total)
     if keep is not None:
         w = w * (keep.astype(w.dtype) / (1 - p).astype(w.dtype))
-    return jnp.matmul(w, v).astype(query.dtype)
+    return jnp.matmul(w, v, precision=rounds).astype(query.dtype)

@@ -142,9 +142,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     if transposed:
         spread = [d * (k - 1) for d, k in zip(dilation, kernel)]
         y = _correlate(x, _turned(w, groups), (1,) * len(kernel), [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)],
-                       stride, dilation, groups)
+                       stride, dilation, groups, _precision(input.dtype))
     else:
-        y = _correlate(x, w, stride, [(p, p) for p in padding], (1,) * len(kernel), dilation, groups)
+        y = _correlate(x, w, stride, [(p, p) for p in padding], (1,) * len(kernel), dilation, groups, _precision(input.dtype))
     if bias is not None:
         y = y + bias.astype(y.dtype).reshape((-1,) + (1,) * len(kernel))
     return y.astype(input.dtype)
@@ -156,13 +156,18 @@ def _nothing(input, weight, bias, shape):
     return jnp.zeros(shape, input.dtype) + zero.astype(input.dtype)
 
 
+def _precision(dtype):
+    """TensorFloat32, if the device has it, where torch.backends.cudnn.allow_tf32 lets it (the default); half numbers lose nothing by it."""
+    return jax.lax.Precision.HIGH if P.conv_tf32 or dtype in (P.float16, P.bfloat16) else jax.lax.Precision.HIGHEST
+
+
 _TAPS = 49                 # a depthwise kernel up to this size is a sum of shifted products: XLA's grouped convolution is a slow loop
 
 
-def _correlate(x, w, stride, padding, spacing, dilation, groups):
+def _correlate(x, w, stride, padding, spacing, dilation, groups, precision):
     if groups > 1 and w.shape[1] == 1 and math.prod(w.shape[2:]) <= _TAPS:
         return _depthwise(x, w, stride, padding, spacing, dilation)
-    return jax.lax.conv_general_dilated(x, w, stride, padding, spacing, dilation, feature_group_count=groups)
+    return jax.lax.conv_general_dilated(x, w, stride, padding, spacing, dilation, feature_group_count=groups, precision=precision)
 
 
 def _depthwise(x, w, stride, padding, spacing, dilation):
@@ -207,7 +212,7 @@ def _check_tbc(input, weight, bias, pad):
 def conv_tbc(input, weight, bias, pad):
     """One-dimensional convolution of (time, batch, channels) with (width, channels, out)."""
     x, w = wide(input), wide(weight)
-    y = jax.lax.conv_general_dilated(x, w, (1,), [(pad, pad)], dimension_numbers=("HNC", "HIO", "HNC"))
+    y = jax.lax.conv_general_dilated(x, w, (1,), [(pad, pad)], dimension_numbers=("HNC", "HIO", "HNC"), precision=_precision(input.dtype))
     return (y + bias.astype(y.dtype)).astype(input.dtype)
 
 

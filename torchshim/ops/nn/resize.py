@@ -8,6 +8,7 @@ import numpy as np
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last
+from ..products import product
 from ..registry import op
 
 _LINEAR = {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}
@@ -331,4 +332,4 @@ def affine_grid_generator(theta, size, align_corners):
         line = (line if align_corners else line * (n - 1) / n if n else line).astype(t.dtype)
         axes.append(np.broadcast_to(line.reshape((-1,) + (1,) * (dims - 1 - d)), size[2:]))
     base = np.stack([*reversed(axes), np.ones(size[2:], t.dtype)], -1).reshape(-1, dims + 1)
-    return jnp.matmul(jnp.asarray(base), jnp.swapaxes(t, 1, 2)).reshape(size[0], *size[2:], dims).astype(theta.dtype)
+    return product(jnp.asarray(base), jnp.swapaxes(t, 1, 2)).reshape(size[0], *size[2:], dims).astype(theta.dtype)

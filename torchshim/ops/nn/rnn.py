@@ -7,11 +7,12 @@ import jax.numpy as jnp
 from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
+from ..products import product
 from ..registry import op
 
 
 def _affine(x, weight, bias):
-    y = jnp.matmul(x, weight.T)
+    y = product(x, weight.T)
     return y if bias is None else y + bias
 
 
@@ -19,7 +20,7 @@ def _lstm(from_input, h, c, w_hh, b_hh, w_hr):
     i, f, g, o = jnp.split(from_input + _affine(h, w_hh, b_hh), 4, -1)
     c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
     h = jax.nn.sigmoid(o) * jnp.tanh(c)
-    return (h if w_hr is None else jnp.matmul(h, w_hr.T)), c
+    return (h if w_hr is None else product(h, w_hr.T)), c
 
 
 def _gru(from_input, h, c, w_hh, b_hh, w_hr):
