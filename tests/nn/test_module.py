@@ -265,3 +265,17 @@ def test_replicas_and_scattering():
     parts = scatter({"x": torch.arange(4.0), "n": 3}, ["cpu", "cpu"])
     assert [(p["x"].tolist(), p["n"]) for p in parts] == [([0.0, 1.0], 3), ([2.0, 3.0], 3)]
     assert gather([p["x"] for p in parts], "cpu").tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_parameter_that_waits_for_its_shape_can_be_moved_and_cast_and_little_else():
+    p = nn.parameter.UninitializedParameter()
+    for f in (lambda: torch.empty_like(p), lambda: torch.add(p, p), lambda: p * 2, lambda: p.sum(), lambda: p.detach(), lambda: p[0],
+              lambda: torch.optim.Adagrad([p])):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
+            f()
+    m = nn.LazyLinear(3)
+    m.half()
+    assert nn.parameter.is_lazy(m.weight) and m.weight.dtype == torch.float16 and nn.parameter.is_lazy(copy.deepcopy(m).weight)
+    assert nn.parameter.is_lazy(pickle.loads(pickle.dumps(m)).weight) and m.weight.requires_grad
+    m.weight.materialize(10)
+    assert type(m.weight) is nn.Parameter and m.weight.shape == (10,) and m.weight.dtype == torch.float16

@@ -137,3 +137,14 @@ def test_a_graph_network_gets_the_gradients_of_a_dense_one():
     dense = torch.tensor([[1.0, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]])
     for adjacency in (dense.to_sparse(), dense.to_sparse_csr()):
         torch.testing.assert_close(graph_convolution(adjacency), graph_convolution(dense))
+
+
+def test_a_sparse_parameter_of_a_linear_layer():
+    m = nn.Linear(4, 3)
+    dense = m.weight.detach()
+    m.weight = nn.Parameter(m.weight.to_sparse_csr())
+    assert list(dict(m.named_parameters())) == ["weight", "bias"] and repr(m.weight).startswith("Parameter containing:\ntensor(crow_indices=")
+    x = torch.rand(2, 4)
+    torch.testing.assert_close(m(x), x @ dense.t() + m.bias)
+    g, = torch.autograd.grad(m(x).sum(), m.weight)
+    assert g.layout is torch.sparse_csr and torch.allclose(g.to_dense(), x.sum(0).expand(3, 4))

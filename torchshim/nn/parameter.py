@@ -5,7 +5,8 @@ from ..engine import present
 from ..ops.promotion import kind_of
 from ..tensor.core.dispatch import detached, read, wrap
 from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
-from ..tensor.core.tensor import Tensor, _TensorMeta
+from ..tensor.core.layout import strided
+from ..tensor.core.tensor import Size, Tensor, _TensorMeta
 
 
 class _Kind(_TensorMeta):
@@ -24,6 +25,10 @@ def _marked(cls, data, requires_grad):
         from ..tensor.api.creation import empty
         data = empty(0)
     kept = type(data)
+    if data.layout is not strided:
+        t = data.detach()
+        t.__dict__[cls._mark] = True
+        return t.requires_grad_() if requires_grad else t
     t = detached(data)
     t._edge = None
     if kept is Tensor or kept is cls:
@@ -33,7 +38,7 @@ def _marked(cls, data, requires_grad):
         t.__dict__.update(data.__dict__)
         t.__dict__[cls._mark] = True
     if requires_grad:
-        t._ask_for_grad()
+        t._edge = True
     return t
 
 
@@ -66,7 +71,6 @@ class Parameter(Tensor, metaclass=_Kind):
 class Buffer(Tensor, metaclass=_Kind):
     """A tensor that belongs to a Module's state without being trained. persistent: whether it is in the state_dict."""
     __slots__ = ()
-    __torch_function__ = staticmethod(disabled_torch_function_impl)
     __torch_function__ = staticmethod(disabled_torch_function_impl)
     _mark = "_is_buffer"
 
@@ -101,28 +105,96 @@ _SHARE = ("Can't share memory on an uninitialized parameter or buffer. Call `for
           "`module.share_memory()`.")
 
 
+_USE = ("Attempted to use an uninitialized parameter{}. This error happens when you are using a `LazyModule` or explicitly manipulating "
+        "`torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+        "torch functions")
+
+
+class _Waiting:
+    """Stands where a tensor has its memory: who reads it gets torch's error."""
+    __slots__ = ("cls", "gen", "version", "address")
+
+    def __init__(self, cls):
+        self.cls, self.gen, self.version, self.address = cls.__name__, 0, 0, None
+
+    @property
+    def value(self):
+        raise ValueError(_USE.format("", self.cls))
+
+
+def _waiting(cls, requires_grad, device, dtype):
+    """A tensor of a class that waits; `_empty` holds its dtype and device."""
+    from ..tensor.api.creation import empty
+    held = empty(0, device=device, dtype=dtype)
+    t = _marked(cls, held, requires_grad)
+    t._empty, t._st = held, _Waiting(cls)
+    return t
+
+
+def _told(name):
+    """A property that only the dtype and device decide."""
+    return property(lambda self: getattr(self.data, name), doc=f"{name} of the tensor to be.")
+
+
+def _passed_on(name):
+    def method(self, *args, **kwargs):
+        return getattr(self.data, name)(*args, **kwargs)
+    method.__name__ = name
+    method.__doc__ = f"{name} of an empty tensor of this dtype and device."
+    return method
+
+
 class UninitializedTensorMixin:
-    """What a parameter or buffer that waits for its shape can and cannot do."""
+    """What a parameter or buffer that waits for its shape can and cannot do: be moved and cast, and little else.
+
+    `data` is an empty tensor of its dtype and device. Operators that ask what it is raise ValueError.
+    """
     __slots__ = ()
     cls_to_become = None
+
+    @property
+    def _meta(self):
+        return self._st.value
+
+    @property
+    def data(self):
+        """An empty tensor of the dtype and device."""
+        return self._empty
+
+    @data.setter
+    def data(self, other):
+        self._empty = other.detach()
+
+    dtype, device, is_meta, is_cpu, is_cuda = [_told(n) for n in ("dtype", "device", "is_meta", "is_cpu", "is_cuda")]
+    for _name in "is_complex is_floating_point half float double char short int long cuda cpu to get_device".split():
+        locals()[_name] = _passed_on(_name)
+    del _name
+
+    def size(self, dim=None):
+        """That of the empty tensor."""
+        return Size((0,)) if dim is None else 0
+
+    def copy_(self, src, non_blocking=False):
+        """From another that waits: nothing to copy. ValueError from anything else."""
+        if not is_lazy(src):
+            raise ValueError(_USE.format("", type(self).__name__))
+        return self
+
+    def numel(self):
+        """There is none yet: ValueError."""
+        raise ValueError(_USE.format(" in <method 'numel' of 'torch._C.TensorBase' objects>", type(self).__name__))
 
     def materialize(self, shape, device=None, dtype=None):
         """Become an uninitialised tensor of this shape, of the class that it stands for."""
         from ..tensor.api.creation import empty
-        self.data = empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
-        self.__class__ = self.cls_to_become
+        made = empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
+        del self._empty
+        self._st, self.__class__ = made._st, self.cls_to_become
 
     @property
     def shape(self):
         """There is none yet: RuntimeError."""
         raise RuntimeError(_SHAPE)
-
-    def numel(self):
-        """There is none yet: ValueError."""
-        raise ValueError("Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error "
-                         "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` "
-                         "objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
-                         "torch functions")
 
     def share_memory_(self):
         """There is none yet: RuntimeError."""
@@ -130,6 +202,14 @@ class UninitializedTensorMixin:
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad,)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
@@ -139,8 +219,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        from ..tensor.api.creation import empty
-        return _marked(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        return _waiting(cls, requires_grad, device, dtype)
 
     def __init__(self, requires_grad=True, device=None, dtype=None):
         pass
@@ -153,8 +232,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        from ..tensor.api.creation import empty
-        t = _marked(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        t = _waiting(cls, requires_grad, device, dtype)
         t.persistent, t._is_buffer = persistent, True
         return t
 

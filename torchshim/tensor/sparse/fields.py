@@ -231,6 +231,7 @@ def text(s, *, tensor_contents=None):
         suffixes.append(f"grad_fn=<{type(s.grad_fn).__name__}>")
     elif s.requires_grad:
         suffixes.append("requires_grad=True")
-    return printing.with_suffixes(prefix + ",\n       ".join(parts), suffixes, indent, s._layout is COO) + ")"
+    shown = "Parameter containing:\n" if s.__dict__.get("_is_param") else ""
+    return shown + printing.with_suffixes(prefix + ",\n       ".join(parts), suffixes, indent, s._layout is COO) + ")"
 
 
