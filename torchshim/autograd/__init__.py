@@ -3,6 +3,7 @@ from __future__ import annotations
 
 
 from ..engine import context, warn
+from ..tensor.api.creation import zeros_like
 from ..tensor.core.dispatch import edge, wrap
 from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.tensor import Tensor
@@ -118,7 +119,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         g = captured.get(k)
         if g is None:
             if materialize_grads:
-                g = t.detach().clone().zero_().requires_grad_(create_graph)
+                g = zeros_like(t.detach()).requires_grad_(create_graph)
             elif not allow_unused:
                 raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")

@@ -160,6 +160,7 @@ def _residuals(node):
         producer = None
         if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
             producer = getattr(st, "writer", None) or target.name()
+            producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
         raise modified_error(node.inst.in_metas[args[k]], st.version, version, producer, nr)
     return saved
 
@@ -558,7 +559,7 @@ def make_cts(outputs, grads):
                 g = g.to(t.dtype)
             out.append(g)
         elif g is None:
-            if edge(t) is None:
+            if not t.requires_grad:
                 out.append(None)
                 continue
             if m.numel != 1:

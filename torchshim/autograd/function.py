@@ -320,7 +320,7 @@ def _finish(ctx, o, nr, args, wants):
     if any(o is d for d in ctx._dirty):
         bump(o)
         if wants and o._edge is True:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if wants:
             _set_history(ctx, o, nr, args)
         return o

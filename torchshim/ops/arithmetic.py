@@ -9,6 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float
+from .layout import broadcast_shapes
 from .registry import SB, SC, SF, SI, T, common_of, op
 
 NUMBERS = (SB, SI, SF, SC)
@@ -101,7 +102,12 @@ def sub(self, other, alpha):
     return self - scaled(other, alpha)
 
 
-@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_sub,
+def check_rsub(self, other, alpha):
+    check_sub(self, other, alpha)
+    broadcast_shapes([x.shape for x in (other, self) if x not in NUMBERS])       # whose error names the first operand first
+
+
+@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_rsub,
     method=False)
 def rsub(self, other, alpha):
     """other - alpha * self."""

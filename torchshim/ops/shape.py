@@ -171,6 +171,8 @@ def _check_roll(m, shifts, dims):
         raise RuntimeError("`shifts` required")
     if dims and len(shifts) != len(dims) or not dims and len(shifts) != 1:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not m.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
 
 
 @op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",))
@@ -260,21 +262,4 @@ def diag_embed(self, offset, dim1, dim2):
     hit = jnp.arange(n)[:, None] + offset == jnp.arange(n)[None, :]
     out = jnp.where(hit, lines[..., None], jnp.zeros((), self.dtype))
     return jnp.moveaxis(out, (-2, -1), (a, b))
-
-
-@op("fill_diagonal.own(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", grad="FillDiagonalBackward0", inplace=True)
-def fill_diagonal(self, fill_value, wrap):
-    """A number on the main diagonal."""
-    if self.ndim == 2:
-        rows, columns = self.shape
-        i, j = jax.lax.broadcasted_iota(jnp.int32, self.shape, 0), jax.lax.broadcasted_iota(jnp.int32, self.shape, 1)
-        hit = (i * columns + j) % (columns + 1) == 0 if wrap else i == j
-        if wrap and rows <= columns:
-            hit = i == j
-    else:
-        i = jax.lax.broadcasted_iota(jnp.int32, self.shape, 0)
-        hit = jnp.ones(self.shape, bool)
-        for d in range(1, self.ndim):
-            hit &= jax.lax.broadcasted_iota(jnp.int32, self.shape, d) == i
-    return jnp.where(hit, cast(jnp.asarray(fill_value), self.dtype), self)
 

@@ -12,7 +12,7 @@ from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.memory_format import contiguous_format
 from ..core.device import same_device
-from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, look, meta, read
+from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, leaves_first, look, meta, read
 from ..core.graph import node_class
 from ..core.settings import alert_nondeterministic
 from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
@@ -35,7 +35,8 @@ def forms(name, f, out=False, method=True):
         return f(False, input, *args, **kwargs)
 
     def inplace(input, *args, **kwargs):
-        return f(True, input, *args, **kwargs)
+        with leaves_first(input):
+            return f(True, input, *args, **kwargs)
     for g, n in ((plain, name), (inplace, name + "_")):
         g.__name__ = g.__qualname__ = n
         g.__doc__ = f.__doc__

@@ -16,8 +16,8 @@ from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, whole
 from .bind import number, pack
 from ..core import host
-from ..core.dispatch import (Tensor, TensorBase, apply, apply_inplace, is_inference, look, meta, needs_grad, read, refuse_overlap, slice_view,
-                             slice_write, wrap)
+from ..core.dispatch import (Tensor, TensorBase, apply, apply_inplace, is_inference, leaves_first, look, meta, needs_grad, read,
+                             refuse_overlap, slice_view, slice_write, wrap)
 from ..core.host import HostStorage
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
@@ -371,7 +371,8 @@ def setitem(self, key, value):
         return
     t = self if name is None else slice_view(self, spec, at, name)
     if picks:
-        _put(t, picks, value)
+        with leaves_first(t):
+            _put(t, picks, value)
         return
     refuse_overlap(t)
     if not isinstance(value, TensorBase):

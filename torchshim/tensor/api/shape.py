@@ -19,7 +19,7 @@ from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, b
 from ..core.dtype import int64
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
 from .undefined import no_derivative
-from .views import expanded, ints, integer, offset_of, reshaped, unsqueezed, view, warn_once
+from .views import as_strided, expanded, ints, integer, offset_of, reshaped, unsqueezed, view, warn_once
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------
@@ -164,8 +164,12 @@ def fill_diagonal_(input, fill_value, wrap=False):
         raise RuntimeError("dimensions must larger than 1")
     if m.ndim > 2 and len(set(m.shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    tensors, layout, nums, kinds = prepare(S.fill_diagonal, (input, filler(fill_value, m, "fill_diagonal_"), wrap))
-    return apply_inplace(S.fill_diagonal.inplace_op, tensors, layout, nums, kinds)
+    value, step, n = filler(fill_value, m, "fill_diagonal_"), sum(m.strides), min(m.shape)
+    as_strided(input, (n,), (step,)).fill_(value)
+    if wrap and m.ndim == 2 and m.shape[0] > m.shape[1] + 1:
+        rest = -(-m.numel // step) - n
+        as_strided(input, (rest,), (step,), offset_of(input) + m.strides[0] * (m.shape[1] + 1)).fill_(value)
+    return input
 
 
 def resize_(self, *sizes, memory_format=None):

@@ -1,7 +1,7 @@
 """Tensors that share memory: every function of torch whose result is a view of its argument."""
 from __future__ import annotations
 
-from ...engine import warn
+from ...engine import context, warn
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.layout import fastest_first
@@ -502,13 +502,15 @@ def become(self, y):
     new.creation = old.creation if old is not None else None
     log_edge(self)
     self._view = new
-    if self._edge is not None:
+    if self._edge is not None and context.grad:        # else its history stays what it was, as in torch
         self._edge = y._edge
     bump_version(self)
     return self
 
 
 def _check_become(self):
+    if not context.grad:
+        return
     if self._edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if edge(self) is not None:
@@ -527,6 +529,8 @@ def bump_version(t):
 
 def _inplace(name, f):
     def g(self, *args, **kwargs):
+        if name == "t_" and self.ndim > 2:
+            raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
         _check_become(self)
         y = f(self, *args, **kwargs)
         node = y._edge

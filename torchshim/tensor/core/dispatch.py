@@ -151,14 +151,14 @@ def keep_count(t):
 def _follow_base(t, vw):
     """The memory was written since: this view's history goes through its base's present one."""
     base = vw.base
-    if base._edge is not None:
+    if base._edge is not None or t._edge is not None:
         if vw.creation is not None:
             if not context.grad:
                 return                         # nobody asks for its history here
             raise RuntimeError(_creation_error(t, vw, True))
         log_edge(t)
         t._edge = chain_node(base, vw.steps[vw.skip:])
-    vw.seen = version(t)
+        vw.seen = version(t)
 
 
 def log_edge(t):
@@ -669,14 +669,33 @@ def check_inplace(t, needs):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+class leaves_first:
+    """What an in-place operator refuses of its arguments, the graph refuses first."""
+    __slots__ = ("t",)
+
+    def __init__(self, t):
+        self.t = t
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, tb):
+        if isinstance(error, Exception) and isinstance(self.t, TensorBase):
+            try:
+                check_inplace(self.t, needs_grad(self.t))
+            except RuntimeError as first:
+                raise first.with_traceback(None) from None
+
+
 def _creation_error(t, vw, indirect=False):
     """Why a view may not be written in place; `indirect`: its memory was written through another tensor."""
     e = t._edge
     node, nr = e if e.__class__ is tuple else (e, 0)
-    inference = vw.creation == "inference"
+    mode = "inference" if vw.creation == "inference" else "no_grad"
     what = "its base or another view of its base has been" if indirect else "is being"
     if vw.creation not in ("multi", "custom") or not isinstance(node, Node):
-        text = f"A view was created in {'inference' if inference else 'no_grad'} mode and {what} modified inplace with grad mode enabled."
+        where = "in normal mode" if mode == "inference" else "with grad mode enabled"
+        text = f"A view was created in {mode} mode and {what} modified inplace {where}."
     else:
         text = f"Output {nr} of {node.name().partition('Backward')[0]} is a view and {what} modified inplace."
     if vw.creation == "multi":
@@ -686,11 +705,9 @@ def _creation_error(t, vw, indirect=False):
         return (text + " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
                 "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
                 "This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
-    if inference:
-        return text + " This can result in incorrect gradients."
     return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-            "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
-            "outside (if you want the inplace to be tracked).")
+            f"the view and the inplace either both inside the {mode}{'_mode' if mode == 'inference' else ''} block (if you don't want the "
+            "inplace to be tracked) or both outside (if you want the inplace to be tracked).")
 
 
 def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None):

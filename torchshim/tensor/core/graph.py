@@ -15,7 +15,7 @@ sequence = itertools.count()
 _classes: dict = {}
 
 
-_OWN_KINDS = ("AccumulateGrad", "CopySlices", "NotImplemented")
+_OWN_KINDS = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
 
 
 class Node:

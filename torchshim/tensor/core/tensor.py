@@ -214,6 +214,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value):
+        e = edge(self)
+        if value and e is not None and e is not self and not forward_only(e):
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad=True):
@@ -371,7 +374,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
-        self._edge = None
+        if not context.inference:              # where autograd is left out altogether
+            self._edge = None
         return self
 
     @property
