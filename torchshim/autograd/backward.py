@@ -67,6 +67,11 @@ class GradList:
         return write_steps(g, steps, part)
 
 
+#: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
+#: does not exist, where that of relu, a kernel of torch's, is zero.
+_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax".split())
+
+
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
     graph = True
@@ -107,7 +112,9 @@ def saved_tensors(node, saved):
     """What a node saved as tensors with their histories."""
     plan, tensors = node.plan, []
     for k, v in enumerate(saved):
-        if k < len(plan.args):
+        if node.inst.op.name in _BY_COMPARISON:
+            e = None
+        elif k < len(plan.args):
             e = node.next[plan.args[k]]
         else:
             nr = plan.outs[k - len(plan.args)]

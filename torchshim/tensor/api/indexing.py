@@ -495,6 +495,7 @@ def _metas(tensors, layout):
 
 def put_values(t, tensors, layout, value, accumulate):
     """t[tensors] = value, or += with accumulate; in place."""
+    refuse_overlap(t, (t, *tensors, value), "put")
     _check_put(meta(t), tensors, layout, meta(value))
     return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put")
 

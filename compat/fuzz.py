@@ -1,0 +1,300 @@
+"""Differential fuzzing of autograd: random programs, run by two libraries, that must say the same.
+
+    python -m compat.fuzz --programs 1000 --first 0 --reference PYTHON-WITH-TORCH     # compares it with `python -m torchshim`
+    python -m compat.fuzz --show SEED                                                 # the text of one program
+    python -m compat.fuzz --say SEEDS                                                 # what the library under `import torch` says, as JSON
+
+A program is made from its seed alone: statements over a pool of tensors (operators, views, writes in place, hooks, several roots, regions
+without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
+strides, requires_grad, is_leaf, name of grad_fn, version, values), what hooks saw, or the type and text of its exception. Numbers are double
+precision and compared to nine digits, everything else exactly.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (0,), (4,)]
+UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.sigmoid()", "-{}", "{} * 2", "2 - {}", "{} / 3", "1 / ({} + 5)",
+         "{} ** 2", "{} ** 3", "{}.clamp(-1, 1)", "{}.square()", "torch.nn.functional.softplus({})", "{}.clone()", "{}.neg()", "{}.cos()",
+         "torch.where({} > 0, {}, {} * 0.5)", "{}.sign()", "{}.detach()", "{}.abs().add(1).log()", "{}.abs().add(1).sqrt()", "{}.clamp(min=0)",
+         "torch.nn.functional.gelu({})", "torch.nn.functional.leaky_relu({}, 0.1)", "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "{}.round()",
+         "{}.expm1()", "{}.erf()", "{}.to(torch.float64)", "torch.nn.functional.elu({})", "{}.reciprocal()", "{}.floor()",
+         "{} * {}", "{} + {}.detach()", "torch.zeros_like({})", "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()",
+         "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()", "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)"]
+BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})", "torch.where({} > {}, {}, {})",
+          "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.3)", "torch.atan2({}, {} + 3)", "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}",
+          "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})", "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})",
+          "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}", "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",
+          "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {})", "{}.heaviside({})", "{}.xlogy({}.abs() + 1)"]
+REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})", "{}.norm()",
+          "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()", "{}.mean()", "{}.max()",
+          "{}.prod()", "{}.std({d}, keepdim=True)", "{}.median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})", "{}.norm(dim={d})", "{}.flip({d})",
+          "{}.min()", "{}.argmax({d})", "{}.nansum()", "{}.cummax({d})[0]", "{}.topk(1, {d})[0]", "{}.kthvalue(1, {d})[0]", "{}.renorm(2, {d}, 1.0)",
+          "{}.diff(dim={d})", "{}.roll(1, {d})", "{}.index_select({d}, torch.tensor([0]))", "{}.unfold({d}, 1, 1).sum(-1)", "{}.trace()"]
+VIEWS = ["{}.t()", "{}.transpose(0, -1)", "{}.reshape(-1)", "{}.view(-1)", "{}.unsqueeze(0)", "{}.unsqueeze(-1)", "{}.squeeze()", "{}[0]", "{}[-1]",
+         "{}[1:]", "{}[..., 0]", "{}[:, 1:]", "{}[::2]", "{}.narrow(0, 0, 1)", "{}.expand(2, *{}.shape)", "{}.diagonal()", "{}.flatten()",
+         "{}.chunk(2)[0]", "{}.split(1)[-1]", "{}.unbind()[0]", "{}.movedim(0, -1)", "{}.select(0, 0)", "{}.view_as({})", "{}[None]",
+         "{}.detach()", "{}.as_strided((2,), (1,))", "{}.permute(tuple(range({}.dim() - 1, -1, -1)))", "{}.T", "{}.squeeze(0)", "{}.mT", "{}.real",
+         "{}.data", "{}[:]", "{}.view({}.shape)", "{}.swapaxes(0, -1)", "{}.tensor_split(2)[1]", "{}.unflatten(0, (1, -1))", "{}[torch.tensor([0])]",
+         "{}[{} > 0]", "{}.expand_as({})", "{}.ravel()", "{}.conj()", "{}.alias_copy() if hasattr({}, 'alias_copy') else {}.clone()"]
+INPLACE = ["{}.add_(1)", "{}.mul_(2)", "{}.zero_()", "{}.exp_()", "{}.relu_()", "{}.clamp_(-1, 1)", "{}.neg_()", "{}.sub_({})", "{}.mul_({})",
+           "{}.copy_({})", "{}.fill_(0.5)", "{}.sigmoid_()", "{}.masked_fill_({} > 0, 1.)", "{}.div_(2)", "{}.tanh_()", "{}.sin_()", "{}.t_()",
+           "{}.unsqueeze_(0)", "{}.squeeze_()", "{}.detach_()", "{}.requires_grad_()", "{}.add_({}, alpha=2)", "{}.pow_(2)", "{}.addcmul_({}, {})",
+           "{}.transpose_(0, -1)", "{}.abs_()", "{}.sqrt_()", "{}.lerp_({}, 0.5)", "{}.index_fill_(0, torch.tensor([0]), 2.)", "{}.cumsum_(0)",
+           "{}.requires_grad_(False)", "{}.reciprocal_()", "{}.clamp_(min=0)", "{}.tril_()", "{}.floor_()", "{}.fill_diagonal_(1.)"]
+WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}", "{} *= 2", "{} -= 1", "{} /= 2", "{}[0] += 1", "{}[{} > 0] = 0",
+          "{}.data = {}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}", "{}.requires_grad = True",
+          "{}.grad.zero_()", "{}.data[0] = 1", "{}[torch.tensor([0])] = {}", "{} **= 2"]
+REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
+           "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}"]
+
+
+class Program:
+    """The statements of one seed: [(text, names to be described)]."""
+
+    def __init__(self, seed):
+        self.r, self.names, self.made = random.Random(seed), [], []
+        for k in range(self.r.randint(1, 4)):
+            self.leaf(k)
+        for _ in range(self.r.randint(4, 14)):
+            self.step()
+        self.finish()
+
+    def emit(self, text, *names):
+        self.made.append((text, names))
+
+    def leaf(self, k):
+        r, shape = self.r, self.r.choice(SHAPES)
+        n = math.prod(shape)
+        values = [r.randint(-8, 8) / 4 for _ in range(n)]
+        self.emit(f"v{k} = torch.tensor({values}, dtype=torch.float64).reshape({shape}).clone().requires_grad_({r.random() < 0.75})", f"v{k}")
+        self.names.append(f"v{k}")
+
+    def name(self):
+        """A name, more often a late one."""
+        return self.names[max(self.r.randrange(len(self.names)), self.r.randrange(len(self.names)))]
+
+    def filled(self, form):
+        one, other = self.name(), self.name()
+        texts = form.format(*["\0"] * form.count("{}"), d=self.r.choice((0, -1, 0, 1, -2)))
+        first = True
+        while "\0" in texts:
+            texts = texts.replace("\0", one if first or form in UNARY or form in VIEWS else self.r.choice((one, other, other)), 1)
+            first = False
+        return texts
+
+    def expression(self):
+        kind = self.r.choices((UNARY, BINARY, REDUCE, VIEWS), (3, 4, 2, 4))[0]
+        return self.filled(self.r.choice(kind))
+
+    def new(self, expression):
+        name = f"v{len(self.names)}"
+        self.names.append(name)
+        return name, f"{name} = {expression}"
+
+    def step(self):
+        r = self.r
+        what = r.choices(("new", "inplace", "write", "region", "hook", "retain", "grad", "backward", "matmul", "function", "product"),
+                         (12, 5, 3, 2, 1.5, 1, 1.5, 1.2, 1, 0.7, 0.7))[0]
+        if what == "new":
+            name, text = self.new(self.expression())
+            self.emit(text, name)
+        elif what == "inplace":
+            text = self.filled(r.choice(INPLACE))
+            self.emit(text, *self.names)
+        elif what == "write":
+            self.emit(self.filled(r.choice(WRITES)), *self.names)
+        elif what == "region":
+            name, text = self.new(self.expression()) if r.random() < 0.6 else (None, self.filled(r.choice(INPLACE)))
+            self.emit(r.choice(REGIONS).replace("{}", text), *([name] if name else self.names))
+        elif what == "hook":
+            name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()"))
+            self.emit(f"{name}.register_hook(lambda g: {how})")
+        elif what == "retain":
+            self.emit(f"{self.name()}.retain_grad()")
+        elif what == "matmul":
+            a, b = self.name(), self.name()
+            name, text = self.new(r.choice((f"{a} @ {b}", f"{a} @ {b}.t()", f"{a}.matmul({b})", f"torch.einsum('i,j->ij', {a}, {b})",
+                                            f"torch.outer({a}, {b})", f"torch.nn.functional.linear({a}, {b})", f"torch.dot({a}, {b})")))
+            self.emit(text, name)
+        elif what == "function":
+            name, text = self.new(f"{r.choice(('Twice', 'Written', 'Viewed', 'Pair'))}.apply({self.name()})")
+            self.emit(text, name)
+        elif what == "product":
+            a = self.name()
+            name, text = self.new(r.choice((f"torch.func.grad(lambda x: (x * x).sum())({a})", f"torch.func.vmap(lambda x: x.sin())({a}.detach())",
+                                            f"torch.func.jvp(torch.sin, ({a},), (torch.ones_like({a}),))[1]",
+                                            f"torch.autograd.functional.vjp(lambda x: x ** 2, {a}, torch.ones_like({a}))[1]",
+                                            f"torch.func.jacrev(lambda x: x ** 2)({a}).clone()")))
+            self.emit(text, name)
+        elif what == "grad":
+            roots = ", ".join([f"{self.name()}.sum()" for _ in range(r.choice((1, 1, 1, 2)))])
+            ends = ", ".join([self.name() for _ in range(r.choice((1, 1, 2)))])
+            options = r.choice(("create_graph=True", "retain_graph=True", "allow_unused=True", "create_graph=True, allow_unused=True",
+                                "create_graph=True, allow_unused=True", "materialize_grads=True", "retain_graph=True, allow_unused=True"))
+            name, text = self.new(f"torch.autograd.grad([{roots}], [{ends}], {options})[0]")
+            self.emit(text)
+            self.emit(f"say('gradient', {name})")
+            self.emit(f"{name} = torch.ones((), dtype=torch.float64) if {name} is None else {name}.clone()", name)
+        else:
+            root, how = self.name(), r.choice(("", "retain_graph=True", "create_graph=True"))
+            self.emit(r.choice((f"{root}.sum().backward({how})", f"{root}.backward(torch.ones_like({root}){', ' * bool(how)}{how})",
+                                f"{root}.backward({how})", f"torch.autograd.backward([{root}.sum(), {self.name()}.sum()]{', ' * bool(how)}{how})")),
+                      *self.names)
+
+    def finish(self):
+        self.emit(f"{self.names[-1]}.sum().backward()", *self.names)
+
+    def text(self):
+        return "\n".join([text for text, _ in self.made])
+
+
+FUNCTIONS = """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return 2 * x * g
+
+class Written(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+class Viewed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+    @staticmethod
+    def backward(ctx, g):
+        return g.clone()
+
+class Pair(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x + 1
+    @staticmethod
+    def backward(ctx, g):
+        return None if g is None else g * 2
+"""
+
+
+def described(torch, x, gradient=False):
+    """What can be seen of a value, as JSON takes it. By which formula a gradient was found, and how
+    often it was written, is the engine's affair."""
+    if not isinstance(x, torch.Tensor):
+        return repr(x)
+    values = x.detach().clone().flatten().tolist()
+    values = [repr(v) if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+    fn = x.grad_fn
+    try:
+        version = None if gradient else x._version
+    except RuntimeError as e:
+        version = str(e)
+    return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, None if fn is None else "some" if gradient else fn.name(), version, values]
+
+
+_NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")
+
+
+def say(torch, seed):
+    """What the program of a seed says."""
+    import warnings
+    warnings.simplefilter("ignore")
+    lines = []
+    space = {"torch": torch, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
+    exec(FUNCTIONS, space)
+    for text, names in Program(seed).made:
+        try:
+            exec(text, space)
+        except Exception as e:
+            lines.append([text, type(e).__name__, _NOISE.sub("", str(e))])
+        for name in names:
+            if name in space:
+                try:
+                    lines.append([text, name, described(torch, space[name])])
+                    grad = space[name].grad if isinstance(space[name], torch.Tensor) and space[name].is_leaf else None
+                    if grad is not None:
+                        lines.append([text, name + ".grad", described(torch, grad, True)])
+                except Exception as e:
+                    lines.append([text, name, type(e).__name__, _NOISE.sub("", str(e))])
+    return lines
+
+
+def same(a, b):
+    """Whether two descriptions agree: numbers to nine digits, all else exactly."""
+    if isinstance(a, float) and isinstance(b, (int, float)) or isinstance(b, float) and isinstance(a, (int, float)):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all([same(x, y) for x, y in zip(a, b)])
+    return a == b
+
+
+def said_by(command, first, n):
+    """{seed: lines} of `command`, run in parts so that a crash costs one."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        while first < n[1]:
+            out = os.path.join(folder, "said.jsonl")
+            subprocess.run([*command, "--say", f"{first}:{n[1]}", "--out", out], check=False, stderr=subprocess.DEVNULL)
+            with open(out, encoding="utf-8") as file:
+                for line in file:
+                    seed, lines = json.loads(line)
+                    found[seed] = lines
+            last = max(found, default=first - 1)
+            if last < n[1] - 1:
+                found[last + 1], last = ["the process died"], last + 1
+            first = last + 1
+    return found
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    ask.add_argument("--programs", type=int, default=1000)
+    ask.add_argument("--first", type=int, default=0)
+    ask.add_argument("--reference", default=sys.executable, help="a Python that has PyTorch")
+    ask.add_argument("--show", type=int)
+    ask.add_argument("--say")
+    ask.add_argument("--out")
+    ask.add_argument("--examples", type=int, default=20, help="how many differences to print")
+    o = ask.parse_args()
+    if o.show is not None:
+        print(Program(o.show).text())
+    elif o.say:
+        import torch
+        first, last = map(int, o.say.split(":"))
+        with open(o.out, "w", encoding="utf-8") if o.out else sys.stdout as file:
+            for seed in range(first, last):
+                print(json.dumps([seed, say(torch, seed)]), file=file, flush=True)
+    else:
+        here, span = os.path.abspath(__file__), (o.first, o.first + o.programs)
+        theirs = said_by([o.reference, here], o.first, span)
+        ours = said_by([sys.executable, "-m", "torchshim", here], o.first, span)
+        different = [s for s in range(*span) if not same(theirs[s], ours[s])]
+        for seed in different[:o.examples]:
+            a, b = theirs[seed], ours[seed]
+            k = next((k for k, (x, y) in enumerate(zip(a, b)) if not same(x, y)), min(len(a), len(b)))
+            print(f"seed {seed}:\n  torch     {a[k:k + 1]}\n  torchshim {b[k:k + 1]}")
+        print(f"{o.programs} programs, {len(different)} differ")
+        sys.exit(bool(different))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Protects what the differential fuzzer found (compat/fuzz.py): which refusal comes first, and what in-place forms keep."""
+import pytest
+
+import torchshim as torch
+from compat import fuzz
+
+
+def test_a_leaf_is_refused_before_the_arguments_are_looked_at():
+    x = torch.ones(3, 3, requires_grad=True)
+    for write in (lambda: x.__setitem__(torch.tensor([0]), torch.ones(2, 2)), lambda: x.index_fill_(0, torch.tensor([7]), 2.0),
+                  lambda: x.__setitem__(torch.ones(2, dtype=torch.bool), 0)):
+        with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad is being used in an in-place operation"):
+            write()
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable"):
+        x.fill_diagonal_(1)
+    y = torch.ones(3, 2)
+    with pytest.raises(RuntimeError, match="^unsupported operation: some elements of the input tensor and the written-to tensor"):
+        y[torch.tensor([0])] = y
+
+
+def test_under_no_grad_a_tensor_that_changes_its_shape_keeps_its_history():
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 2
+    with torch.no_grad():
+        y.t_()
+        x.unsqueeze_(0)
+    assert y.grad_fn.name() == "MulBackward0" and y.shape == (3, 2) and x.is_leaf and x.requires_grad and x.shape == (1, 2, 3)
+
+
+def test_fill_diagonal_is_a_write_through_a_view():
+    x = torch.zeros(5, 2, requires_grad=True) * 1
+    x.fill_diagonal_(3.0, wrap=True)
+    assert x.grad_fn.name() == "torch::autograd::CopySlices" and x.tolist() == [[3, 0], [0, 3], [0, 0], [3, 0], [0, 3]]
+
+
+def test_a_gradient_by_comparisons_has_none_itself():
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    for f, has in ((lambda t: t.clamp(-1, 1), False), (lambda t: t.max(), False), (torch.relu, True), (lambda t: t * t, True)):
+        (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        assert g.requires_grad is has
+
+
+def test_flags_and_zeros():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^you can only change requires_grad flags of leaf variables.$"):
+        (x * 2).requires_grad = True
+    (z,) = torch.autograd.grad((x * 2).sum(), torch.ones(2, requires_grad=True), create_graph=True, materialize_grads=True)
+    assert z.requires_grad and z.is_leaf and z._version == 0
+
+
+def test_a_program_of_the_fuzzer_is_made_from_its_seed_and_runs():
+    assert fuzz.Program(5).text() == fuzz.Program(5).text() != fuzz.Program(6).text()
+    for seed in range(5):
+        lines = fuzz.say(torch, seed)
+        assert lines and fuzz.same(lines, fuzz.say(torch, seed))
+    assert fuzz.same([1.0, "a"], [1.0 + 1e-12, "a"]) and not fuzz.same([1.0], [1.001])
