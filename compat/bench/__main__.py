@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from compat.bench import plan
+from compat.bench import operators, plan
 from compat.processes import Child, environment, ROOT
 
 WORKER = str(pathlib.Path(__file__).resolve().parent / "worker.py")
@@ -24,7 +24,7 @@ COUNTED = 41            # steps watched one by one for compiles: four evaluation
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, whole/name, record, changing, import) that match")
+    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, import) that match")
     parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
@@ -36,6 +36,8 @@ def arguments(argv):
     parser.add_argument("--threads", type=int, default=2, help="threads and cores of each contender (1 on a machine with other work on it)")
     parser.add_argument("--script-rounds", type=int, default=3)
     parser.add_argument("--script-steps", type=int, default=100)
+    parser.add_argument("--operator-settle", type=float, default=0.6, help="the same for one operator of the sweep")
+    parser.add_argument("--operator-block", type=float, default=0.03)
     parser.add_argument("--warm-cache", action="store_true", help="keep JAX's persistent compilation cache (cold time then means a second run)")
     return parser.parse_args(argv)
 
@@ -289,6 +291,13 @@ def bench_whole(args, path):
     return value is None or value <= plan.WHOLE_AIM
 
 
+def bench_operators(args):
+    """The sweep over operators (only when asked for: it takes half an hour)."""
+    with tempfile.TemporaryDirectory() as folder:
+        commands = {name: [*command, WORKER] for name, (command, _) in contenders(args).items() if name != "jax"}
+        return operators.bench(args, commands, lambda name: surroundings(args, os.path.join(folder, name)))
+
+
 def main(argv=None):
     """The command; returns 1 where an aim is missed or a program fails."""
     args = arguments(argv)
@@ -306,6 +315,8 @@ def main(argv=None):
         for variant in variants:
             if re.search(args.only, f"{name}/{variant}") and (wanted is None or variant in wanted):
                 good &= print_program(name, variant, bench_program(args, file, options, variant))
+    if re.search("operators", args.only):
+        good &= bench_operators(args)
     for path in sorted((pathlib.Path(__file__).resolve().parent / "whole").glob("*.py")):
         if re.search(args.only, f"whole/{path.stem}"):
             good &= bench_whole(args, path)

@@ -42,8 +42,14 @@ class Contender:
         program = importlib.import_module(file)
         self.watch()
         self.step, self.look = program.setup(variant, **options)
+        if self.step is None:                  # the program has no such variant
+            return {"look": None}
         self.step()
         return {"look": self.look()}
+
+    def operators(self):
+        """What the sweep over operators times."""
+        return {"cases": [(*key, size) for key, sizes in importlib.import_module("operators").CASES.items() for size in sizes]}
 
     def count(self, steps):
         """Steps one at a time; the numbers of compiles up to and including each."""
@@ -66,14 +72,14 @@ class Contender:
         return {"settled": known - before}
 
     def time(self, steps):
-        """Seconds for a block of steps that ends in a look, and the compiles within its steps."""
+        """Seconds for a block of steps that ends in a look, by the clock and of CPU time, and the compiles within its steps."""
         before, xla = self.compiles(), self.xla
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         for _ in range(steps):
             self.step()
         during, xla = self.compiles() - before, self.xla - xla
         self.look()
-        return {"seconds": time.perf_counter() - start, "compiles": during, "xla": xla}
+        return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "compiles": during, "xla": xla}
 
     def memory(self):
         """Peak resident size in MB."""

@@ -329,7 +329,7 @@ def sqrt(self):
 @op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True, rule=(lambda out, self: -0.5 * (out * out * out),))
 def rsqrt(self):
     """1 / sqrt(self)."""
-    return jax.lax.rsqrt(self)
+    return 1 / jnp.sqrt(self)                   # lax.rsqrt is computed one by one without fused multiply-add, and torch divides
 
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),

@@ -122,38 +122,25 @@ def topk(self, k, dim, largest, sorted):
     return tracked(self, values, index, d) if k else values, index
 
 
-_PASSES = 16               # up to so many passes over everything are cheaper than sorting it
-
-
-def _least(codes, k, d):
-    """The k least of different numbers along a dimension, in order."""
-    high, found = np.iinfo(np.int64).max, []
-    for _ in range(k):
-        rest = jnp.where(codes > found[-1], codes, high) if found else codes
-        found.append(jnp.min(rest, d, keepdims=True))
-    return jnp.concatenate(found, d)
-
-
 def leading(x, k, d, largest):
     """The first k of an ordering without sorting everything; nan is the largest."""
-    codes = packed(jax.lax.stop_gradient(x), d, largest)
-    if codes is not None:
-        if k.__class__ is int and 0 < k <= _PASSES:        # not the symbol of any size
-            first = _least(codes, k, d)
-        else:
-            first = jax.lax.slice_in_dim(jax.lax.sort(codes, dimension=d, is_stable=False), 0, k, axis=d)
-        index = first & 0xFFFFFFFF
-        return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
-    key = jnp.moveaxis(jax.lax.stop_gradient(wide(x)), d, -1)
+    key = jnp.moveaxis(jax.lax.stop_gradient(x), d, -1)
+    code = order_code(key)
+    if code is not None:
+        key = code if largest else ~code
+    else:
+        key = _beyond(wide(key), largest)
+    index = jnp.moveaxis(jax.lax.top_k(key, k)[1], -1, d).astype(np.int64)
+    return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
+
+
+def _beyond(key, largest):
+    """Numbers of 64 bits whose largest are wanted."""
     if is_float(key):
         # top_k compares bits, in which a nan is beyond infinity on the side of its sign
         last = jnp.asarray(np.copysign(np.nan, 1 if largest else -1), key.dtype)
-        key = jnp.where(jnp.isnan(key), last, key if largest else -key)
-    elif not largest:
-        key = ~key
-    index = jax.lax.top_k(key, k)[1].astype(np.int64)
-    values = jnp.take_along_axis(jax.lax.stop_gradient(x), jnp.moveaxis(index, -1, d), d, mode="clip")
-    return values, jnp.moveaxis(index, -1, d)
+        return jnp.where(jnp.isnan(key), last, key if largest else -key)
+    return key if largest else ~key
 
 
 # -- one element by rank ----------------------------------------------------------------------------------------------------
@@ -221,7 +208,7 @@ def _median(self, ignore_nan):
     rank = middle(key, 0, ignore_nan)[0]
     value = _by_rank(key, rank)
     if value is None:
-        value = jnp.take(jnp.sort(key), rank, mode="clip")
+        value = jnp.take(ordered(key, 0)[0], rank, mode="clip")
     return evenly(x, value) if is_float(x) else value
 
 

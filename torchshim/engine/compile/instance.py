@@ -12,6 +12,7 @@ import numpy as np
 from ..device import need_xla
 from ..record.meta import meta_of
 from .cost import of_instance
+from .lowering import applied
 from .options import compiler_options
 
 
@@ -84,10 +85,17 @@ class Instance:
         """Apply to arrays or tracers (inputs, then numbers); a list of results."""
         return core().jaxpr_as_fun(self.jaxpr)(*args)
 
+    def compiled_for(self, device):
+        """`call` as it is compiled for a device."""
+        return self.lowered if device.platform == "cpu" else self.call
+
+    def lowered(self, *args):
+        return applied(self.jaxpr, args)
+
     def jitted(self):
         need_xla(self.op.name)
         if self._jit is None:
-            self._jit = jax.jit(core().jaxpr_as_fun(self.jaxpr), compiler_options=compiler_options())
+            self._jit = jax.jit(self.compiled_for(self.out_metas[0].device), compiler_options=compiler_options())
         return self._jit
 
     def interpreted(self):

@@ -74,6 +74,7 @@ class Program:
                 place[n0 + k] = (kind, len(idx))
                 idx.append(n0 + k)
         self.sent_floats = self.sent_ints = None, None
+        self.device = device = state_device(state)
 
         def program(floats, ints, *inputs):
             made = {}
@@ -82,7 +83,7 @@ class Program:
                 for k in range(len(inst.kinds)):
                     kind, at = place[n0 + k]
                     args.append((floats if kind == "f" else ints)[at])
-                for k, r in enumerate(inst.call(*args)):
+                for k, r in enumerate(inst.compiled_for(device)(*args)):
                     made[first + k] = r
             return [made[s] for s in live]
         metas = input_metas(state)
@@ -91,8 +92,7 @@ class Program:
                   for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]
         kept = tuple(2 + k for k, i in enumerate(self.inputs) if i in donate)
         jitted = jax.jit(program, donate_argnums=kept)
-        self.device = state_device(state)
-        with jax.default_device(self.device):
+        with jax.default_device(device):
             self.fn = jitted.lower(*packed, *avals).compile(compiler_options=compiler_options())
 
     def __call__(self, inputs, nums):

@@ -376,12 +376,25 @@ def _make_clamp(params, ins, outs):
     return lambda lo, x, hi: np.minimum(np.maximum(x, lo), hi)
 
 
+_BLEND_FROM = 2048       # elements; below, NumPy's loop with a branch for each takes less time than the passes
+_WORDS = {k: np.dtype(f"i{k}") for k in (1, 2, 4, 8)}
+
+
+def _blend(which, no, yes):
+    """`yes` where `which`, else `no`: integers, by masks of bits."""
+    mask = np.negative(which.view(np.int8)).astype(yes.dtype)
+    return no ^ ((no ^ yes) & mask)
+
+
 @elementwise("select_n")
 def _make_select_n(params, ins, outs):
     if category(outs[0].dtype) == "other":
         return None
     if ins[0].dtype == np.bool_ and len(ins) == 3:
-        return lambda which, no, yes: np.where(which, yes, no)
+        word = _WORDS.get(outs[0].dtype.itemsize)
+        if word is None or outs[0].size < _BLEND_FROM:
+            return lambda which, no, yes: np.where(which, yes, no)
+        return lambda which, no, yes: _blend(which, no.view(word), yes.view(word)).view(outs[0].dtype)
     if len(ins) == 2:
         shape = outs[0].shape
         return lambda which, case: np.broadcast_to(case, shape)
