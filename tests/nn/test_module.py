@@ -265,6 +265,11 @@ def test_replicas_and_scattering():
     parts = scatter({"x": torch.arange(4.0), "n": 3}, ["cpu", "cpu"])
     assert [(p["x"].tolist(), p["n"]) for p in parts] == [([0.0, 1.0], 3), ([2.0, 3.0], 3)]
     assert gather([p["x"] for p in parts], "cpu").tolist() == [0.0, 1.0, 2.0, 3.0]
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    replica, = nn.parallel.replicate(net, ["cpu"])
+    out, = nn.parallel.parallel_apply([replica], [torch.ones(1, 2)])
+    out.sum().backward()
+    assert not list(replica.parameters()) and net[0].weight.grad is not None and torch.equal(out, net(torch.ones(1, 2)))
 
 
 def test_a_parameter_that_waits_for_its_shape_can_be_moved_and_cast_and_little_else():

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_lr
 
 
@@ -36,3 +37,8 @@ class Adadelta(SteppedOptimizer):
     def _numbers(self, group, step):
         rho = group["rho"]
         return group["lr"], rho, 1 - rho, group["eps"], group["weight_decay"]
+
+
+adadelta = functional(Adadelta, {"square_avgs": "square_avg", "acc_deltas": "acc_delta", "state_steps": "step"},
+                      "capturable foreach differentiable has_complex",
+                      "lr rho eps weight_decay maximize")

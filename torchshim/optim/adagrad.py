@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from ..autograd.modes import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_fused, check_lr, host_scalar, number, sparse_and_dense
 
 
@@ -72,3 +73,8 @@ class Adagrad(SteppedOptimizer):
         """Move the state to shared memory."""
         for s in self.state.values():
             s["sum"].share_memory_()
+
+
+adagrad = functional(Adagrad, {"state_sums": "sum", "state_steps": "step"},
+                     "fused grad_scale found_inf has_sparse_grad foreach differentiable has_complex",
+                     "lr weight_decay lr_decay eps maximize")

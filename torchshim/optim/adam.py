@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ..tensor.core.tensor import Tensor
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_betas, check_fused, check_lr, flags_of
 
 
@@ -57,3 +58,7 @@ class Adam(SteppedOptimizer):
     def _flags(self, group, p):
         return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
 
+
+adam = functional(Adam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+                  "foreach capturable differentiable fused grad_scale found_inf has_complex decoupled_weight_decay",
+                  "amsgrad beta1 beta2 lr weight_decay eps maximize")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr
 
 
@@ -36,3 +37,8 @@ class Adamax(SteppedOptimizer):
     def _numbers(self, group, step):
         beta1, beta2 = group["betas"]
         return group["lr"] / (1 - beta1 ** step), 1 - beta1, beta2, group["eps"], group["weight_decay"]
+
+
+adamax = functional(Adamax, {"exp_avgs": "exp_avg", "exp_infs": "exp_inf", "state_steps": "step"},
+                    "foreach maximize differentiable capturable has_complex",
+                    "eps beta1 beta2 lr weight_decay")

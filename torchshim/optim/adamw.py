@@ -1,6 +1,7 @@
 """AdamW (Loshchilov & Hutter, arXiv:1711.05101)."""
 from __future__ import annotations
 
+from ._functional import functional
 from .adam import Adam
 
 
@@ -16,3 +17,8 @@ class AdamW(Adam):
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+adamw = functional(AdamW, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+                   "foreach capturable differentiable fused grad_scale found_inf has_complex",
+                   "amsgrad beta1 beta2 lr weight_decay eps maximize", decoupled_weight_decay=True)

@@ -1,6 +1,7 @@
 """Averaged stochastic gradient descent (Polyak & Juditsky, 1992)."""
 from __future__ import annotations
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_lr
 
 
@@ -40,3 +41,8 @@ class ASGD(SteppedOptimizer):
     def _flags(self, group, p):
         begin = ("begin",) if not self.state[p] or self.state[p]["mu"].item() == 1 else ()
         return super()._flags(group, p) + begin
+
+
+asgd = functional(ASGD, {"axs": "ax", "mus": "mu", "etas": "eta", "state_steps": "step"},
+                  "foreach maximize differentiable capturable has_complex",
+                  "lambd lr t0 alpha weight_decay")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of, number, scalar_type
 
 
@@ -52,3 +53,8 @@ class NAdam(SteppedOptimizer):
 
     def _flags(self, group, p):
         return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
+
+
+nadam = functional(NAdam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "mu_products": "mu_product", "state_steps": "step"},
+                   "decoupled_weight_decay foreach capturable differentiable has_complex maximize",
+                   "beta1 beta2 lr weight_decay momentum_decay eps")

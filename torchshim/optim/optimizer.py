@@ -501,17 +501,28 @@ class SteppedOptimizer(Optimizer):
         """One update; returns the closure's loss."""
         loss = self._loss(closure)
         for group in self.param_groups:
-            alike = {}
-            for p, g in zip(*with_grads(group)):
-                s = self.state[p]
-                if not s:
-                    s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
-                    s.update(self._fresh(p, group))
-                key = (*[s[n].item() for n in self.scalars], self._flags(group, p))
-                alike.setdefault(key, []).append((p, g, s))
-            for (step, *others, flags), rows in alike.items():
-                self._advance(group, step + 1, others, flags, *zip(*rows))
+            self._update_all(group, *with_grads(group))
         return loss
+
+    def _update_all(self, group, params, grads):
+        alike = {}
+        for p, g in zip(params, grads):
+            s = self.state[p]
+            if not s:
+                s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
+                s.update(self._fresh(p, group))
+            key = (*[s[n].item() for n in self.scalars], self._flags(group, p))
+            alike.setdefault(key, []).append((p, g, s))
+        for (step, *others, flags), rows in alike.items():
+            self._advance(group, step + 1, others, flags, *zip(*rows))
+
+    @classmethod
+    def run_lists(cls, group, params, grads, entries):
+        """One step for parameters whose states' entries are given as lists; lists that are empty are entries that there are not."""
+        self = object.__new__(cls)
+        self.state = {p: {name: column[k] for name, column in entries.items() if column} for k, p in enumerate(params)}
+        there = [k for k, g in enumerate(grads) if g is not None]
+        self._update_all(group, [params[k] for k in there], [grads[k] for k in there])
 
     def _advance(self, group, step, others, flags, params, grads, states):
         numbers = self._numbers(group, step, *others)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of
 
 
@@ -49,3 +50,8 @@ class RAdam(SteppedOptimizer):
 
     def _flags(self, group, p):
         return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
+
+
+radam = functional(RAdam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "state_steps": "step"},
+                   "decoupled_weight_decay foreach differentiable capturable has_complex maximize",
+                   "beta1 beta2 lr weight_decay eps")

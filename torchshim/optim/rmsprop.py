@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of
 
 
@@ -51,3 +52,8 @@ class RMSprop(SteppedOptimizer):
 
     def _flags(self, group, p):
         return flags_of(group, "maximize", "weight_decay", "momentum", "centered")
+
+
+rmsprop = functional(RMSprop, {"square_avgs": "square_avg", "grad_avgs": "grad_avg", "momentum_buffer_list": "momentum_buffer", "state_steps": "step"},
+                     "foreach maximize differentiable capturable has_complex",
+                     "lr alpha eps weight_decay momentum centered")

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import zeros_like
+from ._functional import functional
 from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of, number
 
 
@@ -42,3 +43,8 @@ class Rprop(SteppedOptimizer):
 
     def _flags(self, group, p):
         return flags_of(group, "maximize")
+
+
+rprop = functional(Rprop, {"prevs": "prev", "step_sizes": "step_size", "state_steps": "step"},
+                   "foreach capturable maximize differentiable has_complex",
+                   "step_size_min step_size_max etaminus etaplus")

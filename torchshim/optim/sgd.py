@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..autograd.modes import grad_mode
+from ._functional import functional
 from .optimizer import Optimizer, Update, check, check_fused, check_lr, flags_of, number, sparse_and_dense, with_grads
 
 
@@ -51,24 +52,41 @@ class SGD(Optimizer):
         """One update; returns the closure's loss."""
         loss = self._loss(closure)
         for group in self.param_groups:
-            sparse, params, grads = sparse_and_dense(*with_grads(group))
-            for p, g in sparse:
-                _sparse_step(p, g, self.state[p] if group["momentum"] else None, group)
-            if not params:
-                continue
-            update = self.update.with_graph if group["differentiable"] else self.update
-            flags = flags_of(group, "maximize", "weight_decay", "momentum", "nesterov")
-            numbers = (group["lr"], group["momentum"], 1 - group["dampening"], group["weight_decay"])
-            if not group["momentum"]:
-                update(params, grads, [], numbers, flags)
-                continue
-            fresh = [k for k, p in enumerate(params) if self.state[p].get("momentum_buffer") is None]
-            if fresh:
-                made = update([params[k] for k in fresh], [grads[k] for k in fresh], [], numbers, flags + ("first",))
-                for k, b in zip(fresh, made):
-                    self.state[params[k]]["momentum_buffer"] = b
-            if len(fresh) < len(params):
-                old = [k for k in range(len(params)) if k not in set(fresh)]
-                ps = [params[k] for k in old]
-                update(ps, [grads[k] for k in old], [[self.state[p]["momentum_buffer"] for p in ps]], numbers, flags)
+            self._update_all(group, *with_grads(group))
         return loss
+
+    def _update_all(self, group, params, grads):
+        sparse, params, grads = sparse_and_dense(params, grads)
+        for p, g in sparse:
+            _sparse_step(p, g, self.state[p] if group["momentum"] else None, group)
+        if not params:
+            return
+        update = self.update.with_graph if group["differentiable"] else self.update
+        flags = flags_of(group, "maximize", "weight_decay", "momentum", "nesterov")
+        numbers = (group["lr"], group["momentum"], 1 - group["dampening"], group["weight_decay"])
+        if not group["momentum"]:
+            update(params, grads, [], numbers, flags)
+            return
+        fresh = [k for k, p in enumerate(params) if self.state[p].get("momentum_buffer") is None]
+        if fresh:
+            made = update([params[k] for k in fresh], [grads[k] for k in fresh], [], numbers, flags + ("first",))
+            for k, b in zip(fresh, made):
+                self.state[params[k]]["momentum_buffer"] = b
+        if len(fresh) < len(params):
+            old = [k for k in range(len(params)) if k not in set(fresh)]
+            ps = [params[k] for k in old]
+            update(ps, [grads[k] for k in old], [[self.state[p]["momentum_buffer"] for p in ps]], numbers, flags)
+
+    @classmethod
+    def run_lists(cls, group, params, grads, entries):
+        """One step for parameters with a list of momentum buffers, whose None are replaced."""
+        self, buffers = object.__new__(cls), entries["momentum_buffer"]
+        self.state = {p: {"momentum_buffer": b} for p, b in zip(params, buffers or [None] * len(params))}
+        there = [k for k, g in enumerate(grads) if g is not None]
+        self._update_all(group, [params[k] for k in there], [grads[k] for k in there])
+        if group["momentum"]:
+            buffers[:] = [self.state[p]["momentum_buffer"] for p in params]
+
+
+sgd = functional(SGD, {"momentum_buffer_list": "momentum_buffer"}, "has_sparse_grad foreach fused grad_scale found_inf",
+                 "weight_decay momentum lr dampening nesterov maximize", differentiable=False)
