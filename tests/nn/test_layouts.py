@@ -1,4 +1,4 @@
-"""channels_last through normalisation and dropout; linear's bias of another dtype; gradients of convolutions as functions."""
+"""channels_last through normalisation and dropout; linear's bias of another dtype; gradients of convolutions as functions; bytes resized."""
 import pytest
 
 import torchshim as torch
@@ -40,3 +40,13 @@ def test_bags_of_rows():
         F.embedding_bag(*bags, padding_idx=4)
     with pytest.raises(RuntimeError, match=r"offsets\[-1\] can not be greater than input's length 2"):
         F.embedding_bag(*bags[:2], torch.tensor([0, 3]))
+
+
+@pytest.mark.parametrize("mode, antialias, size, rows", [
+    ("bilinear", False, (3, 5), [[10, 21, 33, 44, 55], [90, 101, 113, 124, 135], [170, 181, 193, 204, 215]]),
+    ("bilinear", True, (3, 5), [[18, 29, 41, 52, 63], [90, 101, 113, 124, 135], [162, 173, 185, 196, 207]]),
+    ("bicubic", False, (7, 2), [[0, 33], [23, 56], [60, 93], [96, 129], [132, 165], [169, 202], [192, 225]]),
+    ("bicubic", True, (3, 5), [[11, 21, 34, 46, 57], [89, 100, 113, 125, 136], [168, 179, 192, 204, 215]])])
+def test_bytes_are_interpolated_in_fixed_point(mode, antialias, size, rows):
+    x = torch.arange(16).byte().view(1, 1, 4, 4) * 15
+    assert F.interpolate(x, size=size, mode=mode, antialias=antialias).tolist() == [[rows]]

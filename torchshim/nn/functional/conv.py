@@ -5,6 +5,7 @@ from ...ops.nn import conv as ops
 from ...ops.registry import T
 from ...tensor.api.bind import function, type_name
 from ...tensor.core.dispatch import TensorBase, apply
+from ...tensor.api.views import warn_once
 from .padding import pad as padded
 
 
@@ -50,6 +51,8 @@ def _forward(name, dims, input, weight, bias, stride, padding, dilation, groups)
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
             padding, more = ops.same_padding(weight.shape[2:], numbers(dilation, dims))
             if any(more):
+                warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
+                          "created")
                 # torch pads the longer side beforehand
                 input = padded(input, [n for m in reversed(more) for n in (0, m)])
         elif padding == "valid":

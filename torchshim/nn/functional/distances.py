@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
+from ...ops import promotion as P
 from ...tensor.api.bind import call
 from ...tensor.api.indexing import in_range
 from .common import reduction_of
@@ -9,6 +10,9 @@ from .common import reduction_of
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between x1 and x2 along dim."""
+    common = P.promote(x1._meta.dtype, x2._meta.dtype)
+    if P.kind_of(common) != 2:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {P.c_name(common)}")
     return call(ops.cosine_similarity, (x1, x2, dim, float(eps)))
 
 
@@ -100,7 +104,11 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    if input.dim() > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     n = input.shape[0] if input.dim() == 2 else 1
+    if weight is not None and weight.numel() != (input.shape[-1] if input.dim() else 1):
+        raise RuntimeError(f"inconsistent weight size, expected {input.shape[-1] if input.dim() else 1} but got {list(weight.shape)}")
     if target.dim() > 1 or target.numel() != n:
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
                            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}.")

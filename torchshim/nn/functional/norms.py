@@ -1,6 +1,8 @@
 """layer_norm, rms_norm, group_norm, batch_norm, instance_norm, normalize, local_response_norm."""
 from __future__ import annotations
 
+import math
+
 from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
@@ -43,6 +45,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Zero mean and unit variance over each of `num_groups` groups of channels."""
+    if input.dim() > 1 and input.size(0) * input.size(1) // num_groups * math.prod(input.shape[2:]) == 1:
+        raise ValueError("Expected more than 1 value per channel when training, got input size "
+                         f"{[input.size(0) * input.size(1) // num_groups, num_groups, *input.shape[2:]]}")
     return call(ops.group_norm, (input, num_groups, weight, bias, float(eps)))
 
 

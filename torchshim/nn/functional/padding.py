@@ -25,6 +25,9 @@ def pad(input, pad, mode="constant", value=None):
                                   "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D "
                                   "input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last "
                                   "3 dimensions)")
+    if mode != "circular" and 0 in input.shape[n - k - 1:]:
+        raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+                           f"input, but got: {list(input.shape)}")
     for i in range(k):
         d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
         size = input.shape[d]

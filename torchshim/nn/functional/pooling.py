@@ -5,12 +5,13 @@ import math
 
 import numpy as np
 
+from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import pooling as ops
 from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
 from ...tensor.api.indexing import in_range
-from ...tensor.core.dispatch import apply
+from ...tensor.core.dispatch import apply, needs_grad
 from ...tensor.core.settings import alert_nondeterministic
 from .conv import numbers
 
@@ -71,6 +72,8 @@ def _check(name, input, windows, ceil_mode):
         raise RuntimeError(f"{full}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
                            f"{list(shape)} and non-batch dimension {shape[bad]} has length zero!")
     out = [ops.output_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-dims:], *windows)]
+    if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(shape[-dims:], padding, kernel)):
+        raise RuntimeError(f"input image ({_listed(axes, shape[-dims:])}) smaller than kernel size ({_listed(['k' + a for a in axes], kernel)})")
     if min(out) < 1:
         c = shape[-least]
         raise RuntimeError(f"Given input size: ({'x'.join(map(str, shape[-least:]))}). Calculated output size: "
@@ -108,7 +111,12 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         _check_1d(input, windows, ceil_mode)
         if not with_indices and P.kind_of(input._meta.dtype) < 2:
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._meta.dtype)}'")
-    return apply(ops.max_pool_with_indices if with_indices else ops.max_pool, (input,), (T, *windows, bool(ceil_mode)))
+    layout = T, *windows, bool(ceil_mode)
+    if with_indices:
+        return apply(ops.max_pool_with_indices, (input,), layout)
+    if context.grad and needs_grad(input):     # backward by the places that were found, not by finding them again
+        return apply(ops.max_pool_with_indices, (input,), layout)[0]
+    return apply(ops.max_pool, (input,), layout)
 
 
 def _functions(dims):

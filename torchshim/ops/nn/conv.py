@@ -40,12 +40,17 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         raise RuntimeError("negative output_padding is not supported")
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
-    if min(dilation) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+    if min(dilation) < 0:
+        raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
-    _check_dtypes(input, weight, bias)
+    own = _own_kernel(input, weight, groups)
+    _check_dtypes(input, weight, bias, own)
+    if min(dilation) == 0:
+        whole = [1] * (2 - dims) + list(dilation)
+        told = f"dilation_height: {whole[0]}, dilation_width: {whole[1]}" if transposed and dims < 3 else _shown(whole)
+        raise RuntimeError(f"dilation should be greater than zero, but got {told}" if own else "non-positive dilation is not supported")
     if input.dtype == P.bool_:
         raise NotImplementedError(f"\"{_kernel(dims, transposed, dilation)}\" not implemented for 'Bool'")
     if transposed and any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
@@ -59,8 +64,9 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
     out = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
         output_sizes(input.shape[2:], kernel, stride, padding, dilation)
     if transposed and min(out) <= 0:
-        raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). Calculated output size per channel: "
-                           f"({' x '.join(map(str, out))}). Output size is too small")
+        told = [" x ".join(map(str, (1,) * (2 - dims) + tuple(sizes))) for sizes in (input.shape[2:], out)]
+        raise RuntimeError(f"Given input size per channel: ({told[0]}). Calculated output size per channel: ({told[1]}). Output size is too "
+                           "small")
 
 
 def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
@@ -90,9 +96,17 @@ def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
                                f"({' x '.join(map(str, spread))}). Kernel size can't be greater than actual input size")
 
 
-def _check_dtypes(input, weight, bias):
+def _own_kernel(input, weight, groups):
+    """Whether torch takes its own kernel, not MKL-DNN's: for what that does not know, and single samples with few elements."""
+    if input.dtype != P.float32:
+        return input.dtype not in (P.float16, P.bfloat16)
+    short = min(weight.shape[2:][-2:] if len(weight.shape) > 3 else (1,)) <= 3
+    return groups == 1 and short and input.shape[0] <= 1 and math.prod(input.shape[:4]) <= 20480
+
+
+def _check_dtypes(input, weight, bias, own):
     if input.dtype != weight.dtype:
-        if input.dtype not in (P.float32, P.float16, P.bfloat16):
+        if own:
             raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
         raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) "
                            "should be the same or input should be a MKLDNN tensor and weight is a dense tensor")

@@ -22,10 +22,8 @@ def _name(inst):
 
 
 def _check(self, size, mode, align_corners, scales):
-    if P.kind_of(self.dtype) == 2 or self.dtype == P.uint8 and mode.startswith("nearest"):
+    if P.kind_of(self.dtype) == 2 or self.dtype == P.uint8 and (mode.startswith("nearest") or len(size) == 2):
         return
-    if self.dtype == P.uint8:
-        raise NotImplementedError(f"torchshim: interpolate of uint8 with mode {mode}")
     if len(size) == 2 and (mode == "linear" or mode.startswith("nearest")):
         kernel = f"upsample_{'bilinear' if mode == 'linear' else 'nearest'}2d_channels_last"
     else:
@@ -88,10 +86,10 @@ def _cubic(n, out, align_corners, scale, real):
 def _filter(mode, x):
     """An antialiasing filter."""
     x = np.abs(x)
-    if mode == "linear_aa":
+    if mode.startswith("linear"):
         return np.where(x < 1, 1 - x, 0)
-    if mode == "cubic_aa":
-        a = x.dtype.type(-0.5)
+    if mode.startswith("cubic"):
+        a = x.dtype.type(-0.5 if mode == "cubic_aa" else -0.75)
         return np.where(x < 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, (((x - 5) * x + 8) * x - 4) * a, 0))
     return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
@@ -110,6 +108,27 @@ def _antialiased(n, out, mode, scale, real):
     inside = j < count[:, None]
     weights = np.where(inside, _filter(mode, ((j + first[:, None]).astype(real) - centre[:, None] + real(0.5)) * inverse), 0)
     return np.where(inside, first[:, None] + j, 0), (weights / weights.sum(1, keepdims=True)).astype(real), inside
+
+
+def _of_bytes(n, out, mode, align_corners, given):
+    """(places, integer weights, inside, by how many bits the sum is too large): torch interpolates uint8 in fixed point."""
+    scale = _scale(n, out, align_corners, given, np.float64)
+    if mode in _REACH:
+        places, weights, inside = _antialiased(n, out, mode, scale, np.float64)
+    else:
+        corner, reach = 0.5 * align_corners, _REACH[mode + "_aa"]
+        centre = scale * (np.arange(out) + 0.5 - corner)
+        at = np.floor(centre - reach + 0.5 + corner)[:, None] + np.arange(2 * reach)
+        weights = _filter(mode, at - centre[:, None] + 0.5 - corner)
+        places, inside = np.clip(at, 0, n - 1).astype(np.int64), None
+        for j in range(1, 2 * reach):          # what lies outside counts for the edge
+            same = places[:, j] == places[:, j - 1]
+            weights[:, j] += np.where(same, weights[:, j - 1], 0)
+            weights[same, j - 1] = 0
+        weights /= weights.sum(1, keepdims=True)
+    bits = next((b for b in range(22) if int(0.5 + weights.max() * (1 << b + 1)) >= 1 << 15), 22)
+    weights = weights * (1 << bits)
+    return places, np.trunc(weights + np.copysign(0.5, weights)).astype(np.int32), inside, bits
 
 
 _UNROLLED = 16             # sums up to this length are added up element by element
@@ -191,6 +210,17 @@ def _gradient(ct, self, size, mode, align_corners, scales):
     return (x.astype(self.dtype),)
 
 
+def _resized_bytes(x, size, mode, align_corners, scales):
+    """Rows first, then columns, each rounded to bytes."""
+    x = x.astype(jnp.int32)
+    for d in (1, 0):
+        n = x.shape[d + 2]
+        if n != size[d]:
+            *tables, bits = _of_bytes(n, size[d], mode, align_corners, scales and scales[d])
+            x = jnp.clip(_weighted(x, d + 2, *tables) + (1 << bits - 1) >> bits, 0, 255)
+    return x.astype(jnp.uint8)
+
+
 @op("interpolate_to(Tensor self, int[] size, str mode, bool align_corners, float[]? scales) -> Tensor", grad=_name, check=_check,
     strides=_strides, rule=_gradient, function=False, method=False)
 def interpolate(self, size, mode, align_corners, scales):
@@ -199,6 +229,8 @@ def interpolate(self, size, mode, align_corners, scales):
     scales: what the user gave instead of the size, where coordinates are computed from it.
     """
     nearest = mode.startswith("nearest")
+    if self.dtype == jnp.uint8 and not nearest:
+        return _resized_bytes(self, size, mode, align_corners, scales)
     x = self if nearest else wide(self)
     for d in reversed(range(len(size))):
         axis, n = d + 2, x.shape[d + 2]

@@ -1,6 +1,8 @@
 """Elementwise functions that choose between operators, look at their numbers, or are written in terms of others."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...engine import warn
@@ -291,6 +293,11 @@ def softsign(input):
 
 
 def _rrelu(input, lower, upper, training, inplace):
+    for what, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {what} bound must be finite, got {bound:g}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if training:
         noise = _slopes(input, lower, upper)
         return apply_inplace(NOISY.inplace_op, (input, noise), NOISY.layout) if inplace else apply2(NOISY, input, noise, NOISY.layout)

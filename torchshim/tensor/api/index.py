@@ -19,7 +19,7 @@ from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_ra
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced
-from .views import expanded, integer, offset_of, reshaped, swap
+from .views import expanded, integer, offset_of, reshaped, swap, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -133,6 +133,8 @@ def _scatter(inplace, self, dim, index, src=None, *, value=None, reduce=None):
     if isinstance(src, TensorBase):
         _check_scatter("scatter", self, d, index, src)
         if reduce is not None:
+            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. Use "
+                      "torch.scatter_reduce instead for more reduction options.")
             return run(I.SCATTER_OLD, (self, index, src), (T, d, T, T, reduce), inplace)
         return run(I.SCATTER, (self, index, src), (T, d, T, T), inplace)
     _check_scatter("scatter", self, d, index, None)
@@ -271,6 +273,7 @@ forms("index_fill", _index_fill, out=True)
 
 def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=True):
     """Slices reduced into the places that a 1-d index names: prod, mean, amax or amin."""
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     m, sm = meta(self), meta(source)
     d = wrap_dim(integer(dim, "index_reduce", "dim"), m.ndim)
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -459,11 +462,15 @@ def _index_put(inplace, self, indices, values, accumulate=False):
             d += 1
             continue
         if not isinstance(x, TensorBase):
-            raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type_name(x)}")
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+        if P.kind_of(meta(x).dtype) > 1:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         picks[d] = x
         d += meta(x).ndim if _is_mask(meta(x)) else 1
     if d > meta(self).ndim:
         raise IndexError(f"too many indices for tensor of dimension {meta(self).ndim} (got {d})")
+    if not isinstance(values, TensorBase):
+        raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type_name(values)}")
     tensors, layout = _index_list(self, picks)
     values = _same_device(self, values)
     if len(picks) == 1 and meta(values).numel == 1 and not meta(values).ndim and _is_mask(meta(next(iter(picks.values())))):

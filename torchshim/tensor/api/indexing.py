@@ -103,6 +103,9 @@ def _as_tuple(key):
     if isinstance(key, (list, range)) and len(key) < 32:
         for x in key:
             if x is None or isinstance(x, (TensorBase, list, tuple, range, slice, EllipsisType)):
+                warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+                     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+                     "will result either in an error or a different result")
                 return tuple(key)
     return (key,)
 
@@ -495,8 +498,12 @@ def _metas(tensors, layout):
 
 def put_values(t, tensors, layout, value, accumulate):
     """t[tensors] = value, or += with accumulate; in place."""
+    m = meta(t)
     refuse_overlap(t, (t, *tensors, value), "put")
-    _check_put(meta(t), tensors, layout, meta(value))
+    _check_put(m, tensors, layout, meta(value))
+    if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+        warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+             "applies to advanced indexing e.g. tensor[indices] = tensor")
     return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put")
 
 
@@ -536,4 +543,9 @@ def _expect_count(mask, vm, m, rest):
 
 
 Tensor.__getitem__ = getitem
-Tensor.__setitem__ = setitem
+def delitem(self, key):
+    """Refused."""
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__setitem__, Tensor.__delitem__ = setitem, delitem
