@@ -215,3 +215,19 @@ def test_gradients_of_half_types_see_the_rounded_result_as_torch_saves_it(dtype)
         y = f(leaf)
         y.backward(g)
         assert leaf.grad.tolist() == (g.float() * by_result(y.detach().float())).to(dtype).tolist()
+
+
+def test_complex_log1p_near_zero_and_far_away():
+    z = torch.tensor([1e-19 + 1e-18j, 1e250 + 1e250j, -1 + 2j], dtype=torch.complex128)
+    expected = np.array([1e-19 + 1e-18j, 575.9928468387914 + 0.7853981633974483j, 0.6931471805599453 + 1.5707963267948966j])
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(torch.log1p(z).numpy(), part), getattr(expected, part), rtol=1e-12)
+
+
+def test_a_known_zero_divisor_raises_at_the_call():
+    x = torch.arange(1, 4)
+    for zero in (torch.zeros_like(x), torch.tensor([1, 0, 1])):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            torch.fmod(x, zero)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        (x // (x - x)).tolist()

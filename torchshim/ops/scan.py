@@ -12,27 +12,29 @@ from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
 
-def _scanned(scan, self, dim, dtype):
+def _scanned(name, scan, self, dim, dtype):
     x, out = summable(self, dtype)
     d = wrap_dim(dim, x.ndim)
     if x.dtype == np.bool_:
-        x = x.astype(np.uint8)
+        raise unsupported(f"{name}_out_cpu", x)
     return cast(scan(x, axis=d) if x.ndim else x, out)
 
 
 @op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumsumBackward0", inplace=True, out="dtype")
 def cumsum(self, dim, dtype):
     """Sum of the elements so far."""
-    return _scanned(jax.lax.cumsum, self, dim, dtype)
+    return _scanned("cumsum", jax.lax.cumsum, self, dim, dtype)
 
 
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype")
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
-    return _scanned(jax.lax.cumprod, self, dim, dtype)
+    return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
 
 
 def _extreme_so_far(name, self, dim, scan):
+    if not self.ndim and not -1 <= dim <= 0:
+        raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
     d = wrap_dim(dim, self.ndim)
     if is_complex(self):
         raise unsupported(name + "_cpu", self)

@@ -161,7 +161,8 @@ def repeat(self, repeats):
 @op("flip.dims(Tensor self, int[] dims) -> Tensor", grad="FlipBackward0", strides=lambda inst, m, dims: kept_strides(m))
 def flip(self, dims):
     """The elements of some dimensions in reverse order."""
-    return jnp.flip(self, wrap_dims(dims, self.ndim)) if dims and self.ndim else self
+    axes = wrap_dims(dims, self.ndim) if dims else ()
+    return jnp.flip(self, axes) if axes else self
 
 
 def _check_roll(m, shifts, dims):

@@ -133,7 +133,9 @@ def mvlgamma(self, p):
 
 
 def _at_the_ends(a, x, f, upper):
-    """f(a, x) with torch's limits for a = 0 and a = inf."""
+    """f(a, x) with torch's limits for a = 0 and a = inf. In float64: in float32 the powers of a large `a` would lose a thousandth."""
+    if a.dtype == jnp.float32:
+        return _at_the_ends(a.astype(jnp.float64), x.astype(jnp.float64), f, upper).astype(jnp.float32)
     usual = (a > 0) & ~jnp.isinf(a)
     low, high = (1, 0) if upper else (0, 1)                     # where the distribution has not begun, and where it has ended
     ends = jnp.where(a == 0, jnp.where(x > 0, high, jnp.nan), jnp.where(jnp.isinf(x) | (x < 0), jnp.nan, low))

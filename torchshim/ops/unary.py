@@ -23,6 +23,21 @@ def declare(name, f, doc, grad, aliases=(), **options):
     return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad + "Backward0", aliases=aliases, **options)(body)
 
 
+@jax.custom_jvp
+def _complex_log1p(z):
+    """log(1 + z) without cancellation in the real part near 0, nor overflow far from it."""
+    x, y = jnp.real(z), jnp.imag(z)
+    small = x * (2 + x) + y * y
+    near = jnp.where(small == 0, x, 0.5 * jnp.log1p(small))
+    return jax.lax.complex(jnp.where(jnp.abs(z) < 0.5, near, jnp.log(jnp.hypot(x + 1, y))), jnp.arctan2(y, x + 1))
+
+
+@_complex_log1p.defjvp
+def _complex_log1p_jvp(primals, tangents):
+    z, = primals
+    return _complex_log1p(z), tangents[0] / (z + 1)
+
+
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
 exp2 = declare("exp2", lambda x: jnp.exp2(x) if not is_complex(x) else jnp.exp(x * math.log(2)), "2 to the power of each element.", "Exp2",
@@ -31,7 +46,7 @@ expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log")
 log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambda out, x: 1 / (x * math.log(2)),))
 log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
-log1p = declare("log1p", jnp.log1p, "log(1 + x), exact near 0.", "Log1P")
+log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
                   rule=(lambda out, x: out * (1 - out),))
 

@@ -60,3 +60,20 @@ def test_typed_storages():
     t[0] = 9
     assert x.tolist() == [9, 2] and isinstance(t, torch.ShortStorage) and not isinstance(t, torch.FloatStorage)
     assert torch.FloatStorage([1, 2]).tolist() == [1.0, 2.0]
+
+
+def test_what_is_set_on_a_storage_stays_with_its_memory():
+    x = torch.ones(2)
+    x.untyped_storage().note = 3
+    assert x.untyped_storage().note == 3 and not hasattr(torch.ones(2).untyped_storage(), "note")
+
+
+def test_storages_of_files(tmp_path):
+    name = str(tmp_path / "numbers")
+    x = torch.FloatTensor(torch.FloatStorage.from_file(name, True, 4)).copy_(torch.arange(4.0))
+    y = torch.from_file(name, True, 4)
+    assert y.tolist() == [0, 1, 2, 3]
+    y.fill_(2)
+    assert x.tolist() == [2, 2, 2, 2]
+    with pytest.raises(RuntimeError, match="not large enough"):
+        torch.from_file(name, False, 5)

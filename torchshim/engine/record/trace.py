@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 
 from .checks import undo_failed, withhold
+from .meta import Meta
 from .trie import counters, period, root
 from .value import TRACED, Immediate, Value, lost, present_or_lost
 
@@ -218,6 +219,18 @@ def place_input(v, tr, slot):
     v.trace = None
     v.slot = slot
     v.trace = tr
+
+
+def known(v, reach=16):
+    """The array of a Value that is there already, or that an operator without operands makes, if that is among the last records."""
+    if v.array is not None or v.trace is None:
+        return v.array
+    tr, state = v.trace, v.trace.state
+    while state is not None and reach and state.n_values > v.slot:
+        if state.inst.__class__ is not Meta and state.parent.n_values <= v.slot:
+            return None if state.slots else state.inst.interpreted()(*tr.nums[state.nums_before:state.n_nums])[v.slot - state.parent.n_values]
+        state, reach = state.parent, reach - 1
+    return None
 
 
 def _stop(state, n):

@@ -11,7 +11,7 @@ import numbers
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, is_host, record, warn
+from ...engine import TRACED, context, expect, is_host, known, record, warn
 from ...engine.site import leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch, settings
@@ -139,8 +139,13 @@ def precheck(op, args):
 
 
 def expect_not(wrong, v, error):
-    """Let `error()` be raised, at the latest at the next look, if the operator `wrong` says so of the Value `v` (on the CPU)."""
+    """Let `error()` be raised, now or at the next look, if the operator `wrong` says so of the Value `v` (on the CPU)."""
     if v.extra is not TRACED and is_host(v.meta.device):
+        a = known(v)
+        if a is not None:
+            if np.asarray(wrong.resolve(wrong.layout, (v.meta,), "").interpreted()(np.asarray(a))[0]).any():
+                raise error()
+            return
         bad, _ = record(context, wrong, wrong.layout, (v,))
         expect(context.trace, bad, v, error)
 

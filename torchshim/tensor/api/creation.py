@@ -423,7 +423,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             t = t if dtype is None else t.to(dtype)
             return done(t if device is None else t.to(device), requires_grad)
     if FUNCTIONS["is_storage"](data):
-        t = on_storage(data, dtype or getattr(data, "dtype", get_default_dtype())).clone()
+        t = on_storage(data, dtype or getattr(data, "dtype", FROM_NP[P.int64]))
         return done(t if device is None else t.to(device), requires_grad)
     a, where, strides = host_array(data, dtype), to_jax(device), None
     if isinstance(data, np.ndarray) and not data.flags.c_contiguous:

@@ -181,7 +181,13 @@ def index_select(input, dim, index):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not m.ndim and im.numel != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {im.numel} value(s)")
-    in_range(index, 0, m.shape[d] if m.ndim else 1, lambda i: IndexError("index out of range in self"))
+    n = m.shape[d] if m.ndim else 1
+    if m.numel:
+        in_range(index, 0, n, lambda i: IndexError("index out of range in self"))
+    elif im.numel:
+        if not n:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+        in_range(index, 0, n, lambda i: RuntimeError(f"index_select(): INDICES element is out of DATA bounds, id={i} axis_dim={n}"))
     return picked(I.INDEX_SELECT, (input, index), (T, d, T))
 
 
@@ -208,7 +214,8 @@ def _index_add(inplace, self, dim, index, source, *, alpha=1):
                            f"{list(m.shape)} source.shape = {list(sm.shape)}")
     if meta(index).numel != n:
         raise RuntimeError(f"index_add_(): Number of indices ({meta(index).numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
-    _within_rows(index, m, d)
+    if sm.numel:
+        _within_rows(index, m, d)
     if alpha == 1 and alpha.__class__ is int:
         return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, 1), inplace)
     token, nums, kinds = packed(alpha, m, "index_add")
@@ -257,7 +264,8 @@ def _index_fill(inplace, self, dim, index, value):
     if meta(index).ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     n = m.shape[d] if m.ndim else 1
-    in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
+        in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if isinstance(value, TensorBase):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")

@@ -98,6 +98,7 @@ _READ_ONLY_BUFFER = ("The given buffer is not writable, and PyTorch does not sup
                      "make it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
                      "program.")
 
+
 def _warn_read_only(text):
     if settings.once(text):
         warn(text)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import weakref
 
 import numpy as np
@@ -10,18 +11,20 @@ import numpy as np
 from ...engine import Memory, array_of, is_contiguous, meta_of, present, value_of, warn
 from ..core import storage as memory
 from .bind import function
+from .sharing import from_numpy
 from ..core.dispatch import detached, meta
-from ..core.dtype import ALL
+from ..core.dtype import ALL, get_default_dtype
 from ..core.tensor import Tensor, tensor_from
 
 _known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
+_attributes = weakref.WeakKeyDictionary()  # Storage -> what the user has set on its UntypedStorage, the class of a subclass among it
 
 
 def untyped(st):
     """The one UntypedStorage of a Storage, as long as somebody holds it."""
     s = _known.get(id(st))
     if s is None:
-        s = object.__new__(UntypedStorage)
+        s = object.__new__(_attributes.get(st, {}).get("__class__", UntypedStorage))
         s._st, s.fresh = st, False
         _known[id(st)] = s
     return s
@@ -35,6 +38,25 @@ def fresh_storage(array, dtype, device=None):
     s = untyped((t if device is None else t.to(device))._st)
     s.fresh = True
     return s
+
+
+def mapped(filename, shared, size, dtype):
+    """The UntypedStorage of the first `size` elements of a file."""
+    if shared:                                 # the file is made, or made longer, if it does not have them
+        with open(filename, "ab") as file:
+            missing = size * np.dtype(dtype).itemsize - file.tell()
+            if missing > 0:
+                file.truncate(file.tell() + missing)
+    elif os.path.getsize(filename) < size * np.dtype(dtype).itemsize:
+        raise RuntimeError(f"file {filename} not large enough: {os.path.getsize(filename)} bytes of {size * np.dtype(dtype).itemsize}")
+    return from_numpy(np.memmap(filename, dtype, "r+" if shared else "c", shape=(size,))).untyped_storage()
+
+
+@function(method=False)
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False):
+    """A tensor of the first `size` elements of a file, mapped into memory; with `shared` what is written to it is written to the file."""
+    dtype = get_default_dtype() if dtype is None else dtype
+    return mapped(filename, bool(shared), size, dtype.np)._tensor(dtype)
 
 
 def tensor_on(storage, dtype, offset, size, stride):
@@ -74,7 +96,7 @@ def _index(i, n, what="torch.UntypedStorage"):
 
 class UntypedStorage:
     """The bytes that one or several tensors share."""
-    __slots__ = ("_st", "fresh", "__weakref__", "__dict__")
+    __slots__ = ("_st", "fresh", "__weakref__")
     __module__ = "torch.storage"
     is_sparse = is_sparse_csr = is_hpu = False
 
@@ -84,7 +106,28 @@ class UntypedStorage:
         given = args[0] if args else 0
         a = np.zeros(given, np.uint8) if isinstance(given, int) else np.array(given, np.uint8)
         t = tensor_from(a)
-        return untyped((t if device is None else t.to(device))._st)
+        st = (t if device is None else t.to(device))._st
+        if cls is not UntypedStorage:
+            _attributes[st] = {"__class__": cls}
+        return untyped(st)
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first bytes of a file, mapped into memory; with `shared` what is written to them is written to the file."""
+        return mapped(filename, shared, nbytes, np.uint8)
+
+    def __setattr__(self, name, value):
+        """What a user sets stays as long as the memory does, whoever holds this object meanwhile."""
+        if name in UntypedStorage.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            _attributes.setdefault(self._st, {})[name] = value
+
+    def __getattr__(self, name):
+        try:
+            return _attributes[self._st][name]
+        except KeyError:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
 
     def _tensor(self, dtype=None):
         """A 1-d tensor of all of it. What is written through it leaves the versions of other tensors alone."""
@@ -327,6 +370,10 @@ class _Named(type):
 
     def __call__(cls, *args, **kwargs):
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
+
+    def from_file(cls, filename, shared=False, size=0):
+        """As UntypedStorage.from_file, of `size` elements."""
+        return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype.np), dtype=cls.dtype)
 
 
 _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
