@@ -89,7 +89,8 @@ def test_unset_memory_shows_under_deterministic_algorithms():
 def test_tensors_on_storages():
     x = torch.arange(3.0)
     y = torch.ones(0).new(x.untyped_storage())
-    assert y.data_ptr() == x.data_ptr() and torch.tensor(x.untyped_storage()).tolist() == [0, 1, 2]
+    assert y.data_ptr() == x.data_ptr() and torch.tensor(x.untyped_storage(), dtype=torch.float32).tolist() == [0, 1, 2]
+    assert torch.tensor(torch.UntypedStorage(20)).tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="Expected a Storage of type Long"):
         torch.tensor(x._typed_storage(), dtype=torch.int64)
 

@@ -442,7 +442,9 @@ def on_storage(storage, dtype):
     given = getattr(storage, "dtype", dtype)
     if given is not dtype:
         raise RuntimeError(f"Expected a Storage of type {P.c_name(dtype.np)} or an UntypedStorage, but got {P.c_name(given.np)}")
-    return storage.untyped()._tensor(dtype)
+    s = storage.untyped()
+    rest = s.nbytes() % dtype.itemsize
+    return s._tensor(dtype) if not rest else s._bytes()[:s.nbytes() - rest].view(dtype)
 
 
 def legacy(args, dtype=None, device=None, kind="cpu"):
