@@ -14,9 +14,15 @@ def test_dense_answers():
     assert torch.spmm(X, X).tolist() == X.tolist()
 
 
+def test_elements_mapped_by_python():
+    assert X.clone().map_(torch.arange(2.0), lambda a, b: a + b).tolist() == [[1, 1], [0, 2]]
+    with pytest.raises(TypeError, match="map_: expected torch.FloatTensor for 'other'"):
+        X.clone().map_(X.double(), lambda a, b: a)
+
+
 def test_what_is_not_implemented():
-    with pytest.raises(NotImplementedError, match="torch.Tensor.to_sparse"):
-        X.to_sparse()
-    with pytest.raises(NotImplementedError, match="torch.sparse_coo_tensor"):
-        torch.sparse_coo_tensor([[0], [0]], [1.], (2, 2))
-    assert torch.sparse_coo_tensor.__unimplemented__
+    with pytest.raises(NotImplementedError, match="torch.Tensor.chalf"):
+        X.chalf()
+    with pytest.raises(NotImplementedError, match="torch.quantize_per_tensor"):
+        torch.quantize_per_tensor(X, 0.1, 0, torch.int8)
+    assert torch.quantize_per_tensor.__unimplemented__
