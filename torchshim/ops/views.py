@@ -456,17 +456,34 @@ def memory_order(m):
 
 
 def flat_memory(x, base):
-    """The elements of an array in the order of its memory; `base` is its (dense) Meta."""
+    """The elements of an array in the order of its memory; `base` is its Meta. Where that is not dense, between them there are zeros."""
     if base.contiguous:
         return x.ravel()
+    if not base.dense:
+        span = 1 + sum([(n - 1) * s for n, s in zip(base.shape, base.strides)])
+        if isinstance(x, np.ndarray):
+            flat = np.zeros(span, x.dtype)
+            flat[places_of(base.shape, base.strides, 0)] = x
+            return flat
+        return jnp.zeros(span, x.dtype).at[_places(base.shape, base.strides, 0)].set(x)
     return x.transpose(memory_order(base)).ravel()
 
 
 def _unflat(flat, base):
     if base.contiguous:
         return flat.reshape(base.shape)
+    if not base.dense:
+        return flat[_places(base.shape, base.strides, 0)]
     order = memory_order(base)
     return flat.reshape([base.shape[d] for d in order]).transpose(np.argsort(order))
+
+
+def places_of(size, stride, offset):
+    """Where in memory the elements of a window lie: an array of the window's shape."""
+    at = np.asarray(offset, np.int64)
+    for n, s in zip(size, stride):
+        at = at[..., None] + np.arange(n) * s
+    return at
 
 
 def _places(size, stride, offset):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
+from torchshim.engine.compile import policy
 
 
 def grid():
@@ -178,3 +179,21 @@ def test_negative_views_share_memory():
     assert y.is_neg() and y.tolist() == [-1.0, 2.0] and y.data_ptr() == x.data_ptr()
     y.fill_(3)
     assert x.tolist() == [-3.0, -3.0] and not x.is_neg()
+
+
+@pytest.mark.parametrize("tier", ["operators", "compiled"])
+def test_as_strided_of_a_detached_strided_leaf(tier, monkeypatch):
+    """A window on places that are the leaf's own, though its memory has gaps; expected values are PyTorch's."""
+    monkeypatch.setattr(policy, "tier", tier)
+    memory = torch.arange(24.).reshape(6, 4)
+    x = memory[::2, ::2].detach().requires_grad_(True)
+    w = x.as_strided((2, 2), (8, 2), 8)
+    assert w.tolist() == [[8, 10], [16, 18]] and w.stride() == (8, 2)
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [[0, 0], [16, 20], [32, 36]]
+    y = memory[:, 1].detach().requires_grad_(True)
+    (torch.as_strided(y, (), ()) * 3).backward()
+    assert y.grad.tolist() == [3, 0, 0, 0, 0, 0]
+    z = memory[:, 1].detach().requires_grad_(True) * 1
+    z.as_strided((2,), (2,), 1).mul_(10)
+    assert z.tolist() == [1, 50, 9, 130, 17, 21]

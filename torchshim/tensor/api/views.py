@@ -1,6 +1,8 @@
 """Tensors that share memory: every function of torch whose result is a view of its argument."""
 from __future__ import annotations
 
+import numpy as np
+
 from ...engine import context, warn
 from ...ops import views as V
 from ...ops.common import wrap_dim
@@ -457,13 +459,13 @@ def _from_memory(t, size, stride, at):
         item = root.dtype.itemsize
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
-    source, seen, before = _window_source(t, at, last)
+    source, seen, before = _window_source(t, size, stride, at, last)
     creation = t._view.creation if t._view is not None else None
     return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
 
 
-def _window_source(t, first, last):
-    """(tensor, its Meta, its offset) through which the places first..last of `t`'s memory can be seen, with `t`'s history."""
+def _window_source(t, size, stride, first, last):
+    """(tensor, its Meta, its offset) through which a window on the places first..last of `t`'s memory is seen, with `t`'s history."""
     vw, root = t._view, t._st.value.meta
     if vw is None:
         return t, root, 0
@@ -472,8 +474,9 @@ def _window_source(t, first, last):
         return base, root, 0
     owner = t if base is None else base
     m, at = meta(owner), offset_of(owner)
-    if m.dense and m.dtype == root.dtype and at <= first and last < at + m.numel:
-        return owner, m, at
+    if m.dtype == root.dtype and at <= first:
+        if last < at + m.numel if m.dense else np.isin(V.places_of(size, stride, first), V.places_of(m.shape, m.strides, at)).all():
+            return owner, m, at
     if needs_grad(t):
         raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")
     y = detached(t)
