@@ -1,6 +1,7 @@
 """torch.autograd: backward, grad, modes."""
 from __future__ import annotations
 
+import sys
 
 from ..engine import context, warn
 from ..tensor.api.creation import zeros_like
@@ -9,6 +10,7 @@ from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
+from .batched import row_gradients
 from .grad_ops import zeros_value
 from .modes import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
                     set_multithreading_enabled)
@@ -109,7 +111,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if retain_graph is None:
         retain_graph = create_graph
     if is_grads_batched:
-        return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
+        return _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     cts = make_cts(outputs, _grads_of(outputs, grad_outputs))
     roots = _roots(outputs)
     edges = [_input_edge(t) for t in inputs]
@@ -129,14 +131,37 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple(out)
 
 
-def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
-    """One backward per batch entry, stacked."""
+def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads):
+    """The rows of a batch of cotangents in one walk; one by one where somebody watches the walk (hooks, custom Functions)."""
     from ..tensor.api.shape import stack
-    gs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-    n = next(g.shape[0] for g in gs if g is not None)
-    rows = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], True, create_graph, True, allow_unused, False,
-                 materialize_grads) for i in range(n)]
-    return tuple(None if r[0] is None else stack(r) for r in zip(*rows))
+    gs = _grads_of(outputs, grad_outputs)
+    for k, (o, g) in enumerate(zip(outputs, gs)):
+        if g is None:
+            make_cts([o], [None])
+        elif g.shape[1:] != o.shape:
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                               "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch "
+                               f"was detected: grad_output[{k}] has a shape of {g.shape[2:]} and output[{k}] has a shape of {o.shape}. If you "
+                               "only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+    sizes = [g.shape[0] for g in gs if g is not None]
+    if len(set(sizes)) > 1:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                         f"{sizes} for the mapped dimension")
+    n, rows = sizes[0], None
+    if None not in gs:
+        _roots(outputs)
+        rows = row_gradients(outputs, [_input_edge(t) for t in inputs], [g.to(o.dtype) for g, o in zip(gs, outputs)], create_graph, retain_graph)
+    if rows is None:
+        each = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], retain_graph or i < n - 1, create_graph, True, True)
+                for i in range(n)]
+        rows = [None if r[0] is None else stack(r) for r in zip(*each)]
+    for k, (g, t) in enumerate(zip(rows, inputs)):
+        if g is None and materialize_grads:
+            rows[k] = zeros_like(t.detach()).requires_grad_(create_graph)
+        elif g is None and not allow_unused:
+            raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
+                               "this is the desired behavior.")
+    return tuple(rows)
 
 
 from . import forward_ad, functional, graph  # noqa: E402
@@ -153,4 +178,5 @@ def variable(*args, **kwargs):
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
+torch = sys.modules[__name__.partition(".")[0]]        # torch.autograd.torch, which old programs spell
 __getattr__ = _missing_attribute(__name__, lazy=("profiler",))

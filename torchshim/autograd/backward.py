@@ -8,7 +8,7 @@ import heapq
 import itertools
 import re
 
-from ..engine import context, record
+from ..engine import VjpOp, influences, context, record
 from ..ops import promotion as P
 from ..tensor.core import dispatch
 from ..tensor.core.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
@@ -279,6 +279,8 @@ class _Walk:
             if not isinstance(target, Node):
                 if 0 in box:
                     self.leaf(target, box[0])
+                elif target._extra is not None and target._extra.hooks:
+                    _told_of_nothing(target._extra.hooks)
                 continue
             if self.needed is not None and id(target) not in self.needed:
                 grads = self.passed_by(target, box)
@@ -314,10 +316,11 @@ class _Walk:
                     self.captured[k] = box[nr]
             if self.needed[id(node)] is False and not self.accumulate:
                 return None
-        if box and extra is not None and extra.pre:
+        if extra is not None and extra.pre:
             _before(node, box, self.mode, extra)
-        if not box:
-            return [None] * len(node.next)
+        if not box and not hasattr(node, "_forward_cls"):      # a custom Function is run, with zeros
+            grads = [None] * len(node.next)
+            return grads if extra is None or not extra.post else _after(node, grads, box, self.mode, extra)
         if self.log is not None:
             self.log.node(node)
         grads = self.apply(node, box, self.mode)
@@ -410,6 +413,11 @@ def _apply(node, box, mode):
     grads = [None] * len(node.next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
+    if len(box) < len(plan.cts) and isinstance(node.inst.op, VjpOp):       # one operator here, of which torch has one for each gradient
+        reads = influences(node.inst)
+        for i in plan.needs:
+            if not reads[i] & box.keys():
+                grads[i] = None
     return grads
 
 
@@ -463,8 +471,7 @@ def _tensor_hooks(box, mode, extra):
             if nr in box:
                 box[nr] = _run_hooks(hooks, box[nr], mode)
             else:
-                for hook in list(hooks.values()):
-                    _check_one(hook, hook(None), None)
+                _told_of_nothing(hooks)
     if extra.retain:
         for nr, ref in extra.retain.items():
             t = ref()
@@ -473,6 +480,12 @@ def _tensor_hooks(box, mode, extra):
                 old = t._more().grad
                 dispatch.log_grad(t)
                 t._more().grad = g if old is None else old + g
+
+
+def _told_of_nothing(hooks):
+    """Tensor hooks where no gradient has come: they see None."""
+    for hook in list(hooks.values()):
+        _check_one(hook, hook(None), None)
 
 
 def _after(node, grads, box, mode, extra):

@@ -58,15 +58,15 @@ class GradRowTensors(GradRows):
         return super().vjp(node, saved_tensors(node, saved), cts)
 
 
-def row_gradients(outs, edges, cts, create_graph):
-    """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. The graph
-    is kept. Returns None for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
+def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
+    """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. Returns None for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
     roots = [edge(o) for o in outs]
     if anomaly_mode.on or "forward AD" in context.modes or not _plain(roots, edges):
         return None
     n = cts[0].shape[0]
     mode = GradRowTensors(n) if create_graph else GradRows(n)
-    captured = run(roots, list(cts) if create_graph else [read(c) for c in cts], True, create_graph, edges, False, mode)
+    captured = run(roots, list(cts) if create_graph else [read(c) for c in cts], retain_graph, create_graph, edges, False,
+                   mode)
     got = [captured.get(k) for k in range(len(edges))]
     return [g if g is None or create_graph else wrap(g) for g in got]
 

@@ -12,7 +12,7 @@ from ..tensor.core.graph import Node, forward_only, node_class, sequence
 from ..tensor.core.tensor import Tensor
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
-from .levels import below, innermost_vmap, is_traced, rebatched, unbatched
+from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
 from .modes import grad_mode
 
 
@@ -186,7 +186,7 @@ class Function:
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
-        transformed, forward = "transform" in context.modes, cls.forward
+        transformed, forward = "transform" in context.modes and levels()[-1].randomness != "old", cls.forward
         if transformed and _check_transformable(cls, args, kwargs):
             forward = functools.partial(batched_forward, cls)
         ctx = object.__new__(node_class(cls.__name__ + ("GeneratedBackward" if transformed else "Backward"), FunctionNode))

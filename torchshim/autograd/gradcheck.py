@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import warn
-from ..tensor.api.creation import empty_like, ones_like, zeros_like
+from ..tensor.api.creation import empty_like, zeros_like
+from ..tensor.api.shape import stack
 from ..tensor.api.sharing import from_numpy
 from ..tensor.core.tensor import Tensor
 from . import forward_ad
+from .function import Function
 from .modes import grad_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -23,6 +25,9 @@ class GradcheckError(RuntimeError):
 
 _UNDEFINED = ("Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at \"Notes "
               "about undefined output gradients\" in \"tools/autograd/derivatives.yaml\"")
+_NEW_CHECK = ("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+              "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to disable "
+              "the feature")
 _NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
                   "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.")
 
@@ -73,13 +78,26 @@ def _numerical(fn, inputs, k, eps):
         finally:
             x.data.copy_(Tensor.new_tensor(x.detach(), base))
     for i in range(base.size):
-        row = [(p - m) / (2 * eps) for p, m in zip(at(i, eps), at(i, -eps))]
+        plus, minus = at(i, eps), at(i, -eps)
+        for k, (p, m) in enumerate(zip(plus, minus)):
+            _check_alike(p, m, eps, k if len(plus) > 1 else None)
+        row = [(p - m) / (2 * eps) for p, m in zip(plus, minus)]
         if x.is_complex():
             row = [r + 1j * (p - m) / (2 * eps) for r, p, m in zip(row, at(i, eps * 1j), at(i, -eps * 1j))]
         rows.append(row)
     if not rows:
         return []
     return [np.stack([r[o].reshape(-1) for r in rows]) for o in range(len(rows[0]))]
+
+
+def _check_alike(p, m, eps, k):
+    """AssertionError where an output has another shape or dtype a little aside."""
+    at = "" if k is None else f"on index {k} "
+    for what, a, b in (("shape", p.shape, m.shape), ("dtype", f"torch.{p.dtype}", f"torch.{m.dtype}")):
+        if a != b:
+            a, b = (f"torch.Size({list(x)})" if what == "shape" else x for x in (a, b))
+            raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed {at}by {eps}, but got: "
+                                 f"{what}s {a} and {b}.")
 
 
 def _analytical(out, inputs):
@@ -182,20 +200,100 @@ def _check_multiplied(outs, wrt):
             raise GradcheckError("backward not multiplied by grad_output")
 
 
-def _check_undefined(outs, wrt):
-    """A gradient that is missing must count as zeros."""
+class _Undefined(Function):
+    """The same, with no gradient coming back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+def _check_undefined(func, inputs):
+    """A gradient that is missing must count as zeros: all of them, then one after the other."""
     from . import grad
-    if len(outs) < 2:
-        return
+    wrt, n = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad], len(_differentiable(func(*inputs)))
+    for missing in [range(n), *([k] for k in range(n if n > 1 else 0))]:
+        outs = [_Undefined.apply(o) if k in missing else o for k, o in enumerate(_differentiable(func(*inputs)))]
+        try:
+            gs = grad(outs, wrt, [zeros_like(o) for o in outs], allow_unused=True)
+        except RuntimeError as error:
+            warn(_NEW_CHECK)
+            raise GradcheckError("Expected backward function to handle undefined output grads. Please look at \"Notes about undefined output "
+                                 "gradients\" in \"tools/autograd/derivatives.yaml\"") from error
+        if any([g is not None and not bool((g == 0).all()) for g in gs]):
+            warn(_NEW_CHECK)
+            raise GradcheckError(_UNDEFINED)
+
+
+def _check_undefined_forward(func, inputs):
+    """A tangent that is missing must count as zeros."""
+    which = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    for k in which:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x, empty_like(x.detach()).uniform_()) if j in which else x for j, x in enumerate(inputs)]
+            seen = []
+            for given in (forward_ad.make_dual(inputs[k], zeros_like(inputs[k].detach())), inputs[k]):
+                outs = _tuple(func(*duals[:k], given, *duals[k + 1:]))
+                seen.append([forward_ad.unpack_dual(o).tangent for o in outs if isinstance(o, Tensor) and _inexact(o)])
+            for o, (a, b) in enumerate(zip(*seen)):
+                if a is not None and b is not None and not a.allclose(b):
+                    raise GradcheckError("Mismatch in tangent values for output with index: ", o, " when input: ", inputs[k],
+                                         " has an undefined tangent value. ", " Got: ", a, " but expected: ", b)
+
+
+_BATCHED = ("gradcheck or gradgradcheck failed while testing batched gradient computation. Call gradcheck(..., {}=False) to disable this check; "
+            "the function's {} does not work under vmap.")
+
+
+def _check_batched(outs, wrt):
+    """A backward pass for a batch of cotangents must give what one for each of them does."""
+    from . import grad
+    said = _BATCHED.format("check_batched_grad", "backward")
     for k, o in enumerate(outs):
-        ct = ones_like(o)
-        given = [ct if j == k else zeros_like(p) for j, p in enumerate(outs)]
-        whole = grad(outs, wrt, given, retain_graph=True, allow_unused=True)
-        alone = grad([o], wrt, [ct], retain_graph=True, allow_unused=True)
-        for a, b, x in zip(alone, whole, wrt):
-            a, b = (zeros_like(x) if g is None else g for g in (a, b))
-            if not a.equal(b):
-                raise GradcheckError(_UNDEFINED)
+        cts = [empty_like(o.detach()).normal_() for _ in range(2)]
+        each = [grad(o, wrt, ct, retain_graph=True, allow_unused=True) for ct in cts]
+        try:
+            rows = grad(o, wrt, stack(cts), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{said}") from error
+        for i, row in enumerate(rows):
+            _same_batch(row, [g[i] for g in each], k, i, said)
+
+
+def _check_batched_forward(func, inputs):
+    """The tangents of a batch of directions must be what those of each of them are."""
+    from ..func.vmap import batched
+    for k, x in enumerate(inputs):
+        if not (isinstance(x, Tensor) and x.requires_grad and _inexact(x)):
+            continue
+
+        def tangents(direction):
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(x.detach(), direction)
+                outs = _tuple(func(*[dual if j == k else y.detach() if isinstance(y, Tensor) else y for j, y in enumerate(inputs)]))
+                pairs = [forward_ad.unpack_dual(o) for o in outs if o is not None]
+                return tuple([zeros_like(p) if t is None else t for p, t in pairs])
+        directions = [empty_like(x.detach()).normal_() for _ in range(2)]
+        each = [tangents(d) for d in directions]
+        said = _BATCHED.format("check_batched_forward_grad", "jvp")
+        try:
+            rows = batched(lambda ts: list(tangents(*ts)), [stack(directions)], [0], "old")
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{said}") from error
+        for i, row in enumerate(rows):
+            _same_batch(row, [t[i] for t in each], i, k, said)
+
+
+def _same_batch(row, each, o, i, said):
+    if row is None or each[0] is None:
+        return
+    expected = stack(each)
+    if not row.allclose(expected):
+        raise GradcheckError(f"For output {o} and input {i}:\n\n{said}\n\nGot:\n{row}\n\nExpected:\n{expected}\n")
 
 
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
@@ -208,17 +306,22 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     """
     if not (check_backward_ad or check_forward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    for on, what in ((check_batched_grad, "check_batched_grad"), (check_batched_forward_grad, "check_batched_forward_grad")):
-        if on:
-            raise NotImplementedError(f"torchshim: gradcheck({what}=True)")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     inputs = _tuple(inputs)
     _check_inputs(inputs)
     try:
         if check_backward_ad:
-            _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+            _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad)
         if check_forward_ad:
             with grad_mode(True):
                 _compare_forward(func, inputs, func(*inputs), eps, atol, rtol)
+                if check_batched_forward_grad:
+                    _check_batched_forward(func, inputs)
+                if check_undefined_grad:
+                    _check_undefined_forward(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -226,7 +329,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes):
+def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad):
     from . import grad
     wrt = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     with grad_mode(True):
@@ -236,9 +339,11 @@ def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, 
             _check_constant(func, inputs, eps)
             return
         _compare(func, inputs, outs, eps, atol, rtol, nondet_tol)
+        if check_batched_grad:
+            _check_batched(outs, wrt)
         _check_multiplied(outs, wrt)
         if check_undefined_grad:
-            _check_undefined(outs, wrt)
+            _check_undefined(func, inputs)
         if check_grad_dtypes:
             gs = grad(outs, wrt, [o.detach() for o in outs], retain_graph=True, allow_unused=True)
             if any([g is not None and g.dtype != x.dtype for g, x in zip(gs, wrt)]):

@@ -18,7 +18,7 @@ from ..tensor.core.dispatch import edge, read
 
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
-    `dims`, and its randomness."""
+    `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
     __slots__ = ("kind", "ins", "given", "dims", "randomness")
 
     def __init__(self, kind, ins, given=(), dims=(), randomness=None):

@@ -5,7 +5,7 @@ It knows JAX and nothing of torch: an operator is an `Operator`, which makes an 
 from . import execute
 from .compile.batch import Batched
 from .compile.cache import use_persistent_cache
-from .compile.gradient import Plan
+from .compile.gradient import Plan, influences
 from .compile.instance import Instance
 from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats

@@ -121,6 +121,9 @@ def restore(known, devices=None):
 def check_randomness():
     """Refuse random numbers where vmap says that they are an error."""
     level = innermost_vmap() if "transform" in context.modes else None
+    if level is not None and level.randomness == "old":
+        raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
+                           "vmap as a workaround")
     if level is not None and level.randomness == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
                            "randomness flags on vmap or perform the randomness operation out of vmap")

@@ -8,7 +8,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ..record.memo import Memo
 from .instance import NUMBER, bind_eqns, core
+
+_influences = Memo(4096)
 
 
 class Plan:
@@ -120,6 +123,23 @@ def grad_strides(meta):
 
 
 _CALLS = ("jit", "pjit")
+
+
+def influences(inst):
+    """For each operand of an Instance the results that depend on it."""
+    key = inst.op, inst.layout, tuple([(m.ndim, m.dtype) for m in inst.in_metas])
+    found = _influences.get(key)
+    if found is None:
+        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
+        with jax.enable_x64(True):
+            jaxpr = inlined(jax.make_jaxpr(inst.fn)(*avals)).jaxpr
+        sources = {v: {k} for k, v in enumerate(jaxpr.invars)}
+        for eqn in jaxpr.eqns:
+            read = set().union(*[sources.get(v, ()) for v in eqn.invars if not isinstance(v, core().Literal)])
+            sources.update(dict.fromkeys(eqn.outvars, read))
+        made = [set() if isinstance(v, core().Literal) else sources.get(v, set()) for v in jaxpr.outvars]
+        found = _influences.keep(key, tuple([frozenset([o for o, s in enumerate(made) if i in s]) for i in range(len(inst.in_metas))]))
+    return found
 
 
 def inlined(closed):

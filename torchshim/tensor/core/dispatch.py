@@ -151,13 +151,15 @@ def keep_count(t):
 def _follow_base(t, vw):
     """The memory was written since: this view's history goes through its base's present one."""
     base = vw.base
-    if base._edge is not None or t._edge not in (None, True):
+    if base._edge is not None or t._edge not in (None, True) and vw.creation is None:
         if vw.creation is not None:
             if not context.grad:
                 return                         # nobody asks for its history here
             raise RuntimeError(_creation_error(t, vw, True))
         log_edge(t)
-        t._edge = chain_node(base, vw.steps[vw.skip:])
+        before, t._edge = t._edge, chain_node(base, vw.steps[vw.skip:])
+        if t._extra is not None and t._extra.retains:
+            move_retained(t, before, t._edge)
         vw.seen = version(t)
 
 
@@ -761,9 +763,9 @@ def rebase(t, node):
     if node.__class__ is ForwardOnly and t._edge is not None and not forward_only(t._edge):
         raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
     log_edge(t)
-    if t._extra is not None and t._extra.retains:
-        move_retained(t, t._edge, node)
     if vw is None or vw.base is None:
+        if t._extra is not None and t._extra.retains:
+            move_retained(t, t._edge, node)
         t._edge = node
         t._st.writer = None if node is None else type(node).__name__
         return
@@ -778,6 +780,8 @@ def rebase(t, node):
         move_retained(base, base._edge, cs)
     base._edge = cs if _after_write is None else _after_write(cs)
     t._st.writer = "torch::autograd::CopySlices"
+    if t._extra is not None and t._extra.retains:
+        edge(t)                                # its gradient is kept where its history is read anew
 
 
 class CopySlices(Node):

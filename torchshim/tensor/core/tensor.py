@@ -214,10 +214,16 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value):
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         e = edge(self)
         if value and e is not None and e is not self and not forward_only(e):
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(value)
+
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise RuntimeError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad=True):
         """Ask for (or give up) a gradient of this leaf."""
@@ -397,6 +403,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             self._st.moved = weakref(self)
             self._st.gen += 1
         self._st, self._view = y._st, y._view
+
+    @data.deleter
+    def data(self):
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def retain_grad(self):
         """Keep this non-leaf tensor's gradient."""
@@ -597,11 +607,12 @@ def read_only(cls):
     """Properties without a setter refuse in torch's words."""
     for name, p in list(vars(cls).items()):
         if isinstance(p, property) and p.fset is None:
-            setattr(cls, name, p.setter(_refusal(name)))
+            refuse = _refusal(name)
+            setattr(cls, name, p.setter(refuse).deleter(refuse))
 
 
 def _refusal(name):
-    def refuse(self, value):
+    def refuse(self, value=None):
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
     return refuse
 

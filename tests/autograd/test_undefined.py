@@ -1,0 +1,86 @@
+"""Protects gradients that are missing: who sees None, what is materialised, and what gradcheck makes of it; and batches of cotangents."""
+import pytest
+
+import torchshim as torch
+
+
+class Lost(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+class Seen(torch.autograd.Function):
+    seen = []
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        Seen.seen.append(g.tolist())
+        return g
+
+
+def test_a_missing_gradient_goes_on_as_none_and_custom_functions_get_zeros():
+    x, told = torch.ones(2, requires_grad=True), []
+    y = x * 3
+    y.register_hook(lambda g: told.append(("tensor", g)))
+    y.grad_fn.register_prehook(lambda gs: told.append(("pre", gs)))
+    y.grad_fn.register_hook(lambda ins, outs: told.append(("post", outs)))
+    x.register_hook(lambda g: told.append(("leaf", g)))
+    Lost.apply(y).sum().backward()
+    assert told == [("tensor", None), ("pre", (None,)), ("post", (None,)), ("leaf", None)] and x.grad is None
+    Lost.apply(Seen.apply(x)).sum().backward()
+    assert Seen.seen == [[0, 0]] and x.grad.tolist() == [0, 0]
+
+
+def test_a_product_has_no_second_derivative_in_one_factor():
+    x, a = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    d = torch.autograd.grad(x * a, x, create_graph=True)
+    assert torch.autograd.grad(d, x, create_graph=True, allow_unused=True) == (None,)
+    assert torch.autograd.grad(d, a)[0].item() == 1
+
+
+def test_rows_of_cotangents():
+    x, z = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.ones(2, requires_grad=True)
+    y = x ** 2
+    rows, none = torch.autograd.grad(y, [x, z], torch.eye(3), is_grads_batched=True, retain_graph=True, allow_unused=True)
+    assert rows.tolist() == torch.diag(2 * x.detach()).tolist() and none is None
+    assert torch.autograd.grad(y, [x, z], torch.eye(3), is_grads_batched=True, materialize_grads=True)[1].shape == (2,)
+    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
+        torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="^If `is_grads_batched=True`, we interpret"):
+        torch.autograd.grad(x * 2, x, torch.ones(2, 2), is_grads_batched=True)
+
+
+def test_gradcheck_of_missing_gradients_and_batches():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+
+    def unbalanced(t):
+        def hook(g):
+            if g is None:
+                raise RuntimeError("nothing came")
+        y = t.clone()
+        y.register_hook(hook)
+        return y
+    with pytest.warns(UserWarning, match="undefined gradient"), pytest.raises(RuntimeError, match="handle undefined output grads"):
+        torch.autograd.gradcheck(unbalanced, x)
+    assert torch.autograd.gradcheck(lambda t: (t * t, t.sin()), x, check_batched_grad=True, check_forward_ad=True, check_batched_forward_grad=True)
+    with pytest.raises(AssertionError, match="same shape when inputs are perturbed"):
+        torch.autograd.gradcheck(lambda t: torch.cat([t, t]) if bool((t >= 1).all()) else t, x)
+
+
+def test_views_keep_their_gradient_when_another_writes():
+    base = torch.tensor([1.0], requires_grad=True).clone()
+    one, other = base[:], base[:]
+    one.retain_grad()
+    other.retain_grad()
+    one.mul_(2)
+    (one + other).sum().backward()
+    assert one.grad.tolist() == other.grad.tolist() == [1]
