@@ -75,8 +75,8 @@ def _rebuild_sparse_tensor(layout, data):
     from .tensor.api.bind import FUNCTIONS
     if layout.name == "sparse_coo":
         indices, values, size, *coalesced = data
-        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None)
-    return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout)
+        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None, check_invariants=True)
+    return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout, check_invariants=True)
 
 
 _rebuild_qtensor = _missing("quantized")

@@ -10,6 +10,7 @@ import pickle
 import pickletools
 import random
 import zipfile
+from collections import OrderedDict
 
 import pytest
 import torchshim as torch
@@ -127,7 +128,9 @@ def test_hostile_pickles_run_nothing(tmp_path):
         (os.system, (f"touch {flag}",)), (eval, (f"open({str(flag)!r}, 'w')",)), (exec, (f"open({str(flag)!r}, 'w')",)),
         (open, (str(flag), "w")), (getattr, (os, "system")), (__import__, ("os",)), (pickle.loads, (b"cos\nsystem\n(S'true'\ntR.",)),
         (torch.load, (str(flag),)), (type, ("A", (), {})), (setattr, (torch.Tensor, "x", 1)))]
-    for wrapped in (lambda h: h, lambda h: {"a": h}, lambda h: [torch.ones(1), (h,)]):
+    refused = 0
+    for wrapped in (lambda h: h, lambda h: {"a": h}, lambda h: [torch.ones(1), (h,)], lambda h: OrderedDict(a={1: h}), lambda h: {2: [[h], h]},
+                    lambda h: (torch.zeros(2).to_sparse(), h)):
         for h in tries:
             for zipped in (True, False):
                 try:
@@ -136,6 +139,8 @@ def test_hostile_pickles_run_nothing(tmp_path):
                     continue
                 with pytest.raises(pickle.UnpicklingError):
                     loaded(data)
+                refused += 1
+    assert refused >= 100
     raw = [b"cposix\nsystem\n(S'touch %s'\ntR." % str(flag).encode(), b"\x80\x02cbuiltins\neval\nX\x01\x00\x00\x001\x85R.",
            b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}X\x0c\x00\x00\x00__defaults__K\x01sb.",
            b"\x80\x02ctorch\nTensor\n}X\x07\x00\x00\x00__add__K\x01sb.", b"(iposix\nsystem\n.", b"\x80\x04\x8c\x05posix\x8c\x06system\x93."]
@@ -167,6 +172,22 @@ def test_damaged_files_raise_or_hold_tensors(name):
             loaded(bytes(damaged))
         except clear:
             pass
+
+
+def test_a_file_cut_at_every_kilobyte():
+    data = saved({"w": torch.arange(4096.0), "b": torch.ones(2048, dtype=torch.float64), "s": torch.eye(30).to_sparse_csr()})
+    for n in range(0, len(data), 1024):
+        with pytest.raises((RuntimeError, EOFError)):
+            loaded(data[:n])
+
+
+def test_sparse_tensors_that_fit_no_matrix_are_refused():
+    from torchshim._utils import _rebuild_sparse_tensor as rebuild
+    one = torch.ones(1)
+    with pytest.raises(RuntimeError, match="size is inconsistent with indices: for dim 0, size is 2 but found index 5"):
+        rebuild(torch.sparse_coo, (torch.tensor([[5]]), one, (2,)))
+    with pytest.raises(RuntimeError, match="`0 <= col_indices < ncols` is not satisfied."):
+        rebuild(torch.sparse_csr, (torch.tensor([0, 1]), torch.tensor([7]), one, (1, 2)))
 
 
 def test_saving_is_atomic(tmp_path):

@@ -50,11 +50,29 @@ def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=N
     names = ("crow", "row", "col") if by_rows(layout) else ("ccol", "column", "row")
     if compressed.shape[0] != rows + 1:
         raise RuntimeError(f"{names[0]}_indices.shape[-1] must be equal to the number of {names[1]}{'' if not blocked(layout) else ' blocks'}s "
-                           f"+ 1 = {rows + 1}, but got {compressed.shape[0]}")
+                           f"+ 1 (={rows + 1}), but got {compressed.shape[0]}")
     if plain.shape[0] != values.shape[0]:
         raise RuntimeError(f"{names[2]}_indices and values must have the same number of elements, but got {plain.shape[0]} and "
                            f"{values.shape[0]}")
+    if check_invariants:
+        _check(host(compressed), host(plain), (size[1] // block[1] if by_rows(layout) else size[0] // block[0]), names)
     return from_parts(layout, (compressed, plain), values, size, False, requires_grad, "SparseCompressedTensorBackward0")
+
+
+def _check(compressed, plain, n, names):
+    """torch's errors for indices that fit no matrix with n columns (or rows)."""
+    c, p, counts = f"{names[0]}_indices", f"{names[2]}_indices", np.diff(compressed)
+    lines, width = ("nrows", "ncols") if names[0] == "crow" else ("ncols", "nrows")
+    starts = compressed[1:-1]
+    repeated = np.diff(plain) <= 0
+    repeated[starts[(starts > 0) & (starts < len(plain))] - 1] = False         # from one line to the next anything goes
+    for wrong, rule in ((compressed[0] != 0, f"{c}[..., 0] == 0"), (compressed[-1] != len(plain), f"{c}[..., -1] == nnz"),
+                        (counts.min(initial=0) < 0 or counts.max(initial=0) > n, f"0 <= {c}[..., 1:] - {c}[..., :-1] <= {width}"),
+                        (plain.min(initial=0) < 0 or plain.max(initial=-1) >= n, f"0 <= {p} < {width}"),
+                        (repeated.any(), f"{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., {lines} are sorted and distinct along the "
+                                         "last dimension values")):
+        if wrong:
+            raise RuntimeError(f"`{rule}` is not satisfied.")
 
 
 def _lines(s):
