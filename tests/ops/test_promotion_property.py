@@ -136,3 +136,9 @@ def test_what_would_be_complex32_is_refused():
         half * 1j
     with pytest.raises(NotImplementedError, match="complex32"):
         torch.ones(2, dtype=torch.complex32)
+
+
+def test_dtypes_without_tensors_have_names():
+    assert torch.int4.itemsize == 1 and torch.int4.is_signed and not torch.uint7.is_signed and torch.finfo(torch.float16).tiny > 0
+    with pytest.raises(NotImplementedError, match="torch.uint3"):
+        torch.zeros(1, dtype=torch.uint3)

@@ -152,6 +152,14 @@ def share_memory_(self):
     return self
 
 
+@function(torch=False)
+def record_stream(self, stream):
+    """Without effect on an accelerator: JAX keeps memory as long as work that was given out needs it. NotImplementedError on the CPU, as
+    in torch."""
+    if self.device.type == "cpu":
+        raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend.")
+
+
 class _LegacyMeta(type):
     """The kind of the old classes of tensors: of one dtype (`dtype`), on one type of device (`_kind`)."""
 

@@ -46,10 +46,13 @@ class dtype:
 
 class _Absent(dtype):
     """A dtype that JAX does not have: there is its name, but no tensor of it."""
+    __module__ = "torchshim"
     __slots__ = ()
 
     def __init__(self, name, itemsize, why):
-        self.name, self.itemsize, self.is_floating_point, self.is_complex, self.is_signed = name, itemsize, False, True, True
+        kind = name[:3]
+        self.name, self.itemsize, self.is_floating_point, self.is_complex = name, itemsize, kind == "flo", kind == "com"
+        self.is_signed = kind in ("com", "flo", "int", "qin")
         _ABSENT[name] = why
 
     @property
@@ -73,6 +76,9 @@ complex64, complex128 = ALL["complex64"], ALL["complex128"]
 int8, int16, int32, int64 = (ALL[n] for n in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint32", "uint64", "bool"))
 complex32 = ALL["complex32"] = _Absent("complex32", 4, "JAX has no complex numbers of half precision")
+for _name in [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)] + ["bits1x8", "bits2x4", "bits4x2", "bits8", "float4_e2m1fn_x2"]:
+    ALL[_name] = _Absent(_name, 1, "torch computes nothing in it on the CPU either")
+ALL["bits16"] = _Absent("bits16", 2, "torch computes nothing in it on the CPU either")
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16,
            "chalf": complex32, "cfloat": complex64, "cdouble": complex128}
 
@@ -112,6 +118,7 @@ def can_cast(from_, to):
 
 class finfo:
     """Limits of a floating dtype, as torch.finfo."""
+    __slots__ = ("dtype", "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution")
 
     def __init__(self, type=None):
         d = type or get_default_dtype()
@@ -131,6 +138,7 @@ class finfo:
 
 class iinfo:
     """Limits of an integer dtype, as torch.iinfo."""
+    __slots__ = ("dtype", "bits", "max", "min")
 
     def __init__(self, type):
         if type.is_floating_point or type.is_complex:
