@@ -6,8 +6,8 @@ for every subset of its outputs.
 """
 from __future__ import annotations
 
-import collections
 import contextlib
+import functools
 import sys
 
 import jax
@@ -66,71 +66,85 @@ def run_trace(tr):
 def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     """Operator by operator. A failing operator names the user's line; values that need it are lost, others are kept.
     `tr` is the trace if it ended: then its checks decide what may be seen. `cause`: what its compiled program failed with."""
-    steps = needed_steps(steps_of(state), live)
     place = state_device(state)
     numpy = is_host(place) and cause is None
-    functions = _functions(steps, numpy)
+    schedule = _scheduled(state, live, numpy)
     threads = one_thread()
     try:
         with jax.ensure_compile_time_eval(), contextlib.nullcontext() if numpy else jax.default_device(place):     # for what has no operands
-            return _run_steps(steps, functions, values, inputs, nums, live, tr)
+            return _run_steps(schedule, state, values, inputs, nums, live, tr)
     finally:
         restore(threads)
 
 
-def _functions(steps, numpy):
-    """What computes each Instance, or the error of its making: made outside of JAX's eager context, in which tracing would compute."""
-    functions = {}
-    for step in steps:
-        inst = step[0]
+def _scheduled(state, live, numpy):
+    """The schedule of a state, kept there when the state comes again."""
+    known = state.variants and state.variants.get("operators")
+    if known and known[0] == live and known[1] is numpy:
+        return known[2]
+    schedule = _schedule(needed_steps(steps_of(state), live), state, live, numpy)
+    if state.seen > 1:
+        state.kept()["operators"] = live, numpy, schedule
+    return schedule
+
+
+def _schedule(steps, state, live, numpy):
+    """(dtypes of the numbers, what to do in order: (function, where its arguments are, first result, how many, what is not needed any more, Instance, site)).
+
+    Places are those in a list of the values, then the numbers, then the inputs from behind: an input's slot is negative. Functions are
+    made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes.
+    """
+    functions, schedule, seen, numbers = {}, [], set(live), state.n_values
+    for inst, slots, n0, first, site in reversed(steps):
         if inst not in functions:
             try:
                 functions[inst] = inst.interpreted() if numpy else inst.jitted()
             except Exception as error:
-                functions[inst] = error
-    return functions
+                functions[inst] = functools.partial(_raise, error)
+        count = len(inst.out_metas)
+        last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
+        seen |= last
+        places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
+        schedule.append((functions[inst], places, first, count, tuple(last), inst, site))
+    dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
+    return dtypes, schedule[::-1]
 
 
-def _run_steps(steps, functions, values, inputs, nums, live, tr):
-    made, uses = {}, collections.Counter(i for s in steps for i in s[1] if i >= 0)
-    for k in live:
-        uses[k] += 1
-    failed = None
+def _raise(error, *args):
+    raise error
+
+
+def _run_steps(schedule, state, values, inputs, nums, live, tr):
+    dtypes, schedule = schedule
+    made = [None] * state.n_values
+    made += [np.array(x, dtype) for x, dtype in zip(nums, dtypes)]
+    made += [v.array for v in inputs[:state.n_inputs][::-1]]
+    failed, lost = None, set()
     with np.errstate(all="ignore"):
-        for inst, slots, n0, first, site in steps:
+        for f, places, first, count, last, inst, site in schedule:
+            if failed and not lost.isdisjoint(places):
+                lost.update(range(first, first + count))
+                continue
             try:
-                args = [inputs[~s].array if s < 0 else made[s] for s in slots]
-            except KeyError:
-                continue                           # an operand was lost
-            for k, kind in enumerate(inst.kinds):
-                args.append(np.array(nums[n0 + k], np.float64 if kind == "f" else np.int64))
-            try:
-                f = functions[inst]
-                if isinstance(f, Exception):
-                    raise f
-                out = f(*args)
+                made[first:first + count] = f(*[made[s] for s in places])
             except Exception as error:
                 failed = failed or (error, inst, site)
+                lost.update(range(first, first + count))
                 continue
-            for k, a in enumerate(out):
-                made[first + k] = a
-            for s in slots:
-                if s >= 0:
-                    uses[s] -= 1
-                    if not uses[s]:
-                        made.pop(s, None)
+            for s in last:
+                made[s] = None
     message = None
     if failed:
         error, inst, site = failed
         place = f'  File "{site[0]}", line {site[1]}, in {site[2]}' if site else "  (unknown line)"
         message = f"{inst.op.name} failed: {str(error).strip()}\nThe operator was called at\n{place}"
     if tr is not None and tr.checks:
-        live = withhold(tr, live, made.get)
+        live = withhold(tr, live, made.__getitem__)
     for k in live:
-        if k in made:
-            values[k].array = made[k]
-        else:
+        if k in lost:
             values[k].trace, values[k].extra = None, message
+        else:
+            values[k].array = made[k]
     if failed:
         failure = RuntimeError(message)
         failure.__cause__ = failed[0]

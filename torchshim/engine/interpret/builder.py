@@ -4,7 +4,8 @@ Compiling costs tens of milliseconds for one operator and seconds for a model; c
 should not pay that. `build` turns a jaxpr, once, into a flat list of steps: a Python function made
 by a rule in the `*_rules` files, the slots of its inputs and of its outputs. Nested calls are
 inlined, literals are preloaded, arithmetic on literals is done in advance, results that nobody
-reads are never computed, and a value is dropped after its last use.
+reads are never computed, and a value is dropped after its last use. The steps become one Python
+function, whose text programs of the same form share (`_Text`).
 
 Two things are decided lazily while the steps are made. A broadcast needs no memory when its
 consumers are elementwise, as NumPy broadcasts by itself. An array that came from JAX is converted
@@ -20,7 +21,6 @@ from __future__ import annotations
 import collections
 import functools
 import math
-import operator
 from typing import Any, Callable
 
 import jax
@@ -65,7 +65,7 @@ def _program(closed_jaxpr, check: bool) -> tuple[Callable[..., list], int]:
     """The evaluator without its error state, and its number of steps."""
     builder = _Builder(check)
     steps, outputs = builder.program(closed_jaxpr)
-    return _runner(builder.template, builder.arguments, steps, outputs), len(steps)
+    return _Text(builder, steps, outputs).function([fn for fn, *_ in steps]), len(steps)
 
 
 class OpenProgram:
@@ -76,23 +76,23 @@ class OpenProgram:
 
     def __init__(self, closed_jaxpr, example):
         self.sizes = Sizes(len(example))
-        self.builder = builder = _Builder(False, self.sizes, example)
+        builder = _Builder(False, self.sizes, example)
         with np.errstate(all="ignore"):
-            self.steps, self.outputs = builder.program(closed_jaxpr)
-        self.open = [(k, step[1]) for k, step in enumerate(self.steps) if step[1].__class__ is _Open]
+            steps, outputs = builder.program(closed_jaxpr)
+        self.functions, self.text = [fn for fn, *_ in steps], _Text(builder, steps, outputs)
+        self.open = [(k, fn) for k, fn in enumerate(self.functions) if fn.__class__ is _Open]
 
     def at(self, sizes):
         """The evaluator for sizes (without a guard, see `build`); None where a rule has no function for them."""
-        data, steps = self.sizes.at(sizes), list(self.steps)
+        data, functions = self.sizes.at(sizes), list(self.functions)
         for k, step in self.open:
             fn = step.make(*data[step.index])
             if fn is None:
                 return None
             for wrap in step.wrappers:
                 fn = wrap(fn)
-            kind, _, get, out, last = steps[k]
-            steps[k] = (kind, fn, get, out, last)
-        return _runner(self.builder.template, self.builder.arguments, steps, self.outputs)
+            functions[k] = fn
+        return self.text.function(functions)
 
 
 class _Open:
@@ -111,25 +111,42 @@ def _wrapped(fn, wrap):
     return fn
 
 
-def _runner(template, count, steps, outputs) -> Callable[..., list]:
-    def run(*args):
-        if len(args) != count:
-            raise TypeError(f"interpret: expected {count} arrays, got {len(args)}")
-        env = template.copy()
-        env[:count] = args
-        for kind, fn, get, out, last in steps:
-            if kind == 1:
-                env[out] = fn(env[get])
-            elif kind == 2:
-                env[out] = fn(*get(env))
-            else:
-                for slot, value in zip(out, fn(*[env[i] for i in get])):
-                    env[slot] = value
-            for slot in last:
-                env[slot] = None
-        return [env[i] for i in outputs]
+class _Text:
+    """The steps of a program as the text of a Python function, which gets their functions and the constants when it is made."""
 
-    return run
+    def __init__(self, builder, steps, outputs):
+        names = {slot: f"a{slot}" for slot in range(builder.arguments)}
+        self.constants = []
+
+        def name(slot):
+            if slot not in names:
+                value = builder.template[slot]
+                names[slot] = f"v{len(names)}" if value is None else f"c{len(self.constants)}"
+                if value is not None:
+                    self.constants.append(value)
+            return names[slot]
+
+        body = []
+        for k, (_, ins, out, last) in enumerate(steps):
+            call = f"f{k}({', '.join(map(name, ins))})"
+            made = "".join([name(slot) + ", " for slot in out]) if out.__class__ is list else name(out)
+            body.append(f"{made} = {call}" if made else call)
+            if last and k < len(steps) - 1:
+                body.append(" = ".join(map(name, last)) + " = None")
+        body.append(f"return [{', '.join(map(name, outputs))}]")
+        given = ", ".join([f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
+        arguments = ", ".join([f"a{slot}" for slot in range(builder.arguments)])
+        self.source = f"def make({given}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n"
+
+    def function(self, functions) -> Callable[..., list]:
+        return _made(self.source)(*functions, *self.constants)
+
+
+@functools.lru_cache(maxsize=2048)
+def _made(source):
+    found: dict[str, Callable] = {}
+    exec(source, {"__builtins__": {}}, found)
+    return found["make"]
 
 
 def _open(jaxpr):
@@ -371,7 +388,7 @@ class _Builder:
         return self.link([self.any_form(v) for v in outs])
 
     def link(self, outputs: list[int]) -> tuple[list[tuple], list[int]]:
-        """The steps that `outputs` and effects need, as `_runner` takes them."""
+        """The steps that `outputs` and effects need, in order: (fn, slots read, slot or list of slots made, slots that are not read again)."""
         steps = []
         keep = set(outputs)
         seen = set(outputs)  # slots read later on
@@ -385,14 +402,7 @@ class _Builder:
             seen.update(ins)
             if many:
                 last.update(o for o in out if o not in seen)
-                kind, get = 3, tuple(ins)
-            elif len(ins) == 1:
-                kind, get = 1, ins[0]
-            else:
-                kind, get = (2, operator.itemgetter(*ins)) if ins else (3, ())
-                if not ins:
-                    fn, out = _wrapped(fn, lambda fn: lambda: (fn(),)), [out]
-            steps.append((kind, fn, get, out, tuple(last)))
+            steps.append((fn, ins, out, sorted(last)))
         steps.reverse()
         return steps, outputs
 
