@@ -5,6 +5,7 @@ import copy
 import io
 import pickle
 
+import jax
 import numpy as np
 import pytest
 import torchshim as torch
@@ -86,7 +87,8 @@ def factories(d):
     one = torch.ones(2, device=d)
     return [torch.arange(5, device=d), torch.linspace(0, 1, 5, device=d), torch.eye(3, device=d), torch.full((2,), 3, device=d),
             one.new_tensor([1, 2]), one.new_zeros(3, dtype=torch.int64), torch.zeros_like(one), torch.tensor([True], device=d),
-            torch.tril_indices(2, 2, device=d), torch.tensor(2**40, device=d), torch.hann_window(4, device=d), torch.from_numpy(np.arange(3)).to(d)]
+            torch.tril_indices(2, 2, device=d), torch.tensor(2**40, device=d), torch.hann_window(4, device=d),
+            torch.from_numpy(np.arange(3)).to(d)]
 
 
 def linear_algebra(d):
@@ -101,6 +103,28 @@ def linear_algebra(d):
 @pytest.mark.parametrize("f", [elementwise, products, picking, layers, factories, linear_algebra], ids=lambda f: f.__name__)
 def test_computes_there_what_the_cpu_computes(cuda, f):
     check(f("cpu"), f(cuda))
+
+
+LOWERED = {
+    "solve": lambda a: torch.linalg.solve(a, a[0]), "inv": torch.linalg.inv, "det": torch.linalg.det,
+    "eig": lambda a: torch.linalg.eig(a)[0].abs(), "eigh": lambda a: torch.linalg.eigh(a)[0], "svd": lambda a: torch.linalg.svd(a)[1], "qr": lambda a: torch.linalg.qr(a)[1],
+    "cholesky": lambda a: torch.linalg.cholesky_ex(a)[0], "lu": lambda a: torch.linalg.lu(a)[1],
+    "lstsq": lambda a: torch.linalg.lstsq(a, a)[0], "matrix_exp": torch.linalg.matrix_exp, "ldl": lambda a: torch.linalg.ldl_factor(a)[0], "fft": lambda a: torch.fft.fft2(a).abs(),
+    "sort": lambda a: a.sort(1).values, "topk": lambda a: a.topk(2).values, "cumsum": lambda a: a.cumsum(0), "lgamma": torch.lgamma,
+    "conv": lambda a: F.conv2d(a.reshape(1, 1, 4, 4), a[:3, :3].reshape(1, 1, 3, 3)), "pool": lambda a: F.max_pool2d(a[None, None], 2),
+    "attention": lambda a: F.scaled_dot_product_attention(a[None], a[None], a[None]),
+    "bf16": lambda a: (a.bfloat16() @ a.bfloat16()).float(),
+}
+
+
+@pytest.mark.parametrize("name", LOWERED)
+def test_xla_has_a_lowering_for_nvidias_gpus(name):
+    """What JAX can't lower for a GPU would fail there only; lowering needs none."""
+    def f(a):
+        return torch.to_jax(LOWERED[name](torch.from_jax(a)))
+    for dtype in ("float32", "float64"):
+        with jax.enable_x64(True):
+            jax.jit(f).trace(jax.ShapeDtypeStruct((4, 4), dtype)).lower(lowering_platforms=("cuda",))
 
 
 @pytest.mark.parametrize("kind, args", [("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {"lr": 0.01, "amsgrad": True})])

@@ -38,6 +38,7 @@ def arguments(argv):
     parser.add_argument("--script-steps", type=int, default=100)
     parser.add_argument("--operator-settle", type=float, default=0.6, help="the same for one operator of the sweep")
     parser.add_argument("--operator-block", type=float, default=0.03)
+    parser.add_argument("--device", default="cpu", help="where torch's and torchshim's programs run, as cuda (JAX's run where JAX runs by default)")
     parser.add_argument("--warm-cache", action="store_true", help="keep JAX's persistent compilation cache (cold time then means a second run)")
     return parser.parse_args(argv)
 
@@ -82,7 +83,7 @@ def bench_program(args, file, options, variant):
                 try:
                     start = time.perf_counter()
                     children[name] = Child([*command, WORKER, *extra], surroundings(args, os.path.join(folder, name)))
-                    ask(name, do="setup", file=file, variant=variant, options=options)
+                    ask(name, do="setup", file=file, variant=variant, options=options, device=args.device)
                     figures[name]["cold"] = time.perf_counter() - start
                     figures[name].update(ask(name, do="count", steps=COUNTED))
                     if name == "torchshim":

@@ -19,6 +19,7 @@ class Contender:
 
     def __init__(self, folder):
         sys.path.insert(0, str(HERE / folder))
+        self.in_jax = folder == "jax_steps"
         self.xla = 0
         self.step = self.look = None
 
@@ -38,7 +39,9 @@ class Contender:
         shim = sys.modules.get("torchshim")
         return shim.stats()["compiles"] if shim else 0
 
-    def setup(self, file, variant, options):
+    def setup(self, file, variant, options, device="cpu"):
+        if device != "cpu" and not self.in_jax:
+            importlib.import_module("torch").set_default_device(device)
         program = importlib.import_module(file)
         self.watch()
         self.step, self.look = program.setup(variant, **options)
