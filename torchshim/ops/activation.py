@@ -10,7 +10,6 @@ import numpy as np
 from . import promotion as P
 from .common import is_complex, wrap_dim
 from .registry import NUMBER_KIND, SB, SF, op
-from .unary import error_function
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)
@@ -210,7 +209,7 @@ def gelu(self, approximate):
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)
         return 0.5 * self * (1 + jnp.tanh(inner))
-    return 0.5 * self * (1 + error_function(self * math.sqrt(0.5)))
+    return 0.5 * self * (1 + jax.lax.erf(self * math.sqrt(0.5)))
 
 
 # -- with a second operand ---------------------------------------------------------------------------------------------

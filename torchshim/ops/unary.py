@@ -99,35 +99,7 @@ deg2rad = declare("deg2rad", lambda x: x * np.asarray(math.pi / 180, x.dtype), "
 rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "Radians to degrees.", "Rad2Deg", check=_no_complex("rad2deg"))
 
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
-_ERF = ((1.12837917e+00, 1.85135612e-01, 5.42439850e-02, 3.83863057e-03, 3.76757419e-04, 4.60918400e-06, -1.27995587e-08),
-        (1.0, 4.97405570e-01, 1.13873857e-01, 1.54300581e-02, 1.30152448e-03, 6.23987087e-05))
-
-
-@jax.custom_jvp
-def error_function(x):
-    """erf of real numbers: x P(x^2) / Q(x^2) in float32, fitted to within 2e-9 up to 3.92, where erf rounds to 1. XLA's own is not
-    vectorised where fused multiply-add is off (the script runner's choice): 30 times slower."""
-    if x.dtype != jnp.float32:
-        return jax.lax.erf(x)
-    p, q = [polynomial(x * x, c) for c in _ERF]
-    return jnp.where(jnp.abs(x) > 3.92, jnp.sign(x), jnp.clip(x * p / q, -1, 1))
-
-
-def polynomial(t, coefficients):
-    """The sum of coefficients[k] * t ** k."""
-    total = coefficients[-1]
-    for c in coefficients[-2::-1]:
-        total = total * t + c
-    return total
-
-
-@error_function.defjvp
-def _erf_slope(primals, tangents):
-    x, = primals
-    return error_function(x), tangents[0] * (2 / math.sqrt(math.pi) * jnp.exp(-x * x))
-
-
-erf = declare("erf", error_function, "The error function.", "Erf", refuses=("erf_vml_cpu", "c"))
+erf = declare("erf", jax.lax.erf, "The error function.", "Erf", refuses=("erf_vml_cpu", "c"))
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
 erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", refuses=("erfinv_vml_cpu", "c"))
 lgamma = declare("lgamma", jax.lax.lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),

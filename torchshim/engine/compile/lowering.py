@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..errorfunction import LIMIT, P, Q, polynomial
+
 # Calls that run their jaxpr once: what they add (names, gradients) no longer counts when a program is compiled.
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
 _FEW = 2048            # elements of a reduction that XLA surely does not vectorise (it does from 4096 on)
@@ -27,6 +29,8 @@ def applied(closed_jaxpr, arguments):
             out = applied(eqn.params[_CALLS[name]], operands)
         elif name in _EXTREMES:
             out = [_extreme(eqn, operands[0])]
+        elif name == "erf" and operands[0].dtype == np.float32:
+            out = [_erf(operands[0])]
         elif name == "top_k" and operands[0].dtype == np.uint32:
             out = _top_k(eqn, operands[0])
         else:
@@ -47,6 +51,12 @@ def _extreme(eqn, x):
     for axis in sorted(eqn.params["axes"], reverse=True):      # several at once take three times as long
         x = lax.reduce(x, np.asarray(start, x.dtype), lambda a, b: lax.select(wins(a, b) | lax.ne(a, a), a, b), (axis,))
     return x
+
+
+def _erf(x):
+    t = x * x
+    y = jnp.clip(x * polynomial(t, P) / polynomial(t, Q), -1, 1)
+    return jnp.where(jnp.abs(x) > LIMIT, jnp.sign(x), y)
 
 
 _PASSES = 16           # up to so many passes over everything are cheaper than sorting it

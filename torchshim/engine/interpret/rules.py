@@ -22,6 +22,8 @@ import numpy as np
 from jax import dtypes as jax_dtypes
 import jax.numpy as jnp
 
+from .. import errorfunction
+
 F32 = np.dtype(np.float32)
 
 
@@ -466,6 +468,7 @@ def _make_conj(params, ins, outs):
 
 # math's functions cost about 0.1 us an element; above this XLA's compiled loop is used.
 _SCALAR_LIMIT = 4096
+_FEW_SCALARS = 256         # up to here they take less time than the passes of a polynomial
 
 
 def _lgamma(x: float) -> float:
@@ -475,7 +478,7 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-def _scalar_function(name: str, fn: Callable[[float], float]) -> None:
+def _scalar_function(name: str, fn: Callable[[float], float]) -> Make:
     vectorised = np.frompyfunc(fn, 1, 1)
 
     def make(params, ins, outs):
@@ -484,11 +487,20 @@ def _scalar_function(name: str, fn: Callable[[float], float]) -> None:
             return None
         return lambda x: np.asarray(vectorised(x.astype(np.float64)), np.float64).astype(out)
 
-    elementwise(name)(make)
+    return elementwise(name)(make)
 
 
-_scalar_function("erf", math.erf)
 _scalar_function("erfc", math.erfc)
+_erf_of_scalars = _scalar_function("erf", math.erf)
+
+
+@elementwise("erf")
+def _make_erf(params, ins, outs):
+    if outs[0].dtype == F32 and outs[0].size > _FEW_SCALARS:
+        return errorfunction.on_host
+    return _erf_of_scalars(params, ins, outs)
+
+
 _scalar_function("lgamma", _lgamma)
 
 ELEMENTWISE.update(
