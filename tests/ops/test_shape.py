@@ -35,6 +35,7 @@ def test_repeating_and_mirroring():
     assert a.rot90().tolist() == [[2, 5], [1, 4], [0, 3]]
     assert torch.diag_embed(a, 1, 0, -1).stride() == (8, 4, 1)
     assert torch.zeros(4, 2).fill_diagonal_(1, wrap=True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0]]
+    assert torch.zeros(7, 4, 3)[:, 1].fill_diagonal_(1, wrap=True).nonzero()[:, 0].tolist() == [0, 1, 2, 4, 5, 6]
 
 
 def test_copies_and_their_gradients():

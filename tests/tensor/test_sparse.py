@@ -148,3 +148,13 @@ def test_a_sparse_parameter_of_a_linear_layer():
     torch.testing.assert_close(m(x), x @ dense.t() + m.bias)
     g, = torch.autograd.grad(m(x).sum(), m.weight)
     assert g.layout is torch.sparse_csr and torch.allclose(g.to_dense(), x.sum(0).expand(3, 4))
+
+
+def test_in_place_operators_keep_the_dtype():
+    def sparse(dtype):
+        return torch.sparse_coo_tensor([[0, 1]], torch.tensor([1, 2], dtype=dtype), (3,))
+    assert sparse(torch.uint8).add_(sparse(torch.int8)).dtype == torch.uint8
+    with pytest.raises(RuntimeError, match="Can't convert result type Float to output Byte in add operation"):
+        sparse(torch.uint8).add_(sparse(torch.float32))
+    with pytest.raises(RuntimeError, match="Can't convert result type Float to output Byte in add operation"):
+        torch.zeros(3, dtype=torch.uint8).add_(sparse(torch.float32))

@@ -167,7 +167,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
     value, step, n = filler(fill_value, m, "fill_diagonal_"), sum(m.strides), min(m.shape)
     as_strided(input, (n,), (step,)).fill_(value)
     if wrap and m.ndim == 2 and m.shape[0] > m.shape[1] + 1:
-        rest = -(-m.numel // step) - n
+        rest = -(-m.numel // (m.shape[1] + 1)) - n
         as_strided(input, (rest,), (step,), offset_of(input) + m.strides[0] * (m.shape[1] + 1)).fill_(value)
     return input
 

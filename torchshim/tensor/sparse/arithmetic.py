@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
 from ..core.dispatch import TensorBase
-from ..core.dtype import promote_types
+from ..core.dtype import can_cast, promote_types
 from .base import COO, NAMES, handles, host, is_sparse, like, made, no_tensor, on, write
 from .compressed import compress
 from .coo import _places, coalesce, gathered, to_coo, to_dense
@@ -102,6 +103,18 @@ def div(a, b, *, rounding_mode=None):
     return like(a, a._vals.div(b, rounding_mode=rounding_mode))
 
 
+def _fitting(name, made, a):
+    """What an in-place operator made, in the dtype of the tensor that takes it."""
+    if made.dtype is a.dtype:
+        return made
+    if not can_cast(made.dtype, a.dtype):
+        result, target = c_name(made.dtype.np), c_name(a.dtype.np)
+        if name == "div_":
+            raise RuntimeError(f"result type {result} can't be cast to the desired output type {target}")
+        raise RuntimeError(f"Can't convert result type {result} to output {target}" + (" in add operation" if name in ("add_", "sub_") else ""))
+    return like(made, made._vals.to(a.dtype)) if is_sparse(made) else made
+
+
 def _inplace(name, f, *more):
     @handles(name, *more)
     def act(a, *args, **kwargs):
@@ -110,8 +123,8 @@ def _inplace(name, f, *more):
                 from ...engine import context
                 if context.grad is True:
                     raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-            return a.copy_(f(a, *args, **kwargs))
-        return write(a, f(a, *args, **kwargs))
+            return a.copy_(_fitting(name, f(a, *args, **kwargs), a))
+        return write(a, _fitting(name, f(a, *args, **kwargs), a))
     act.__doc__ = f"{name} for sparse tensors."
 
 

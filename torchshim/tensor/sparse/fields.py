@@ -235,3 +235,8 @@ def text(s, *, tensor_contents=None):
     return shown + printing.with_suffixes(prefix + ",\n       ".join(parts), suffixes, indent, s._layout is COO) + ")"
 
 
+
+
+@handles("dim_order")
+def dim_order(s, ambiguity_check=False):
+    raise AttributeError(f"Can't get dim order on sparse type: {s.type()} Use Tensor.to_dense() to convert to a dense tensor first.")
