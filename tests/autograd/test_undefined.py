@@ -84,3 +84,12 @@ def test_views_keep_their_gradient_when_another_writes():
     one.mul_(2)
     (one + other).sum().backward()
     assert one.grad.tolist() == other.grad.tolist() == [1]
+
+
+def test_a_second_derivative_through_a_write_into_a_view():
+    x = torch.tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
+    y = (x * 1).view(4).relu_()                # what relu saves leads to its own node, inside of the write
+    (g,) = torch.autograd.grad(y.pow(2), x, torch.ones(4), create_graph=True)
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[2, 0], [2, 2]]
+    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
+        torch.autograd.grad(g.sum(), x)

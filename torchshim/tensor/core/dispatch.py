@@ -797,9 +797,7 @@ class CopySlices(Node):
         return self.meta
 
     def release(self):
-        self.saved = None                      # torch frees what was written, whatever it saved
-        if self.fn is not None:
-            self.fn.release()
+        self.saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
 
 
 def refuse_overlap(t, tensors=(), mode=None):
