@@ -67,8 +67,9 @@ def xlog1py(self, other):
 
 
 # -- zeta and polygamma ------------------------------------------------------------------------------------------------
+@jax.custom_jvp
 def hurwitz(s, q):
-    """The sum of (k + q) ** -s: jax's zeta needs q > 0, so the terms before that are added one by one."""
+    """The sum of (k + q) ** -s: jax's zeta needs q > 0, so the terms before that are added one by one. Its derivative in s is not known."""
     low = lambda q: (q <= 0) & (q > -1e4) & (q != jnp.floor(q))
 
     def step(state):
@@ -80,6 +81,9 @@ def hurwitz(s, q):
     tail = special.zeta(jnp.where(fits, s, 2), jnp.where(fits, end, 1))
     tail = jnp.where(end == jnp.inf, jnp.nan, jnp.where(s == jnp.inf, jnp.where(q < 1, jnp.inf, jnp.where(q == 1, 1, jnp.nan)), tail))
     return jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
+
+
+hurwitz.defjvps(None, lambda q_dot, out, s, q: -s * hurwitz(s + 1, q) * q_dot)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
