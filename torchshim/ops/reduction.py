@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import warn
 from . import promotion as P
 from .clamping import maximum, minimum
-from .common import as_number, is_complex, is_float, wide, wrap_dim, wrap_dims
+from .common import as_number, is_complex, is_float, peak, wide, wrap_dim, wrap_dims
 from .registry import cast, op
 
 
@@ -466,7 +466,7 @@ def log_sum_exp(x, axes, keepdim):
     """log(sum(exp(x))) without overflow."""
     if not count(x.shape, axes):
         return jnp.log(jnp.sum(x, axes, keepdims=keepdim))
-    top = jnp.max(jnp.real(x), axes, keepdims=True)
+    top = peak(jnp.real(x), axes)
     top = jnp.where(jnp.isinf(top), jnp.zeros_like(top), top)
     total = jnp.log(jnp.sum(jnp.exp(x - top), axes, keepdims=True)) + top
     return total if keepdim else jnp.squeeze(total, axes)

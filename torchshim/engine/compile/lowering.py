@@ -12,6 +12,7 @@ from ..errorfunction import LIMIT, P, Q, polynomial
 
 # Calls that run their jaxpr once: what they add (names, gradients) no longer counts when a program is compiled.
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
+_LEFT_ALONE = "peak"   # see ops.common
 _FEW = 2048            # elements of a reduction that XLA surely does not vectorise (it does from 4096 on)
 
 
@@ -25,7 +26,7 @@ def applied(closed_jaxpr, arguments):
     env.update(zip(jaxpr.invars, arguments))
     for eqn in jaxpr.eqns:
         name, operands = eqn.primitive.name, [read(v) for v in eqn.invars]
-        if name in _CALLS and hasattr(eqn.params.get(_CALLS[name]), "consts"):
+        if name in _CALLS and eqn.params.get("name") != _LEFT_ALONE and hasattr(eqn.params.get(_CALLS[name]), "consts"):
             out = applied(eqn.params[_CALLS[name]], operands)
         elif name in _EXTREMES:
             out = [_extreme(eqn, operands[0])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ..common import wide
+from ..common import peak, wide
 from ..products import precision
 from ..registry import op
 
@@ -52,9 +52,9 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
         s = jnp.where(seen, s, -jnp.inf)
     if attn_mask is not None:
         s = jnp.where(attn_mask, s, -jnp.inf) if attn_mask.dtype == jnp.bool_ else s + attn_mask.astype(s.dtype)
-    # the peak of a row that sees nothing is -inf: 0 there keeps exp() free of nan
-    peak = jax.lax.stop_gradient(jnp.max(s, -1, keepdims=True, initial=-jnp.inf))
-    e = jnp.exp(s - jnp.where(jnp.isneginf(peak), 0, peak))
+    # the top of a row that sees nothing is -inf: 0 there keeps exp() free of nan
+    top = jax.lax.stop_gradient(peak(s, -1))
+    e = jnp.exp(s - jnp.where(jnp.isneginf(top), 0, top))
     total = jnp.sum(e, -1, keepdims=True)
     w = e / jnp.where(total == 0, 1, total)
     if keep is not None:

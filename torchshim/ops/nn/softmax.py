@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import promotion as P
-from ..common import wide, wrap_dim
+from ..common import peak, wide, wrap_dim
 from ..registry import cast, op
 
 
@@ -43,7 +43,7 @@ def _log_softmax_jvp(dim, primals, tangents):
 
 
 def _peak(x, dim):
-    return jnp.max(x, dim, keepdims=True, initial=-jnp.inf) if x.shape[dim] else jnp.zeros_like(jnp.sum(x, dim, keepdims=True))
+    return peak(x, dim) if x.shape[dim] else jnp.zeros_like(jnp.sum(x, dim, keepdims=True))
 
 
 def _prepared(name, x, dim, dtype):
