@@ -122,3 +122,23 @@ def test_batch_norm_of_one_dimension_has_no_channels():
     for training in (False, True):
         with pytest.raises(RuntimeError, match="running_mean should contain 0 elements not 3"):
             F.batch_norm(torch.ones(3), torch.zeros(3), torch.ones(3), training=training)
+
+
+def test_grid_sample_of_a_single_voxel():
+    """Its gathers read no position from the indices: all batch elements still get their value."""
+    x, grid = torch.rand(2, 3, 1, 1, 1, requires_grad=True), torch.zeros(2, 3, 2, 4, 3)
+    y = torch.nn.functional.grid_sample(x, grid, align_corners=True)
+    assert torch.equal(y, x.expand(2, 3, 3, 2, 4))
+    y.sum().backward()
+    assert x.grad.flatten().tolist() == [24.0] * 6
+
+
+def test_what_batch_norm_and_fold_refuse():
+    import torchshim.autograd.forward_ad as fwAD
+    F = torch.nn.functional
+    with fwAD.dual_level():
+        x, m = fwAD.make_dual(torch.rand(3, 2), torch.ones(3, 2)), fwAD.make_dual(torch.zeros(2), torch.ones(2))
+        with pytest.raises(RuntimeError, match="batch_norm is not differentiable wrt running_mean and running_var"):
+            F.batch_norm(x, m, torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"sliding blocks as \(-4, -3\), which is too small"):
+        F.fold(torch.rand(1, 12, 12), (4, 5), 2, dilation=8)

@@ -84,6 +84,8 @@ def _plan(shape, slice_sizes, start_map, operand_batching, index_batching, index
             if size != n:
                 crop[d], cropped = slice(0, size), True
             whole.append(d)
+    if columns and not any([isinstance(c, int) for c in columns]):
+        columns[0] = np.broadcast_to(columns[0], batch)        # all positions, though none of them is read from the indices
     return _Plan(
         permutation=(*indexed, *whole),
         crop=tuple(crop) if cropped else None,

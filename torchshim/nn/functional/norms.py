@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import math
 
+from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call, type_name
-from ...tensor.core.dispatch import apply, read, write
+from ...tensor.core.dispatch import apply, read, tangent_of, write
 
 
 def _shape(name, shape):
@@ -70,6 +71,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         channels = input.shape[1] if input.dim() > 1 else 0
         if t is not None and t.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
+    if "forward AD" in context.modes and tangent_of(input) is not None and any([t is not None and tangent_of(t) is not None
+                                                                                for t in (running_mean, running_var)]):
+        raise RuntimeError("batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined")
     if not training:
         return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
     y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))

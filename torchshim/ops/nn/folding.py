@@ -82,7 +82,7 @@ def _check_col2im(self, output_size, kernel_size, dilation, padding, stride):
         raise RuntimeError(f"{told}expected size of input's dimension 2 to match the calculated number of sliding blocks "
                            f"{counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got input.size(2)={shape[-1]}.")
     if min(counts) < 1:
-        raise RuntimeError(f"{told}which is too small (non-positive)")
+        raise RuntimeError(f"{told}calculated shape of the array of sliding blocks as {_shown(counts)}, which is too small (non-positive)")
     if P.kind_of(self.dtype) == 1:
         raise NotImplementedError(f"\"col2im_out_cpu\" not implemented for '{P.c_name(self.dtype)}'")
 
