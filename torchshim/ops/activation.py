@@ -9,6 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, wrap_dim
+from .layout import part_strides
 from .registry import NUMBER_KIND, SB, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
@@ -249,7 +250,7 @@ def check_glu(self, dim):
         raise NotImplementedError(f'"glu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", check=check_glu, namespace="nn.functional", method=False)
+@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", check=check_glu, strides=part_strides, namespace="nn.functional", method=False)
 def glu(self, dim):
     """The first half times the sigmoid of the second."""
     a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, elementwise_strides
 from .registry import SB, SC, SF, SI, T, common_of, op
 
 NUMBERS = (SB, SI, SF, SC)
@@ -172,7 +172,7 @@ def div(self, other, rounding_mode, half=None):
 
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True,
-    saves_number=True, wide_number=True)
+    saves_number=True, wide_number=True, rule=(lambda out, self, other: 1 / other, lambda out, self, other: -(self / other) / other))
 def true_divide(self, other):
     """self / other."""
     return self / other
@@ -308,7 +308,8 @@ def _pow_exponent(out, x, e):
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
-    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow)
+    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow,
+    strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None)
 def pow(self, exponent):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)

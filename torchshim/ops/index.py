@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import contiguous_strides, meta_of
 from . import promotion as P
 from .common import is_complex, wide, wrap_dim
-from .layout import elementwise_strides
+from .layout import elementwise_strides, kept_strides
 from .registry import cast, op
 from .views import _places
 
@@ -377,7 +377,7 @@ INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor sour
         _index_select(ct, dim, index).reshape(source.shape)])(
     lambda self, dim, index, source: _into_rows(self, dim, index, source, "set"))
 INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad="IndexFillBackward0", inplace=True,
+    grad="IndexFillBackward0", inplace=True, strides=lambda inst, self, *rest: kept_strides(self),
     rule=lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None])(
     lambda self, dim, index, value: _into_rows(self, dim, index, cast(jnp.asarray(value), self.dtype), "set"))
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",

@@ -1,6 +1,8 @@
 """Strides of results, as torch's TensorIterator chooses them."""
 from __future__ import annotations
 
+from ..engine import meta_of
+
 
 def broadcast_shapes(shapes):
     """Common shape, or torch's error."""
@@ -76,6 +78,17 @@ def elementwise_strides(metas, shape, number=False):
         strides[d] = step
         step *= max(shape[d], 1)
     return tuple(strides)
+
+
+def kept_strides(m):
+    """Strides of a new tensor laid out as `m`: the same when dense, else dense in the same order of dimensions."""
+    return m.strides if m.dense else elementwise_strides([m], m.shape)
+
+
+def part_strides(inst, m, *rest):
+    """Strides of what an elementwise kernel makes of parts of `m` that have the result's shape."""
+    out = inst.out_metas[0]
+    return elementwise_strides([meta_of(out.shape, m.dtype, m.device, m.strides)], out.shape)
 
 
 def channels_last_strides(shape):

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, part_strides
 from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
@@ -95,7 +95,8 @@ def _complex_logcumsumexp(x, d):
     return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
 
 
-@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0")
+@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0",
+    strides=lambda inst, self, n, dim, prepend, append: part_strides(inst, self) if prepend is append is None and n else None)
 def diff(self, n, dim, prepend, append):
     """The n-th difference along a dimension."""
     if not self.ndim:

@@ -7,13 +7,8 @@ import jax.numpy as jnp
 from ..engine import Instance, Operator, meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import channels_last_strides, elementwise_strides, lies_channels_last
+from .layout import channels_last_strides, elementwise_strides, kept_strides, lies_channels_last
 from .registry import cast, op
-
-
-def kept_strides(m):
-    """Strides of a new tensor laid out as `m`: the same when dense, else dense in the same order of dimensions."""
-    return m.strides if m.dense else elementwise_strides([m], m.shape)
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------------
@@ -176,7 +171,14 @@ def _check_roll(m, shifts, dims):
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",))
+def _roll_strides(inst, m, shifts, dims):
+    """Along one dimension torch puts two pieces together, which keeps channels_last."""
+    one = isinstance(dims, int) or len(dims) == 1
+    return channels_last_strides(m.shape) if one and lies_channels_last(m) else None
+
+
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",),
+    strides=_roll_strides)
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
     shifts = shifts if shifts.__class__ is tuple else (shifts,)

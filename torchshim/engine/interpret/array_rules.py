@@ -384,7 +384,7 @@ def _make_dot_general(params, ins, outs):
     lperm = None if lperm == tuple(range(len(lperm))) else lperm
     rperm = None if rperm == tuple(range(len(rperm))) else rperm
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
-    if direct and not batch and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
+    if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
         return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
 
     def dot_general(a, b):
@@ -394,7 +394,9 @@ def _make_dot_general(params, ins, outs):
             b = b.astype(work)
         a = (a.transpose(lperm) if lperm else a).reshape(lshape)
         b = (b.transpose(rperm) if rperm else b).reshape(rshape)
-        if batch:
+        if inner == 1:
+            result = a * b                     # NumPy's dot scales by BLAS here, for which 0 times NaN is 0
+        elif batch:
             # matmul leaves BLAS for strides that it cannot pass on.
             a = a if _has_unit_stride(a) else np.ascontiguousarray(a)
             b = b if _has_unit_stride(b) else np.ascontiguousarray(b)

@@ -54,8 +54,10 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Normalise each channel: with the batch's statistics when training (the running ones are updated), else with the running ones."""
-    if not training and input.dim() < 2 and not input.numel():
+    if input.dim() == 1 and not input.numel() or not training and not input.dim() and not input.numel():
         return input.clone()
+    if training and not input.dim():
+        raise IndexError("tuple index out of range")
     if training:
         shape = tuple(input.shape)
         count = 1

@@ -196,8 +196,9 @@ def _abs(x):
 
 @_abs.defjvp
 def _abs_jvp(primals, tangents):
-    # torch's derivative at 0 is 0
-    return jnp.abs(primals[0]), tangents[0] * jnp.sign(primals[0])
+    # torch's derivative is 0 at 0, and where NaN compares as neither side
+    x, t = primals[0], tangents[0]
+    return jnp.abs(x), t * ((x > 0).astype(t.dtype) - (x < 0).astype(t.dtype))
 
 
 def _check_l1(x, target, weight, reduction):
@@ -231,8 +232,9 @@ def l1_loss(self, target, weight, reduction):
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
     a = _abs(self - target)
-    safe = jnp.where(beta > 0, beta, 1)
-    return reduced(jnp.where(a < beta, 0.5 * a * a / safe, a - 0.5 * beta), reduction)
+    far = a >= beta
+    near = jnp.where(far, 0, a)
+    return reduced(jnp.where(far, a - 0.5 * beta, 0.5 * near * near / jnp.where(beta > 0, beta, 1)), reduction)
 
 
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",

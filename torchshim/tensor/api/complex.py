@@ -132,6 +132,8 @@ def _get_H(self):
 def adjoint(input):
     """The last two dimensions exchanged, conjugated."""
     m = meta(input)
+    if not m.ndim:
+        return _get_mH(input)
     if m.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
     return conj(swap(input, m.ndim - 2, m.ndim - 1))

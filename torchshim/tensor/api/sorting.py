@@ -154,6 +154,8 @@ def _long(a, like, shape=None):
 
 def _check_dim(name, x, dim):
     d = wrap_dim(as_int(name, dim), x.ndim)
+    if not x.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not x.numel() and any(n == 0 for i, n in enumerate(x.shape) if i != d):
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     return d
