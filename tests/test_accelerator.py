@@ -107,9 +107,11 @@ def test_computes_there_what_the_cpu_computes(cuda, f):
 
 LOWERED = {
     "solve": lambda a: torch.linalg.solve(a, a[0]), "inv": torch.linalg.inv, "det": torch.linalg.det,
-    "eig": lambda a: torch.linalg.eig(a)[0].abs(), "eigh": lambda a: torch.linalg.eigh(a)[0], "svd": lambda a: torch.linalg.svd(a)[1], "qr": lambda a: torch.linalg.qr(a)[1],
+    "eig": lambda a: torch.linalg.eig(a)[0].abs(), "eigh": lambda a: torch.linalg.eigh(a)[0],
+    "svd": lambda a: torch.linalg.svd(a)[1], "qr": lambda a: torch.linalg.qr(a)[1],
     "cholesky": lambda a: torch.linalg.cholesky_ex(a)[0], "lu": lambda a: torch.linalg.lu(a)[1],
-    "lstsq": lambda a: torch.linalg.lstsq(a, a)[0], "matrix_exp": torch.linalg.matrix_exp, "ldl": lambda a: torch.linalg.ldl_factor(a)[0], "fft": lambda a: torch.fft.fft2(a).abs(),
+    "lstsq": lambda a: torch.linalg.lstsq(a, a)[0], "matrix_exp": torch.linalg.matrix_exp, "ldl": lambda a: torch.linalg.ldl_factor(a)[0],
+    "fft": lambda a: torch.fft.fft2(a).abs(),
     "sort": lambda a: a.sort(1).values, "topk": lambda a: a.topk(2).values, "cumsum": lambda a: a.cumsum(0), "lgamma": torch.lgamma,
     "conv": lambda a: F.conv2d(a.reshape(1, 1, 4, 4), a[:3, :3].reshape(1, 1, 3, 3)), "pool": lambda a: F.max_pool2d(a[None, None], 2),
     "attention": lambda a: F.scaled_dot_product_attention(a[None], a[None], a[None]),

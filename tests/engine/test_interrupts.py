@@ -70,6 +70,7 @@ def at_bytecode(n, action, everywhere):
             frame.f_trace_opcodes = True
             return local
         return None
+    sys._getframe().f_trace_opcodes = True     # Python 3.12 traces bytecodes only if it was set on some frame before settrace
     sys.settrace(enter)
     try:
         yield came
