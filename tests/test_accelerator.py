@@ -157,7 +157,8 @@ def test_random_results_are_where_their_arguments_are(cuda):
     blank = torch.empty(3, 3, device=cuda)
     for t in (torch.rand(4, device=cuda), torch.randperm(6, device=cuda), torch.bernoulli(p), torch.multinomial(p, 2), torch.normal(p, p),
               torch.poisson(p), torch.binomial(p * 9, p), torch._sample_dirichlet(p), D.Gamma(p, p).sample(), D.Beta(p, p).rsample(),
-              D.Categorical(p).sample(), F.rrelu(-p, training=True), F.dropout(p), nn.init.orthogonal_(blank), nn.init.sparse_(blank, 0.5)):
+              D.Categorical(p).sample(), D.Laplace(p, p).sample(), p.new([1, 2]), F.rrelu(-p, training=True),
+              F.dropout(p), nn.init.orthogonal_(blank), nn.init.sparse_(blank, 0.5)):
         assert t.device == torch.device("cuda:0") and t.cpu().isfinite().all()
 
 
@@ -225,6 +226,18 @@ def test_gradients_come_back_over_a_transfer(cuda):
     a = torch.ones(3, requires_grad=True)
     (a.to(cuda) * 2).cpu().sum().backward()
     assert a.grad.is_cpu and a.grad.tolist() == [2, 2, 2]
+
+
+def test_transforms_stay_on_the_device(cuda):
+    x, w = torch.ones(2, 3, device=cuda), torch.ones(3, device=cuda, requires_grad=True)
+    seen = []
+    y = torch.func.vmap(lambda a: (seen.append(a.device), (a * w + torch.zeros(3, device=a.device)).sum())[1])(x)
+    y.sum().backward()
+    for t in (y, w.grad, torch.vmap(lambda a: torch.vmap(lambda b: b * 3)(a))(x), torch.vmap(F.dropout, randomness="different")(x),
+              torch.vmap(torch.func.grad(lambda a: (a ** 2).sum()))(x), torch.func.hessian(lambda a: (a ** 3).sum())(x[0]),
+              torch.from_jax(jax.numpy.sin(torch.to_jax(x)))):
+        assert t.is_cuda
+    assert seen[0] == x.device and torch.autograd.gradcheck(lambda a: a.sin().sum(), x.double().requires_grad_())
 
 
 def test_a_copy_on_the_device_is_of_that_moment(cuda):

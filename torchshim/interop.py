@@ -18,15 +18,17 @@ def to_jax(t):
         need_xla("to_jax")
         with jax.enable_x64(True), jax.ensure_compile_time_eval():
             a = v.array = jax.device_put(a, v.meta.device)
+    elif v.extra is not TRACED and not a.committed and v.meta.device is not jax.local_devices()[0]:
+        a = v.array = jax.device_put(a, v.meta.device)         # or JAX would compute with it where it computes by default
     if v.extra is not TRACED:
         v.extra = None                         # the caller has it too: from now on the engine does not overwrite it
     return a
 
 
-def from_jax(a):
-    """A tensor around a jax.Array or tracer, without a copy."""
+def from_jax(a, device=None):
+    """A tensor around a jax.Array or tracer, without a copy. `device`: the JAX device that a tracer's array will be on (the CPU)."""
     if isinstance(a, jax.core.Tracer):
-        v = value_of(a, meta_of(a.shape, a.dtype, default_device()))
+        v = value_of(a, meta_of(a.shape, a.dtype, device or default_device()))
         v.extra = TRACED
         return wrap(v)
     if not isinstance(a, jax.Array):

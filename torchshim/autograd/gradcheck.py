@@ -66,7 +66,7 @@ def _numerical(fn, inputs, k, eps):
     derivative along the imaginary axis is the imaginary part, as torch's gradient has it. The input itself is changed for a while: what
     `fn` knows of it in other ways (its closure, a dict that holds it) has to see the same number."""
     x = inputs[k]
-    base = np.array(x.detach().resolve_conj().resolve_neg().numpy())
+    base = np.array(x.numpy(force=True))
     rows = []
 
     def at(i, step):
@@ -109,7 +109,7 @@ def _analytical(out, inputs):
         ct[j] = 1
         gs = grad(out, inputs, ct.reshape(out.shape), retain_graph=True, allow_unused=True)
         for column, g, x in zip(columns, gs, inputs):
-            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.detach().resolve_conj().resolve_neg().numpy().reshape(-1))
+            column.append(np.zeros(x.numel(), x.dtype.np) if g is None else g.numpy(force=True).reshape(-1))
     return [np.stack(c, 1) if c else np.zeros((x.numel(), 0), x.dtype.np) for c, x in zip(columns, inputs)]
 
 
@@ -136,7 +136,7 @@ def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
         def numbers(*xs):
             with grad_mode(True):
                 made = part([o for o in _differentiable(func(*xs))])
-            return [o.detach().resolve_neg().numpy() for o in made]
+            return [o.numpy(force=True) for o in made]
         numerical = [_numerical(numbers, inputs, k, eps) for k in diff]
         for o, out in enumerate(part(list(outs))):
             analytical = _analytical(out, wrt)
@@ -159,7 +159,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
 
     def values(k, a):
         got = _tuple(func(*inputs[:k], Tensor.new_tensor(inputs[k].detach(), a), *inputs[k + 1:]))
-        return [np.asarray(got[o].detach().resolve_conj().resolve_neg().numpy()).reshape(-1) for o in made]
+        return [np.asarray(got[o].numpy(force=True)).reshape(-1) for o in made]
 
     def tangents(k, direction):
         with forward_ad.dual_level():
@@ -169,7 +169,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
                 full[j] = forward_ad.make_dual(x, Tensor.new_tensor(x, direction) if j == k else zeros_like(x))
             got = _tuple(func(*full))
             pushed = [forward_ad.unpack_dual(got[o]).tangent for o in made]
-            return [np.zeros(got[o].numel(), got[o].dtype.np) if t is None else t.detach().resolve_conj().resolve_neg().numpy().reshape(-1)
+            return [np.zeros(got[o].numel(), got[o].dtype.np) if t is None else t.numpy(force=True).reshape(-1)
                     for o, t in zip(made, pushed)]
     axes = [("", 1.0)]
     if any([inputs[k].is_complex() for k in diff]):
@@ -180,7 +180,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
             x = inputs[k]
             if unit == 1j and not x.is_complex():
                 continue
-            base = np.array(x.detach().resolve_conj().resolve_neg().numpy())
+            base = np.array(x.numpy(force=True))
             numerical, analytical = [], []
             for j in range(base.size):
                 direction = np.zeros_like(base)
@@ -359,8 +359,7 @@ def _gradcheck(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, 
 
 def _check_constant(func, inputs, eps):
     def numbers(*xs):
-        made = [o for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
-        return [np.asarray(o.detach().resolve_conj().resolve_neg().numpy()) for o in made]
+        return [np.asarray(o.numpy(force=True)) for o in _tuple(func(*xs)) if isinstance(o, Tensor) and _inexact(o)]
     for k, x in enumerate(inputs):
         if isinstance(x, Tensor) and x.requires_grad and any([j.any() for j in _numerical(numbers, inputs, k, eps)]):
             raise GradcheckError("Numerical gradient for function expected to be zero")

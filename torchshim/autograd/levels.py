@@ -13,7 +13,7 @@ from jax.custom_batching import custom_vmap
 
 from ..engine import TRACED, context
 from ..interop import from_jax, to_jax
-from ..tensor.core.dispatch import edge, read
+from ..tensor.core.dispatch import edge, meta, read
 
 
 class Level:
@@ -93,7 +93,7 @@ def unbatched(ts):
     made, dims, level = [], [], innermost_vmap()
     for t, x, batched in zip(ts, seen[2], seen[1]):
         k = next((k for k, i in enumerate(level.ins) if i is t), None) if batched else None
-        made.append(level.given[k] if k is not None else from_jax(x))
+        made.append(level.given[k] if k is not None else from_jax(x, meta(t).device))
         dims.append(level.dims[k] if k is not None else 0 if batched else None)
     return made, dims
 
@@ -111,7 +111,7 @@ def rebatched(ts, level):
     def rule(size, batched, x):
         return values, tuple([True for _ in values])
     with jax.enable_x64(True):
-        return [from_jax(x) for x in put(to_jax(level.ins[0]))]
+        return [from_jax(x, meta(t).device) for x, t in zip(put(to_jax(level.ins[0])), ts)]
 
 
 def shown(t, text, found=None):

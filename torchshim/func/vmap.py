@@ -62,10 +62,12 @@ def batched(fn, xs, dims, randomness="error"):
         info["written"] = [k for k, t in enumerate(ts) if t._st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
-        return [to_jax(o) for o in outs] + [to_jax(ts[k]) for k in info["written"]]
+        made = outs + [ts[k] for k in info["written"]]
+        info["devices"] = [meta(t).device for t in made]
+        return [to_jax(t) for t in made]
     with jax.enable_x64(True), _explained():
         arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
-    made = [from_jax(a) for a in arrays]
+    made = [from_jax(a, d) for a, d in zip(arrays, info["devices"])]
     for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
         if wants[k]:
             raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
@@ -84,7 +86,8 @@ def batched(fn, xs, dims, randomness="error"):
 
 def _example(a, x, d):
     """The tensor around one example's array, which lies in memory as it does in `x`."""
-    t, m = from_jax(a), meta(x)
+    m = meta(x)
+    t = from_jax(a, m.device)
     if not m.contiguous or d:
         t._st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
     return t

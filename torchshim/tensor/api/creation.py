@@ -495,7 +495,7 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 def new(self, *args, size=None, device=None):
     """The old constructor, of this tensor's dtype: of sizes, a sequence, a storage or a tensor."""
-    return legacy(args if size is None else (Size(size),), self.dtype, self.device if device is None else device)
+    return legacy(args if size is None else (Size(size),), self.dtype, self.device if device is None else device, self.device.type)
 
 
 Tensor.new_tensor, Tensor.new = new_tensor, new
