@@ -208,7 +208,7 @@ def fmod(self, other):
 
 
 @op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcmulBackward0",
-    inplace="method", numbers=())
+    inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"))
 def addcmul(self, tensor1, tensor2, value):
     """self + value * tensor1 * tensor2."""
     return self + scaled(tensor1, value) * tensor2

@@ -173,7 +173,7 @@ def _check_roll(m, shifts, dims):
 
 def _roll_strides(inst, m, shifts, dims):
     """Along one dimension torch puts two pieces together, which keeps channels_last."""
-    one = isinstance(dims, int) or len(dims) == 1
+    one = isinstance(dims, int) or bool(dims) and len(dims) == 1
     return channels_last_strides(m.shape) if one and lies_channels_last(m) else None
 
 

@@ -49,7 +49,8 @@ def normalized(x, axes, eps):
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeLayerNormBackward0", check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",))
+    grad="NativeLayerNormBackward0", refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
+    sizes=("normalized_shape",))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -92,7 +93,8 @@ def _check_group_norm(x, num_groups, weight, bias, eps):
 
 
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bi"), check=_check_group_norm, strides=_strides, function=False, method=False)
+    grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
+    method=False)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -112,7 +114,8 @@ def _per_channel(y, weight, bias):
 
 
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
-    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), refuses=("batch_norm", "bi"), strides=_strides, function=False, method=False)
+    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), refuses=("batch_norm", "bic"), strides=_strides,
+    function=False, method=False)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -131,7 +134,7 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
-    grad="NativeBatchNormBackward0", refuses=("batch_norm", "bi"), strides=_strides, function=False, method=False)
+    grad="NativeBatchNormBackward0", refuses=("batch_norm", "bic"), strides=_strides, function=False, method=False)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

@@ -56,7 +56,7 @@ def _prepared(name, x, dim, dtype):
 
 def refuse_integers(name, x, dim, d):
     """torch's error for dtypes that have no softmax; it names the kernel."""
-    if P.kind_of(d) < 2:
+    if P.kind_of(d) != 2:
         last = "lastdim_" if dim == max(len(x.shape) - 1, 0) else ""
         raise NotImplementedError(f'"{name}_{last}kernel_impl" not implemented for \'{P.c_name(d)}\'')
 
