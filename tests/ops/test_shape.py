@@ -78,4 +78,4 @@ def test_roll_along_none_one_and_several_dimensions():
     assert torch.roll(x, 1, None).tolist() == torch.roll(x, 1).tolist() == [[5, 0, 1], [2, 3, 4]]
     assert torch.roll(x, (1, 1), (0, 1)).tolist() == [[5, 3, 4], [2, 0, 1]]
     y = torch.rand(2, 3, 4, 2).contiguous(memory_format=torch.channels_last)
-    assert torch.roll(y, 1, 2).stride() == y.stride() and torch.roll(y, (1, 1), (2, 3)).is_contiguous()
+    assert torch.roll(y, 1, 2).stride() == torch.roll(y, (1, 1), (2, 3)).stride() == y.stride() and torch.roll(y, 1).is_contiguous()

@@ -172,9 +172,9 @@ def _check_roll(m, shifts, dims):
 
 
 def _roll_strides(inst, m, shifts, dims):
-    """Along one dimension torch puts two pieces together, which keeps channels_last."""
-    one = isinstance(dims, int) or bool(dims) and len(dims) == 1
-    return channels_last_strides(m.shape) if one and lies_channels_last(m) else None
+    """Along dimensions torch puts two pieces together, which keeps channels_last."""
+    along = isinstance(dims, int) or bool(dims)
+    return channels_last_strides(m.shape) if along and lies_channels_last(m) else None
 
 
 @op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",),
