@@ -28,7 +28,7 @@ def named(pattern, position=1):
     return grad
 
 
-# -- an integer divided by zero raises: at once for a number, at the next look for a tensor (on the CPU) ------------------
+# -- an integer divided by zero raises (on the CPU): at once where the divisor is known, else at the next look ------------
 HAS_ZERO = op("any_zero.late(Tensor self) -> Tensor")(lambda self: jnp.any(self == 0))
 
 
