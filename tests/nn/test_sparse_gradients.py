@@ -76,3 +76,17 @@ def test_other_optimizers_refuse():
                       (torch.optim.RMSprop, "RMSprop does not support sparse gradients")):
         with pytest.raises(RuntimeError, match=f"^{text}$"):
             cls(e.parameters()).step()
+
+
+def test_hooks_zeros_and_scaled_losses():
+    e = embedding()
+    optimizer = torch.optim.SGD(e.parameters(), lr=0.5)
+    seen = []
+    e.weight.register_hook(lambda g: seen.append(g.is_sparse))
+    e(torch.tensor([1])).sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert seen == [True] and e.weight.grad._nnz() == 0
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale(e(torch.tensor([1])).sum()).backward()
+    scaler.step(optimizer)
+    assert e.weight[1].tolist() == [1.5, 2.5] and e.weight[2].tolist() == [4.0, 5.0]

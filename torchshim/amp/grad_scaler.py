@@ -81,7 +81,8 @@ class GradScaler:
                         continue
                     if not allow_fp16 and p.grad.dtype == float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
-                    bad = (~isfinite(p.grad).all()).to(float32)
+                    values = p.grad._values() if p.grad.is_sparse else p.grad
+                    bad = (~isfinite(values).all()).to(float32)
                     d = p.grad.device
                     found[d] = bad if d not in found else found[d].maximum(bad)
                     factor = inv_scale.to(d)
