@@ -83,3 +83,32 @@ def test_custom_function():
     with torch.autocast("cpu"):
         Twice.apply(torch.ones(2, dtype=torch.bfloat16, requires_grad=True)).sum().backward()
     assert modes == [(False, torch.float32), False]
+
+
+@pytest.mark.parametrize("first", ["autocast", "asking"])
+def test_functions_that_ask_their_arguments_are_cast_too(first):
+    """A subclass of tensors makes functions ask (see torchshim.overrides), at any time before, inside of or after autocast."""
+    import subprocess
+    import sys
+    program = """
+import torchshim as torch
+F = torch.nn.functional
+def cast():
+    a = torch.ones(1, 1, 2, 2)
+    with torch.autocast("cpu"):
+        return F.scaled_dot_product_attention(a, a, a).dtype, F.linear(a, a[0, 0]).dtype
+def ask():
+    class Mine(torch.Tensor):
+        pass
+    assert type(F.relu(torch.ones(2).as_subclass(Mine))) is Mine
+for f in {order}:
+    f()
+assert cast() == (torch.bfloat16,) * 2
+a = torch.ones(1, 1, 2, 2)
+assert F.scaled_dot_product_attention(a, a, a).dtype == torch.float32
+with torch.autocast("cpu"):
+    ask()
+ask()
+"""
+    order = "(cast, ask, cast)" if first == "autocast" else "(ask, cast)"
+    assert subprocess.run([sys.executable, "-c", program.replace("{order}", order)], timeout=100).returncode == 0

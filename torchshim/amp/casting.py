@@ -141,12 +141,18 @@ casting = {"apply1": _apply1, "apply2": _apply2, "apply_number": _apply_number, 
 plain, _codes = {}, {}
 
 
+def _computing(f):
+    """The function whose code computes: where arguments are asked first (see torchshim.overrides), the one behind."""
+    return f.__wrapped__ if "_asking" in (f.__kwdefaults__ or ()) else f
+
+
 def _prepare():
     """For each function the code that it has and the one that casts first, with the same parameters: callers keep what they imported."""
     for f in [getattr(dispatch, n) for n in casting] + [f for by in _FUNCTIONS.values() for fs in by.values() for f in fs]:
         name = f.__name__
         if name in plain:
             continue
+        of, f = f, _computing(f)
         copy = plain[name] = types.FunctionType(f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
         copy.__kwdefaults__ = f.__kwdefaults__
         params = inspect.signature(f).parameters.values()
@@ -158,7 +164,7 @@ def _prepare():
         space = {}
         exec(f"def {name}({signature}):\n    return {call}\n", space)
         f.__globals__.update(_casting=casting, _casting_function=_function)
-        _codes[f] = f.__code__, space[name].__code__
+        _codes[of] = f.__code__, space[name].__code__
 
 
 def use(step):
@@ -170,4 +176,4 @@ def use(step):
         _users[0] += step
         if bool(before) != bool(_users[0]):
             for f, codes in _codes.items():
-                f.__code__ = codes[bool(_users[0])]
+                _computing(f).__code__ = codes[bool(_users[0])]
