@@ -87,6 +87,8 @@ from .symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sy
 
 from math import e, inf, nan, pi
 newaxis = None
+import sys as _sys
+torch = _sys.modules[__name__]             # torch.torch is torch
 
 
 def is_tensor(obj, /):

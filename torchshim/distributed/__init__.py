@@ -438,4 +438,4 @@ def supports_complex(reduceOp):
     return reduceOp not in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
-__getattr__ = _missing_attribute(__name__)
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim"))
