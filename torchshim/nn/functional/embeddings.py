@@ -85,8 +85,6 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
              "and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
-    if mode == "max" and (scale_grad_by_freq or sparse):
-        raise ValueError(f"max mode does not support {'scaling the gradient by the frequency' if scale_grad_by_freq else 'sparse weights'}")
     if per_sample_weights is not None:
         if input.size() != per_sample_weights.size():
             raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
