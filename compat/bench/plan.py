@@ -25,6 +25,7 @@ SCRIPT_AIMS = (1.0, 2.0, 1.1)     # a step once warm, CPU time from start to end
 RECORD_AIM = 2.5
 CHANGING_AIM = 0.3         # milliseconds of a call with other integers, or whose result's shape depends on data
 WHOLE_AIM = 1.5            # a script from start to end, with empty caches
+VARIETY_AIM = 3            # the one in which nothing comes again
 IMPORT_AIM = 1.3
 OPERATOR_AIM, FAMILY_AIM = 1.0, 2.0      # the sweep over operators: all of them, each family (geometric means)
 SIZES = ("1k", "100k", "4M")

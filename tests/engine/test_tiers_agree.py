@@ -17,6 +17,7 @@ UNARY = {
     "masked": lambda x: x * (x > 0), "over": lambda x: x / x, "minus": lambda x: x - x, "times zero": lambda x: x * 0.0,
     "plus zero": lambda x: x + 0.0, "mean": lambda x: x.mean(), "max": lambda x: x.max(), "clamp": lambda x: x.clamp(-2, 2),
     "where": lambda x: torch.where(x == x, x, 1.0), "halves": lambda x: x / 2 / 2, "softplus": torch.nn.functional.softplus,
+    "lgamma": torch.lgamma,
 }
 
 
