@@ -32,6 +32,7 @@ def functional(cls, lists, switches, options, **fixed):
         group = {**a, **{pair: (a[x], a[y]) for pair, (x, y) in _PAIRS.items() if x in a}}
         cls.run_lists(group, a["params"], a["grads"], {entry: a[n] for n, entry in lists.items()})
     run.__name__ = run.__qualname__ = name
+    run.__module__ = cls.__module__
     run.__signature__ = signature
     run.__doc__ = f"One step of {cls.__name__} for lists of parameters, gradients and state entries, in place."
     return run
