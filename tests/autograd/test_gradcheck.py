@@ -70,3 +70,10 @@ def test_forward_over_reverse():
     x = torch.rand(3, dtype=torch.float64, requires_grad=True)
     assert gradgradcheck(lambda x: x.exp() * x, (x,), check_fwd_over_rev=True)
     assert gradgradcheck(lambda x: x.sin().prod(), (x,), check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+def test_forward_mode_of_channels_last():
+    """The directions are those of the elements, wherever these lie in memory."""
+    x = torch.rand(1, 2, 2, 3, dtype=torch.float64).to(memory_format=torch.channels_last).requires_grad_()
+    assert gradcheck(lambda x: x * x, (x,), check_forward_ad=True)
+    assert gradcheck(lambda x: x.sin(), (x,), check_forward_ad=True, check_backward_ad=False)

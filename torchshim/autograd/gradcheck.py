@@ -66,7 +66,7 @@ def _numerical(fn, inputs, k, eps):
     derivative along the imaginary axis is the imaginary part, as torch's gradient has it. The input itself is changed for a while: what
     `fn` knows of it in other ways (its closure, a dict that holds it) has to see the same number."""
     x = inputs[k]
-    base = np.array(x.numpy(force=True))
+    base = np.array(x.numpy(force=True), order="C")
     rows = []
 
     def at(i, step):
@@ -180,7 +180,7 @@ def _compare_forward(func, inputs, outs, eps, atol, rtol, known=None):
             x = inputs[k]
             if unit == 1j and not x.is_complex():
                 continue
-            base = np.array(x.numpy(force=True))
+            base = np.array(x.numpy(force=True), order="C")
             numerical, analytical = [], []
             for j in range(base.size):
                 direction = np.zeros_like(base)
