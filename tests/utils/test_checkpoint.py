@@ -83,3 +83,28 @@ def test_hooks_around_a_checkpoint_see_its_arguments():
     assert len(seen) == 1 and seen[0] is a
     out.backward()
     assert torch.allclose(a.grad, torch.autograd.grad(a.sin().cos().exp(), a)[0])
+
+
+def test_what_runs_again_begins_with_the_same_bits():
+    """The arguments of the second run are other values to a compiler, and yet the same."""
+    import jax.numpy as jnp
+    from torchshim.ops.remat import again
+    odd = jnp.array([-0.0, 0.0, jnp.inf, -jnp.inf, jnp.nan, 1e-30], jnp.float32)
+    for ct in (jnp.ones(3), jnp.full(1, jnp.nan), jnp.ones((0,))):
+        assert again.body(odd, ct, -0.0, float("nan")).tobytes() == odd.tobytes()
+
+
+def test_both_kinds_agree_with_no_checkpoint_when_compiled():
+    from torchshim.engine.compile import policy
+    x = torch.linspace(-2, 2, 8, requires_grad=True)
+    block = lambda t: (t.sin() * 2).exp()
+    (plain,) = torch.autograd.grad(block(block(x)).sum(), x)
+    policy.pin("compiled")
+    try:
+        for reentrant in (True, False):
+            x.grad = None
+            y = checkpoint(block, checkpoint(block, x, use_reentrant=reentrant), use_reentrant=reentrant)
+            y.sum().backward()
+            assert torch.allclose(x.grad, plain)
+    finally:
+        policy.pin(None)

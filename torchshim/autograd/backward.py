@@ -223,7 +223,7 @@ class _Walk:
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
-        self.ready, self.queued = [], set()
+        self.ready, self.queued, self.box = [], set(), None
         self.captured, self.wanted = {}, None
         if inputs is not None:
             self.wanted = {}
@@ -323,6 +323,7 @@ class _Walk:
             return grads if extra is None or not extra.post else _after(node, grads, box, self.mode, extra)
         if self.log is not None:
             self.log.node(node)
+        self.box = box                         # for what unpacks saved tensors
         grads = self.apply(node, box, self.mode)
         if extra is not None and extra.post:
             grads = _after(node, grads, box, self.mode, extra)

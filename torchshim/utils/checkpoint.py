@@ -18,7 +18,9 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, warn
+from ..ops.remat import again
 from ..random.generator import fork_rng, generator_of, restore, states
+from ..tensor.api.bind import call
 from ..tensor.api.creation import empty
 from ..tensor.core.device import device as torch_device, to_jax
 from ..tensor.core.tensor import Tensor
@@ -127,6 +129,8 @@ class CheckpointFunction(Function):
         for k, t in zip(ctx.places, ctx.saved_tensors):
             inputs[k] = t
         inputs = detach_variable(tuple(inputs))
+        given = next((g for g in grads if g is not None), None)
+        inputs = [_again(x.detach(), given).requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs]
         with _randomness_of(ctx.state), ctx.casting(), enable_grad():
             outs = ctx.run_function(*inputs)
         outs = (outs,) if isinstance(outs, Tensor) else outs
@@ -160,18 +164,33 @@ class _Arguments(Function):
         return anchor.detach()
 
 
+def _gradient():
+    """The gradient that has just come to the node which asks for what it saved; None outside of a backward pass."""
+    task = context.modes.get("graph task")
+    box = None if task is None else task[2].box
+    return task[2].mode.tensor(next(iter(box.values()))).detach() if box else None
+
+
+def _again(t, gradient):
+    """`t` for the second run, which a compiled program must not take for the first."""
+    if gradient is None or not (t.is_floating_point() or t.is_complex()) or t.device.type == "meta":
+        return t
+    return call(again, (t, gradient, -0.0, float("nan")))
+
+
 def _kept(args):
-    """A function that gives the arguments again."""
+    """A function that gives the arguments again, and {id of each tensor among them: the one that was given}."""
     at = [k for k, x in enumerate(args) if isinstance(x, Tensor)]
     rest = [None if isinstance(x, Tensor) else x for x in args]
     with enable_grad():
         node = _Arguments.apply(empty(0, requires_grad=True), *[args[k] for k in at]).grad_fn
 
     def again():
-        full = list(rest)
+        full, given = list(rest), {}
         for k, t in zip(at, node.saved_tensors):
-            full[k] = t
-        return full
+            full[k] = _again(t, _gradient())
+            given[id(full[k])] = t
+        return full, given
     return again
 
 
@@ -223,7 +242,11 @@ class _Frame:
         self.made[task] = made = {}
         self.counts[task] = 0
 
+        with enable_grad():
+            arguments, given = self.arguments()
+
         def pack(t):
+            t = given.get(id(t), t)            # an argument that is saved is kept as it is
             t = t.detach() if t.requires_grad else t
             k = self.counts[task]
             self.counts[task] += 1
@@ -241,7 +264,7 @@ class _Frame:
             return t.detach()
         try:
             with saved_tensors_hooks(pack, lambda t: t), enable_grad():
-                self.run(*self.arguments())
+                self.run(*arguments)
         except _Stop:
             pass
         self.compare(made, self.counts.pop(task))
