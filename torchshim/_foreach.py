@@ -17,6 +17,14 @@ def _each(other, n):
     return [other] * n
 
 
+def _one_of(name, *given):
+    """The one that was given of arguments that torch's overloads name differently."""
+    given = [x for x in given if x is not None]
+    if len(given) != 1:
+        raise TypeError(f"_foreach_{name}() takes one other operand, got {len(given)}")
+    return given[0]
+
+
 def _unary(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
@@ -30,7 +38,10 @@ def _binary(name, inplace):
     method = getattr(Tensor, name + "_" * inplace, None) or getattr(Tensor, name)
     copies = inplace and not hasattr(Tensor, name + "_")
 
-    def each(self, other, **kwargs):
+    def each(self, other=None, *, scalar=None, scalars=None, exponent=None, **kwargs):
+        other = _one_of(name, other, scalar, scalars, exponent)
+        if name == "pow" and not isinstance(self, (list, tuple)):
+            return tuple([o.__rpow__(self) for o in other])
         others = _each(other, len(self))
         if copies:
             made = [t.copy_(method(t, o if isinstance(o, Tensor) else t.new_tensor(o))) for t, o in zip(self, others)]
@@ -55,8 +66,9 @@ def _pointwise(name, inplace):
 def _lerp(inplace):
     method = getattr(Tensor, "lerp" + "_" * inplace)
 
-    def each(self, tensors1, weights):
-        made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), _each(weights, len(self)))]
+    def each(self, tensors1, weights=None, *, weight=None):
+        weights = _each(_one_of("lerp", weights, weight), len(self))
+        made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), weights)]
         return None if inplace else tuple(made)
     return each
 
