@@ -30,39 +30,51 @@ SKIP = re.compile(r"^(airy_ai|(modified_|scaled_modified_|spherical_)?bessel_.*|
                   r"fractional_max_pool|ctc_loss_of|max_unpool|grid_sampler|embedding.*|one_hot_of|renormed_rows|floor_divide|polar|complex)$")
 #: Expressions of a, b, c (3 x 3), v (3) and s (a scalar tensor); B, E, I, J, K, L, M and T are given. Below the line: real ones alone.
 CASES = """
-a.t(); a.transpose(0, 1); a.reshape(9); a.view(-1); a.unsqueeze(1); a[1]; a[:, 1:]; a[::2]; a[torch.tensor([0, 2, 0])]; a[a.real > 0.5]; a.expand(2, 3, 3)
-a.diagonal(); a.unfold(0, 2, 1); a.as_strided((2, 2), (1, 2)); a.permute(1, 0); a.narrow(0, 1, 2); a.chunk(2); a.split(1); a.unbind(); a.flatten(); a.squeeze()
-a.movedim(0, 1); torch.stack([a, b]); torch.cat([a, b]); torch.hstack([a, b]); torch.where(a.real > 0.5, a, b); a.clone(); a.contiguous(); a.index_select(0, I)
-a.gather(1, J); a.scatter(1, J, b); a.scatter_add(1, J, b); a.index_add(0, I, b[:2]); a.index_copy(0, I, b[:2]); a.index_fill(0, I, 2.0); a.take(K)
-a.masked_fill(a.real > 0.5, 0.0); a.masked_select(a.real > 0.5); a.masked_scatter(a.real > 0.5, b); a.put(K, b); a.repeat(2, 1); a.tile(2); a.roll(1, 0)
-a.flip(0); a.rot90(); a.tril(); a.triu(); torch.diag(v); torch.diag_embed(v); a.trace(); a @ b; a @ v; v @ v; torch.einsum('ij,jk->ik', a, b); torch.outer(v, v)
-torch.addmm(a, b, c); torch.baddbmm(a[None], b[None], c[None]); torch.bmm(a[None], b[None]); torch.tensordot(a, b, 1); torch.kron(a, b); torch.inner(a, b)
-a.sum(0); a.mean(1, keepdim=True); a.prod(0); a.prod(); a.cumsum(0); a.cumprod(1); a.std(); a.var(0); a.norm(); torch.linalg.vector_norm(a, 3); a.logcumsumexp(0)
-torch.linalg.det(a + E); torch.linalg.inv(a + E); torch.linalg.solve(a + E, b); torch.linalg.matrix_exp(a); torch.linalg.slogdet(a + E)[1]; torch.linalg.pinv(a + E)
-torch.linalg.cholesky(a @ a.mH + E); torch.linalg.qr(a + E); torch.linalg.svdvals(a + E); torch.linalg.eigvalsh(a + a.mH); torch.linalg.matrix_power(a, 3)
-torch.linalg.lu_factor(a + E)[0]; torch.linalg.solve_triangular((a + E).triu(), b, upper=True); torch.linalg.matrix_norm(a); torch.linalg.multi_dot([a, b, c])
-torch.cholesky_solve(b, torch.linalg.cholesky(a @ a.mH + E)); torch.linalg.householder_product(a, v); torch.linalg.cross(a, b); torch.linalg.eigh(a + a.mH)[0]
-torch.fft.fft(a); torch.fft.ifft(a); torch.fft.fft2(a); torch.fft.fftshift(a); a.conj(); a.real; a * b.conj(); a.abs(); a.angle(); a.sgn(); a.pow(2.5); a ** b; a / b
-torch.addcmul(a, b, c); torch.addcdiv(a, b, c); a.lerp(b, 0.3); a.lerp(b, c.real); a.clone().mul_(b); a.clone().add_(b, alpha=2); torch.cumulative_trapezoid(a)
-torch.block_diag(a, b); torch.cartesian_prod(v, v); torch.meshgrid(v, v, indexing='ij'); torch.diff(a); torch.gradient(v)[0]; torch.vander(v); torch.cov(a); s * a
+a.t(); a.transpose(0, 1); a.reshape(9); a.view(-1); a.unsqueeze(1); a[1]; a[:, 1:]; a[::2]; a[torch.tensor([0, 2, 0])]; a[a.real > 0.5]
+a.expand(2, 3, 3); a.diagonal(); a.unfold(0, 2, 1); a.as_strided((2, 2), (1, 2)); a.permute(1, 0); a.narrow(0, 1, 2); a.chunk(2)
+a.split(1); a.unbind(); a.flatten(); a.squeeze(); a.movedim(0, 1); torch.stack([a, b]); torch.cat([a, b]); torch.hstack([a, b])
+torch.where(a.real > 0.5, a, b); a.clone(); a.contiguous(); a.index_select(0, I); a.gather(1, J); a.scatter(1, J, b)
+a.scatter_add(1, J, b); a.index_add(0, I, b[:2]); a.index_copy(0, I, b[:2]); a.index_fill(0, I, 2.0); a.take(K)
+a.masked_fill(a.real > 0.5, 0.0); a.masked_select(a.real > 0.5); a.masked_scatter(a.real > 0.5, b); a.put(K, b); a.repeat(2, 1)
+a.tile(2); a.roll(1, 0); a.flip(0); a.rot90(); a.tril(); a.triu(); torch.diag(v); torch.diag_embed(v); a.trace(); a @ b; a @ v; v @ v
+torch.einsum('ij,jk->ik', a, b); torch.outer(v, v); torch.addmm(a, b, c); torch.baddbmm(a[None], b[None], c[None])
+torch.bmm(a[None], b[None]); torch.tensordot(a, b, 1); torch.kron(a, b); torch.inner(a, b); a.sum(0); a.mean(1, keepdim=True); a.prod(0)
+a.prod(); a.cumsum(0); a.cumprod(1); a.std(); a.var(0); a.norm(); torch.linalg.vector_norm(a, 3); a.logcumsumexp(0)
+torch.linalg.det(a + E); torch.linalg.inv(a + E); torch.linalg.solve(a + E, b); torch.linalg.matrix_exp(a)
+torch.linalg.slogdet(a + E)[1]; torch.linalg.pinv(a + E); torch.linalg.cholesky(a @ a.mH + E); torch.linalg.qr(a + E)
+torch.linalg.svdvals(a + E); torch.linalg.eigvalsh(a + a.mH); torch.linalg.matrix_power(a, 3); torch.linalg.lu_factor(a + E)[0]
+torch.linalg.solve_triangular((a + E).triu(), b, upper=True); torch.linalg.matrix_norm(a); torch.linalg.multi_dot([a, b, c])
+torch.cholesky_solve(b, torch.linalg.cholesky(a @ a.mH + E)); torch.linalg.householder_product(a, v); torch.linalg.cross(a, b)
+torch.linalg.eigh(a + a.mH)[0]; torch.fft.fft(a); torch.fft.ifft(a); torch.fft.fft2(a); torch.fft.fftshift(a); a.conj(); a.real
+a * b.conj(); a.abs(); a.angle(); a.sgn(); a.pow(2.5); a ** b; a / b; torch.addcmul(a, b, c); torch.addcdiv(a, b, c); a.lerp(b, 0.3)
+a.lerp(b, c.real); a.clone().mul_(b); a.clone().add_(b, alpha=2); torch.cumulative_trapezoid(a); torch.block_diag(a, b)
+torch.cartesian_prod(v, v); torch.meshgrid(v, v, indexing='ij'); torch.diff(a); torch.gradient(v)[0]; torch.vander(v); torch.cov(a)
+s * a
 ---
-a.max(0)[0]; a.min(); a.amax(1); a.sort(0)[0]; a.topk(2)[0]; a.kthvalue(2)[0]; a.median(); a.mode()[0]; a.cummax(0)[0]; a.logsumexp(0); a.softmax(0); a.clamp(0.4, 0.7)
-F.relu(a - 0.5); F.gelu(a); F.elu(a - 0.5); F.selu(a - 0.5); F.softplus(a); F.silu(a); F.mish(a); F.leaky_relu(a - 0.5, 0.1); F.prelu(a - 0.5, v[:1]); F.glu(a[:, :2])
-F.hardtanh(a); F.hardswish(a); F.hardsigmoid(a); F.log_softmax(a, 1); F.logsigmoid(a); F.tanhshrink(a); F.softsign(a); F.normalize(a); F.cosine_similarity(a, b)
-F.mse_loss(a, b); F.l1_loss(a, b); F.smooth_l1_loss(a, b); F.huber_loss(a, b); F.binary_cross_entropy(a, B); F.kl_div(a.log(), b); F.poisson_nll_loss(a, b)
-F.binary_cross_entropy_with_logits(a, b); F.cross_entropy(a, T); F.cross_entropy(a, b.softmax(1)); F.nll_loss(a, T); F.gaussian_nll_loss(a, B, c); F.soft_margin_loss(a, B)
-F.hinge_embedding_loss(a, M); F.margin_ranking_loss(v, b[0], M[0]); F.multi_margin_loss(a, T); F.triplet_margin_loss(a, b, c); F.cosine_embedding_loss(a, b, M[0])
-F.linear(a, b, v); F.bilinear(a, b, c[None]); F.conv1d(a[None], b[:, :, None]); F.conv2d(a[None, None], b[None, None, :2, :2]); F.conv_transpose1d(a[None], b[:, :, None])
-F.avg_pool1d(a[None], 2); F.max_pool1d(a[None], 2); F.adaptive_avg_pool1d(a[None], 2); F.lp_pool1d(a[None], 2, 2); F.layer_norm(a, (3,), v, v); F.rms_norm(a, (3,))
-F.group_norm(a[None], 3); F.batch_norm(a, None, None, training=True); F.instance_norm(a[None]); F.local_response_norm(a[None], 2); F.pad(a, (1, 1)); F.pad(a[None], (1, 1), 'reflect')
-F.interpolate(a[None], 5, mode='linear'); F.interpolate(a[None, None], (5, 4), mode='bicubic'); F.grid_sample(a[None, None], torch.stack([b, c], -1)[None], align_corners=True)
-F.affine_grid(a[None, :2], (1, 1, 2, 2), align_corners=False); F.unfold(a[None, None], 2); F.pixel_shuffle(a.expand(4, 3, 3), 2); F.embedding(T, a); F.embedding_bag(T[None], a)
-F.scaled_dot_product_attention(a[None], b[None], c[None]); F.ctc_loss(a[:, None].log_softmax(-1), L, (3,), (1,)); torch.cdist(a, b); torch.pdist(a); torch.dist(a, b); a.renorm(2, 0, 0.5)
-torch.quantile(a, 0.3); torch.nanmedian(a); a.nansum(); a.erfinv(); torch.special.i0(a); torch.special.i1e(a); torch.special.entr(a); torch.polygamma(1, a); torch.xlogy(a, b)
-torch.igamma(B + 1, b); torch.special.zeta(torch.tensor(2.5, dtype=torch.float64), a + 2); torch.atan2(a, b); torch.hypot(a, b); torch.fmod(a, B); torch.remainder(a, b)
-torch.maximum(a, b); torch.fmin(a, b); torch.frac(a); torch.nan_to_num(a); torch.logaddexp(a, b); torch.copysign(a, B); torch.complex(a, b); torch.polar(a, b); torch.ldexp(a, b)
-a.scatter_reduce(1, J, b, 'prod'); a.scatter_reduce(1, J, b, 'amax'); a.index_reduce(0, I, b[:2], 'mean'); a.aminmax()[0]; torch.fft.rfft(a); torch.fft.irfft(torch.complex(a, b)); torch.sinc(a)
-torch.corrcoef(a); torch.trapezoid(a); torch.combinations(v); a.float().double() * 0 + a; torch.stft(v.repeat(4), 4, window=torch.ones(4, dtype=torch.float64), return_complex=True)
+a.max(0)[0]; a.min(); a.amax(1); a.sort(0)[0]; a.topk(2)[0]; a.kthvalue(2)[0]; a.median(); a.mode()[0]; a.cummax(0)[0]; a.logsumexp(0)
+a.softmax(0); a.clamp(0.4, 0.7); F.relu(a - 0.5); F.gelu(a); F.elu(a - 0.5); F.selu(a - 0.5); F.softplus(a); F.silu(a); F.mish(a)
+F.leaky_relu(a - 0.5, 0.1); F.prelu(a - 0.5, v[:1]); F.glu(a[:, :2]); F.hardtanh(a); F.hardswish(a); F.hardsigmoid(a)
+F.log_softmax(a, 1); F.logsigmoid(a); F.tanhshrink(a); F.softsign(a); F.normalize(a); F.cosine_similarity(a, b); F.mse_loss(a, b)
+F.l1_loss(a, b); F.smooth_l1_loss(a, b); F.huber_loss(a, b); F.binary_cross_entropy(a, B); F.kl_div(a.log(), b)
+F.poisson_nll_loss(a, b); F.binary_cross_entropy_with_logits(a, b); F.cross_entropy(a, T); F.cross_entropy(a, b.softmax(1))
+F.nll_loss(a, T); F.gaussian_nll_loss(a, B, c); F.soft_margin_loss(a, B); F.hinge_embedding_loss(a, M)
+F.margin_ranking_loss(v, b[0], M[0]); F.multi_margin_loss(a, T); F.triplet_margin_loss(a, b, c); F.cosine_embedding_loss(a, b, M[0])
+F.linear(a, b, v); F.bilinear(a, b, c[None]); F.conv1d(a[None], b[:, :, None]); F.conv2d(a[None, None], b[None, None, :2, :2])
+F.conv_transpose1d(a[None], b[:, :, None]); F.avg_pool1d(a[None], 2); F.max_pool1d(a[None], 2); F.adaptive_avg_pool1d(a[None], 2)
+F.lp_pool1d(a[None], 2, 2); F.layer_norm(a, (3,), v, v); F.rms_norm(a, (3,)); F.group_norm(a[None], 3)
+F.batch_norm(a, None, None, training=True); F.instance_norm(a[None]); F.local_response_norm(a[None], 2); F.pad(a, (1, 1))
+F.pad(a[None], (1, 1), 'reflect'); F.interpolate(a[None], 5, mode='linear'); F.interpolate(a[None, None], (5, 4), mode='bicubic')
+F.grid_sample(a[None, None], torch.stack([b, c], -1)[None], align_corners=True)
+F.affine_grid(a[None, :2], (1, 1, 2, 2), align_corners=False); F.unfold(a[None, None], 2); F.pixel_shuffle(a.expand(4, 3, 3), 2)
+F.embedding(T, a); F.embedding_bag(T[None], a); F.scaled_dot_product_attention(a[None], b[None], c[None])
+F.ctc_loss(a[:, None].log_softmax(-1), L, (3,), (1,)); torch.cdist(a, b); torch.pdist(a); torch.dist(a, b); a.renorm(2, 0, 0.5)
+torch.quantile(a, 0.3); torch.nanmedian(a); a.nansum(); a.erfinv(); torch.special.i0(a); torch.special.i1e(a); torch.special.entr(a)
+torch.polygamma(1, a); torch.xlogy(a, b); torch.igamma(B + 1, b); torch.special.zeta(torch.tensor(2.5, dtype=torch.float64), a + 2)
+torch.atan2(a, b); torch.hypot(a, b); torch.fmod(a, B); torch.remainder(a, b); torch.maximum(a, b); torch.fmin(a, b); torch.frac(a)
+torch.nan_to_num(a); torch.logaddexp(a, b); torch.copysign(a, B); torch.complex(a, b); torch.polar(a, b); torch.ldexp(a, b)
+a.scatter_reduce(1, J, b, 'prod'); a.scatter_reduce(1, J, b, 'amax'); a.index_reduce(0, I, b[:2], 'mean'); a.aminmax()[0]
+torch.fft.rfft(a); torch.fft.irfft(torch.complex(a, b)); torch.sinc(a); torch.corrcoef(a); torch.trapezoid(a); torch.combinations(v)
+a.float().double() * 0 + a; torch.stft(v.repeat(4), 4, window=torch.ones(4, dtype=torch.float64), return_complex=True)
 """
 
 
@@ -83,8 +95,10 @@ def written(dtype):
     both, real = CASES.split("---")
     texts = both + (real if not dtype.is_complex else "")
     names = "a b c v s".split()
-    fixed = {"torch": torch, "F": F, "I": torch.tensor([0, 2]), "J": torch.tensor([[0, 2, 1], [1, 0, 2], [2, 1, 0]]), "T": torch.tensor([0, 2, 1]),
-             "K": torch.arange(9).reshape(3, 3), "B": inputs(torch.float64, 5)[1].detach(), "M": torch.tensor([[1.0, -1.0, 1.0]] * 3, dtype=torch.float64), "L": torch.tensor([[1]]), "E": 3 * torch.eye(3, dtype=dtype)}
+    fixed = {"torch": torch, "F": F, "I": torch.tensor([0, 2]), "J": torch.tensor([[0, 2, 1], [1, 0, 2], [2, 1, 0]]),
+             "T": torch.tensor([0, 2, 1]),
+             "K": torch.arange(9).reshape(3, 3), "B": inputs(torch.float64, 5)[1].detach(),
+             "M": torch.tensor([[1.0, -1.0, 1.0]] * 3, dtype=torch.float64), "L": torch.tensor([[1]]), "E": 3 * torch.eye(3, dtype=dtype)}
     for text in re.split(r";|\n", texts):
         text = text.strip()
         used = [n for n in names if re.search(rf"\b{n}\b", text)]
