@@ -16,6 +16,7 @@ import types
 from . import Tensor, autograd, fft, functional, linalg, special
 from .engine import context
 from .nn import functional as F, init
+from .tensor.api.placement import standing_at
 from .tensor.core.overriding import (DisableTorchFunctionSubclass, ask, asked, disabled_torch_function_impl as _disabled, overrides,
                                      switches)
 
@@ -121,7 +122,8 @@ def _arm(f, name, func=None, **how):
     code = _asking_code(f.__code__.co_freevars)
     f.__kwdefaults__ = {"_asking": _Asking(func or f, plain, name, **how)}
     f.__defaults__ = None
-    f.__code__ = code.replace(co_name=f.__code__.co_name, co_qualname=f.__code__.co_qualname)
+    of = f.__code__
+    f.__code__ = standing_at(code, of.co_filename, of.co_firstlineno, of.co_name, of.co_qualname)
 
 
 @functools.cache

@@ -18,5 +18,10 @@ def _one_line(size):
 
 def placed(code, name, op):
     """Code of a form under its name, at the operator's declaration."""
+    return standing_at(code, op.file, op.line, name, name)
+
+
+def standing_at(code, file, line, name, qualname):
+    """Code under a name, all of it at one line of a file."""
     lines = {"co_linetable": _one_line(len(code.co_code))} if sys.version_info < (3, 15) else {}
-    return code.replace(co_name=name, co_qualname=name, co_filename=op.file, co_firstlineno=op.line, **lines)
+    return code.replace(co_name=name, co_qualname=qualname, co_filename=file, co_firstlineno=line, **lines)
