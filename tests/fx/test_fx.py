@@ -97,3 +97,51 @@ def test_what_a_graph_cannot_hold():
         fx.symbolic_trace(lambda x: list(x))
     with pytest.raises(RuntimeError, match="'len' is not supported in symbolic tracing by default"):
         fx.symbolic_trace(lambda x: len(x))
+
+
+def twice(x, y):
+    return torch.relu(torch.relu(torch.relu(torch.relu(x)))) * torch.add(y, 4)
+
+
+@pytest.mark.parametrize("pattern,replacement,options,steps", [
+    (lambda a: torch.relu(torch.relu(a)), lambda a: torch.sigmoid(a), {}, "x y sigmoid add sigmoid_1 mul output"),
+    (lambda a: torch.relu(a), lambda a: torch.tanh(torch.relu(a)), {}, "x y relu_4 tanh relu_5 tanh_1 relu_6 tanh_2 add relu_7 tanh_3 mul output"),
+    (lambda a, b: torch.add(a, b), lambda a, b: torch.sub(a, b), {}, "x y relu relu_1 relu_2 relu_3 sub mul output"),
+    (lambda a: torch.add(a, 3), lambda a: torch.abs(a), {}, "x y relu relu_1 relu_2 relu_3 add mul output"),
+    (lambda a: torch.add(a, 3), lambda a: torch.abs(a), {"ignore_literals": True}, "x y relu relu_1 relu_2 relu_3 abs_1 mul output"),
+    (lambda a, b: torch.add(a, b), lambda a, b: a, {"match_filters": [lambda m, g, p: False]}, "x y relu relu_1 relu_2 relu_3 add mul output"),
+])
+def test_replace_pattern(pattern, replacement, options, steps):
+    gm = fx.symbolic_trace(twice)
+    fx.subgraph_rewriter.replace_pattern_with_filters(gm, pattern, replacement, **options)
+    assert [n.name for n in gm.graph.nodes] == steps.split()
+    gm.graph.lint()
+    assert gm(torch.ones(2), torch.ones(2)).shape == (2,)
+
+
+def test_a_pattern_whose_inner_steps_are_used_elsewhere_stays():
+    def f(x):
+        a = torch.neg(x)
+        return a + torch.relu(a)
+    gm = fx.symbolic_trace(f)
+    assert fx.replace_pattern(gm, lambda a: torch.relu(torch.neg(a)), lambda a: torch.abs(a)) == []
+    match, = fx.replace_pattern(gm, lambda a: torch.relu(a), lambda a: a.abs())
+    assert match.anchor.name == "relu" and "add = neg + abs_1" in gm.code
+    with pytest.raises(AssertionError, match="Placeholder count mismatch: 2 vs 1"):
+        fx.replace_pattern(fx.symbolic_trace(twice), lambda a, b: torch.add(a, b), lambda a: a)
+
+
+def test_replacing_by_a_module_brings_its_attributes():
+    class Inner(nn.Module):
+        def __init__(self, **parts):
+            super().__init__()
+            for name, part in parts.items():
+                setattr(self, name, part)
+
+        def forward(self, x):
+            for m in self.children():
+                x = m(x)
+            return x
+    gm = fx.symbolic_trace(Inner(lin=nn.Linear(2, 2), act=nn.ReLU(), end=nn.Tanh()))
+    fx.replace_pattern(gm, Inner(lin=nn.Linear(2, 2), act=nn.ReLU()), Inner(new=nn.Sigmoid()))
+    assert [n for n, _ in gm.named_modules()] == ["", "end", "new"]

@@ -1,5 +1,6 @@
 """torch._C: the names of PyTorch's compiled part that libraries touch. Switches of TorchScript are accepted; there is none."""
 from .. import Generator, Tensor, device, dtype, layout, memory_format
+from ..autograd.levels import levels as _levels
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.core.overriding import (DisableTorchFunction, DisableTorchFunctionSubclass,
                                       disabled_torch_function_impl as _disabled_torch_function_impl)
@@ -36,6 +37,11 @@ def _is_tracing():
 def _current_graph_task_id():
     """-1: the backward pass of this thread has no number."""
     return -1
+
+
+def _are_functorch_transforms_active():
+    """Whether a function of torch.func's runs the program's; `functionalize`, which changes nothing here, does not count."""
+    return bool(_levels())
 
 
 def _get_accelerator(check=None):

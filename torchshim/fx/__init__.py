@@ -6,13 +6,8 @@ from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
-
-
-def replace_pattern(gm, pattern, replacement):
-    """NotImplementedError."""
-    raise NotImplementedError("torchshim: torch.fx.replace_pattern; insert nodes with graph.inserting_before instead")
-
+from .subgraph_rewriter import replace_pattern
 
 __all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
            "replace_pattern", "symbolic_trace", "wrap"]
-__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "interpreter", "node", "proxy"))
+__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "interpreter", "node", "proxy", "subgraph_rewriter"))

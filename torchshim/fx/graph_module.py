@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import linecache
 import sys
@@ -122,8 +123,9 @@ class GraphModule(Module):
             if node.op in ("call_module", "get_attr"):
                 parts = node.target.split(".")
                 used.update([".".join(parts[:k + 1]) for k in range(len(parts))])
-                if node.op == "call_module":
-                    used.update([f"{node.target}.{n}" for n, _ in self.get_submodule(node.target).named_modules() if n])
+                called = functools.reduce(lambda m, name: getattr(m, name, None), parts, self) if node.op == "call_module" else None
+                if called is not None:
+                    used.update([f"{node.target}.{n}" for n, _ in called.named_modules() if n])
         for name in [n for n, _ in self.named_modules() if n and n not in used]:
             self.delete_submodule(name)
 
