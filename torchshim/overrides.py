@@ -15,6 +15,7 @@ import types
 
 from . import Tensor, autograd, fft, functional, linalg, special
 from .engine import context
+from .engine.site import leaving
 from .nn import functional as F, init
 from .tensor.api.placement import standing_at
 from .tensor.core.overriding import (DisableTorchFunctionSubclass, ask, asked, disabled_torch_function_impl as _disabled, overrides,
@@ -63,7 +64,10 @@ class _Asking:
             with DisableTorchFunctionSubclass():
                 return self(args, kwargs)
         if not found and (s is None or not s.stack or off == "all"):
-            return self.plain(*args, **kwargs)
+            try:
+                return self.plain(*args, **kwargs)
+            except Exception as error:
+                raise leaving(error)
         if self.spelled:
             args, kwargs = spell(self.plain, args, kwargs)
         if not self.binary:

@@ -41,7 +41,8 @@ WRONG = {
 def test_errors_leave_without_the_frames_within(call):
     error = caught(call)
     ours = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(site._PACKAGE)]
-    assert len(ours) <= 1, ours                # the one that stands at the operator's declaration
+    # the one that stands at the operator's declaration; and that which asks for __torch_function__, once a test has used it
+    assert len([f for f in ours if not f.filename.endswith("overrides.py")]) <= 1, ours
     assert not any("/jax/" in f for f in _files(error))
     assert error.__cause__ is None and error.__context__ is None
     assert not any("JAX" in note for note in getattr(error, "__notes__", ()))

@@ -189,7 +189,9 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         _scalar_output(outs, single, "hessian")
         if strict:
             _strict_outputs(outs)
-        gs = _grad(outs[0].reshape(()), ts, create_graph=True, allow_unused=True)
+        gs = [None] * len(ts)
+        if outs[0].requires_grad:
+            gs = _grad(outs[0].reshape(()), ts, create_graph=True, allow_unused=True)
         if strict:
             _twice(gs)
         return tuple(g if g is not None else t * 0 for g, t in zip(gs, ts))

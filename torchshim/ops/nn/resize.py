@@ -1,6 +1,8 @@
 """Interpolation: every mode is, along each dimension, a weighted sum of a few elements at places that the sizes determine."""
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -289,7 +291,7 @@ def _at(flat, indices, sizes):
         ok = ok & (i >= 0) & (i < n)
         place = place * n + jnp.clip(i, 0, n - 1)
     n = flat.shape[0]
-    picked = jnp.take_along_axis(flat, place.reshape(n, 1, -1), 2, mode="clip")
+    picked = jnp.take_along_axis(flat, place.reshape(n, 1, math.prod(place.shape[1:])), 2, mode="clip")
     picked = picked.reshape(n, flat.shape[1], *place.shape[1:])
     return jnp.where(ok[:, None], picked, 0)
 
