@@ -12,7 +12,9 @@ from typing import Generic, TypeVar
 from ._utils import worker as _worker
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import Ended, Failure, Resume, get_worker_info
+from .datapipes.datapipe import IterDataPipe
 from .dataset import IterableDataset
+from .graph_settings import apply_shuffle_settings, pipes, seeded, sharding
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
@@ -64,6 +66,11 @@ class DataLoader(Generic[_T_co]):
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
+        if isinstance(dataset, IterDataPipe):
+            apply_shuffle_settings(dataset, shuffle)       # a shuffler that it adds is not used: neither is it in torch
+            shuffle = None
+            if persistent_workers and any([hasattr(p, "set_seed") for p in pipes(dataset)]):
+                raise NotImplementedError("torchshim: persistent workers of a datapipe that shuffles; they would repeat the first pass's order")
         self.dataset, self.num_workers, self.prefetch_factor = dataset, num_workers, prefetch_factor
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.timeout, self.worker_init_fn, self.in_order = timeout, worker_init_fn, in_order
@@ -170,6 +177,8 @@ class _BaseDataLoaderIter:
     def __init__(self, loader):
         self._dataset, self._loader = loader.dataset, loader
         self._iterable = loader._dataset_kind == _DatasetKind.Iterable
+        if isinstance(loader.dataset, IterDataPipe):
+            seeded(loader.dataset, loader.generator)
         self._sampler_iter = iter(loader._index_sampler)
         self._base_seed = drawn_seed(loader.generator)
         self._num_yielded = 0
@@ -217,13 +226,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._persistent, self._shut = loader.persistent_workers, False
         self._done = context.Event()
         self._workers, self._indices, self._results = [], [], []
+        piped = isinstance(loader.dataset, IterDataPipe)
+        init = sharding(loader.worker_init_fn) if piped else loader.worker_init_fn
         for k in range(loader.num_workers):
             indices = context.Queue()
             indices.cancel_join_thread()
             receive, send = context.Pipe(duplex=False)
             w = context.Process(target=_worker.worker_loop, daemon=True, args=(
                 self._iterable, loader.dataset, indices, send, self._done, loader._auto_collation, loader.collate_fn, loader.drop_last,
-                self._base_seed, loader.worker_init_fn, k, loader.num_workers, self._persistent))
+                self._base_seed, init, k, loader.num_workers, self._persistent))
             with warnings.catch_warnings():    # the child computes without JAX's threads: what they warn of does not happen
                 warnings.filterwarnings("ignore", message=r".*os\.fork\(\).*|.*use of fork\(\) may lead to deadlocks.*")
                 w.start()
@@ -231,6 +242,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._workers.append(w)
             self._indices.append(indices)
             self._results.append(receive)
+        if piped:
+            seeded(loader.dataset, loader.generator)       # torch draws a second time here, of which the workers do not know
         self._start(loader)
 
     def _start(self, loader):
