@@ -5,6 +5,7 @@ in the main thread of this process, and ends it as it would end ``python``.
 """
 
 import builtins
+import gc
 import importlib.util
 import os
 import pkgutil
@@ -25,6 +26,7 @@ def main(args: list[str] | None = None) -> None:
     install()
     _forbid_contraction()
     _use_persistent_cache()
+    gc.freeze()  # what was imported stays: looking through it for garbage would take a tenth of a small program's time
     error = None
     try:
         _run(program)

@@ -13,7 +13,6 @@ follows gets every bit right with numpy and the standard library:
 
 import cmath
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -133,6 +132,7 @@ def fma_scalar(a, b, c):
 def _fma_rational(a, b, c):
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return a * b + c
+    from fractions import Fraction             # rarely needed, and slow to import
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     try:
         return float(exact)
