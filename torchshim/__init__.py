@@ -59,7 +59,7 @@ del _
 _read_only(Tensor)
 
 globals().update(_bind.FUNCTIONS)
-globals().update(_formats)
+globals().update(_formats, legacy_contiguous_format=_formats["contiguous_format"])
 globals().update(_dtypes)
 globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})

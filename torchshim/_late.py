@@ -21,7 +21,7 @@ _FROM = {
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
 }
-MODULES = ("_C", "__config__", "__future__", "_dynamo", "_inductor", "_subclasses", "_utils", "amp", "compiler", "export", "functional",
-           "futures", "fx", "hub", "jit", "library", "multiprocessing",
-           "nested", "onnx", "overrides", "package", "profiler", "serialization", "sparse", "testing", "types")
+MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_subclasses", "_utils", "amp", "classes", "compiler",
+           "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx", "overrides", "package",
+           "profiler", "serialization", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

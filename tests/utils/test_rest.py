@@ -103,3 +103,25 @@ def test_names_that_libraries_test_for():
     assert shapes.guard_or_false(1 == 1) and shapes.free_symbols(3) == set()
     with pytest.raises(NotImplementedError, match="^torchshim: torch.nested.nested_tensor"):
         torch.nested.nested_tensor([torch.ones(1)])
+
+
+def test_names_that_programs_touch():
+    assert torch.legacy_contiguous_format is torch.contiguous_format
+    assert torch._functorch.config.activation_memory_budget == 1.0
+    with torch._functorch.config.patch(activation_memory_budget=0.5):
+        assert torch._functorch.config.activation_memory_budget == 0.5
+    with pytest.raises(RuntimeError, match="Tried to instantiate class 'foo.Bar', but it does not exist!"):
+        torch.classes.foo.Bar
+    with pytest.raises(NotImplementedError, match="FlopCounterMode"):
+        torch.utils.flop_counter.FlopCounterMode()
+
+
+def test_a_checkpoint_is_valid_where_all_leaves_are_reached():
+    x, seen = torch.ones(2, requires_grad=True), []
+    y = x * 2
+    y.register_hook(lambda g: seen.append(torch.autograd._is_checkpoint_valid()))
+    s = y.sum()
+    s.backward(retain_graph=True)
+    s.backward(inputs=[x], retain_graph=True)
+    torch.autograd.grad(s, x)
+    assert seen == [True, False, False] and torch.autograd._is_checkpoint_valid()

@@ -203,7 +203,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     walk.send(roots, cts)
     walk.begin(roots)
     task = context.modes.get("graph task")
-    context.modes["graph task"] = next(_tasks), inputs is not None, walk
+    context.modes["graph task"] = next(_tasks), inputs is not None or task is not None and task[1], walk
     try:
         with grad_mode(create_graph):
             walk.all()

@@ -3,6 +3,5 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.core.copying import swap as swap_tensors
 
 __getattr__ = _missing_attribute(__name__, lazy=(
-    "_config_module", "_python_dispatch", "_pytree", "benchmark", "bundled_inputs", "collect_env", "cpp_extension", "deterministic", "hooks",
-    "mobile_optimizer", "model_zoo", "tensorboard",
-    "checkpoint", "data", "dlpack"))
+    "_config_module", "_python_dispatch", "_pytree", "benchmark", "bundled_inputs", "checkpoint", "collect_env", "cpp_extension", "data",
+    "deterministic", "dlpack", "flop_counter", "hooks", "mobile_optimizer", "model_zoo", "tensorboard"))

@@ -12,7 +12,7 @@ import itertools
 import weakref
 
 from ..amp import autocast_mode as amp
-from ..autograd import backward as _backward
+from ..autograd import _is_checkpoint_valid, backward as _backward
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, no_grad
@@ -121,7 +121,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        if not _backward_to_leaves():
+        if not _is_checkpoint_valid():
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
                                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
                                "without passing the `inputs` argument.")
@@ -139,11 +139,6 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         _backward([o for o, _ in live], [g for _, g in live])
         return (None, None, *[x.grad if isinstance(x, Tensor) else None for x in inputs])
-
-
-def _backward_to_leaves():
-    task = context.modes.get("graph task")
-    return task is None or not task[1]
 
 
 # -- without re-entry ----------------------------------------------------------------------------------------------------
