@@ -78,7 +78,8 @@ from .settings import (compiled_with_cxx11_abi, get_float32_matmul_precision, ge
                        is_warn_always_enabled, set_float32_matmul_precision, set_flush_denormal, set_num_interop_threads, set_num_threads,
                        set_warn_always)
 from .torch_version import TorchVersion as _TorchVersion
-from . import random, version
+from . import random, serialization, version      # serialization: it says how storages are pickled
+from .serialization import load, save
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 from .linalg.low_rank import lobpcg, pca_lowrank, svd_lowrank

@@ -10,7 +10,6 @@ _FROM = {
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
     "futures": "Future",
-    "serialization": "load save",
     "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
         spmm dsmm hsmm hspmm""",
     "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac
@@ -23,5 +22,5 @@ _FROM = {
 }
 MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_subclasses", "_utils", "amp", "classes", "compiler",
            "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx", "overrides", "package",
-           "profiler", "serialization", "sparse", "testing", "types")
+           "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

@@ -99,3 +99,13 @@ def test_explain_says_why_and_what_it_saves(free_compiles, capsys):
     torch.explain()
     said = capsys.readouterr().out
     assert "compiled when met for the 2nd time; estimates: compiling" in said and "4 runs so far lost" in said
+
+
+def test_explain_names_what_is_not_compiled(tmp_path):
+    """In a process of its own: it names those that came most often."""
+    program = tmp_path / "program.py"
+    program.write_text("import torchshim as torch\nx = torch.ones(3)\nx.tolist()\nfor _ in range(5):\n    (x * 2.25 - 1).sum().item()\n"
+                       "torch.explain()\n")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True)
+    said = "interpreted 5 times: 3 operators, ends at " + f"{program}:5; by estimate, compiling it does not pay"
+    assert done.stdout.splitlines() == ["nothing was compiled", said], done.stdout + done.stderr

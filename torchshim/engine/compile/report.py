@@ -6,8 +6,9 @@ import collections
 from . import cost
 from .program import steps_of
 from ..record.meta import Meta
-from ..record.trie import counters
+from ..record.trie import counters, states
 
+_WAITING = 10              # traces that `explain` names although they were not compiled
 _events: collections.deque = collections.deque(maxlen=1000)
 
 
@@ -82,11 +83,16 @@ def _line(site):
 
 
 def explain(file=None):
-    """Print each compile so far: its size, its cause, what it costs and saved by estimate, and the line where its trace ended."""
+    """Print each compile so far: its size, its cause, what it costs and saved by estimate, and the line where its trace ended; then
+    the traces that came most often and are not compiled."""
     for k, event in enumerate(_events):
         print(f"compile {k + 1}: {event}", file=file)
     if not _events:
         print("nothing was compiled", file=file)
+    waiting = [st for st in states() if st.seen > 1 and not st.programs and st.due is not None]
+    for st in sorted(waiting, key=lambda st: -st.seen)[:_WAITING]:
+        pays = "compiling it does not pay" if st.due >= cost.NEVER else f"compiled when it is met for the {_ordinal(st.due)} time"
+        print(f"interpreted {st.seen} times: {st.n_ops} operators, ends at {_line(st.site)}; by estimate, {pays}", file=file)
 
 
 def stats():

@@ -86,22 +86,27 @@ def _forget():
     Traces that are somewhere in what is cut off go on there: states know their parents, and nobody else finds them.
     """
     global _full
-    states = list(_roots.values())
-    for st in states:                          # grows while we go: parents come before their children
-        states.extend(list(st.next.values()))
-    used = {}
-    for st in reversed(states):
+    found, used = states(), {}
+    for st in reversed(found):
         own = float("inf") if st.programs else st.last
         used[st] = max([used[c] for c in list(st.next.values()) if c in used], default=own)
         used[st] = max(used[st], own)
     limit = sorted(used.values())[len(used) // 2] if used else 0
-    for st in states:
+    for st in found:
         for k, c in list(st.next.items()):
             if used.get(c, limit) < limit:
                 st.next.pop(k, None)
-    left = sum([used[st] >= limit for st in states])
+    left = sum([used[st] >= limit for st in found])
     counters["states"] = left
     _full = max(TRIE_CAP, 2 * left)
+
+
+def states():
+    """All states there are, parents before their children."""
+    found = list(_roots.values())
+    for st in found:                           # grows while we go
+        found.extend(list(st.next.values()))
+    return found
 
 
 def clear():
