@@ -293,6 +293,6 @@ def work(i):
 threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
-assert len(seen) == 8 and len({id(m) for m in seen}) == 1
+assert len(seen) == 8 and len({id(m) for m in seen}) == 1, [(m, id(m), m.__spec__) for m in seen]
 """
     )
