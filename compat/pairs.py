@@ -12,7 +12,8 @@ import numpy as np
 import torchshim as torch
 from torchshim.engine.compile import policy
 from torchshim.ops.registry import OPS, REQUIRED
-from torchshim.tensor.core.dispatch import apply_any, meta
+from torchshim.tensor.core.dispatch import apply_any
+from torchshim.tensor.core.handle import meta
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 60.0, -60.0, 1e20, -1e20, 8e37, -8e37, float("inf"), float("-inf"), float("nan"), 0.999]
 TINY = 1.2e-38             # XLA flushes smaller numbers to zero on CPU, NumPy keeps them: no difference of answers

@@ -11,7 +11,7 @@ import pytest
 import torchshim as torch
 from torchshim import nn
 from torchshim.engine import array_of
-from torchshim.tensor.core.dispatch import read
+from torchshim.tensor.core.handle import read
 
 F = nn.functional
 SAME = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"

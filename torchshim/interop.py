@@ -6,7 +6,8 @@ import numpy as np
 
 from .engine import TRACED, array_of, default_device, meta_of, present, value_of
 from .engine.device import need_xla
-from .tensor.core.dispatch import read, wrap
+from .tensor.core.dispatch import wrap
+from .tensor.core.handle import read
 from .tensor.core.tensor import Tensor
 
 

@@ -14,7 +14,7 @@ from torchshim.autograd.backward import accumulate_grad
 from torchshim.autograd.replay import Walk
 from torchshim.engine.compile import policy
 from torchshim.engine.record import trace, trie
-from torchshim.tensor.core import dispatch
+from torchshim.tensor.core import dispatch, handle, write
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,8 @@ class Stop(Exception):
     pass
 
 
-RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, dispatch.write, dispatch.set_value, dispatch.bump,
-             dispatch.read, dispatch.finish, dispatch.wrap, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
+RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, write.write, write.set_value, write.bump,
+             handle.read, dispatch.finish, dispatch.wrap, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
              trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record,
              accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}

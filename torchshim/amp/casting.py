@@ -14,7 +14,7 @@ from ..engine import context
 from ..nn.functional import attention as _attention, ctc as _ctc, distances as _distances, pooling as _pooling
 from ..ops.registry import OPS
 from ..tensor.core import dispatch
-from ..tensor.core.dispatch import TensorBase, meta
+from ..tensor.core.handle import TensorBase, meta
 
 LOWER, SINGLE, WIDEST = "lower", "float32", "widest"
 _SMALL = {"float16", "bfloat16", "float32"}    # float64 is never cast

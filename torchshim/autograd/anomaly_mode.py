@@ -9,7 +9,7 @@ import traceback
 
 from ..engine import context, warn
 from ..engine.site import is_ours
-from ..tensor.core.dispatch import around_nodes
+from ..tensor.core.graph import around_nodes
 
 on = False                 # for all threads, as in torch
 check_nan = True

@@ -10,10 +10,11 @@ import re
 
 from ..engine import VjpOp, influences, context, record
 from ..ops import promotion as P
-from ..tensor.core import dispatch
-from ..tensor.core.dispatch import CopySlices, TensorBase, apply, edge, read, wrap
+from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
+from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read
 from ..tensor.core.storage import read_steps, write_steps
+from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
@@ -479,7 +480,7 @@ def _tensor_hooks(box, mode, extra):
             if t is not None and nr in box:
                 g = mode.tensor(box[nr])
                 old = t._more().grad
-                dispatch.log_grad(t)
+                log_grad(t)
                 t._more().grad = g if old is None else old + g
 
 
@@ -519,7 +520,7 @@ def _check_one(hook, new, old):
         raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
     if not isinstance(new, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    m, was = dispatch.meta(new), dispatch.meta(old)
+    m, was = meta(new), meta(old)
     if m.dtype != was.dtype:
         raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {_TYPE_NAMES.get(was.dtype.name, was.dtype.name)} "
                            f"got {_TYPE_NAMES.get(m.dtype.name, m.dtype.name)})")
@@ -546,7 +547,7 @@ def accumulate_grad(leaf, g, mode):
     """Into `leaf.grad`: the first gradient becomes it, later ones are added in place."""
     x = leaf._more()
     old = x.grad
-    dispatch.log_grad(leaf)
+    log_grad(leaf)
     if sparse is not None and mode is sparse and mode.accumulate(leaf, g):
         return
     if old is None:
@@ -559,7 +560,7 @@ def accumulate_grad(leaf, g, mode):
     elif mode.graph:
         x.grad = old + g
     else:
-        dispatch.write(old, record(context, ADD, (), (read(old), g))[0])
+        write(old, record(context, ADD, (), (read(old), g))[0])
 
 
 def make_cts(outputs, grads):

@@ -3,9 +3,11 @@ function runs once, is never traced, and stays at its place in the trie like any
 from __future__ import annotations
 
 from ..engine import Batched, context, meta_of, record
-from ..tensor.core.dispatch import CopySlices, apply, edge, read, wrap
+from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node
+from ..tensor.core.handle import edge, read
 from ..tensor.core.storage import Get, Put, split_steps
+from ..tensor.core.write import CopySlices
 from . import anomaly_mode
 from .backward import GradTensors, _reach, run, saved_tensors
 from .grad_ops import ADD, zeros_value

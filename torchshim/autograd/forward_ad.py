@@ -13,10 +13,12 @@ from typing import NamedTuple, Optional
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
-from ..tensor.core import dispatch
-from ..tensor.core.dispatch import TensorBase, around_nodes, detached, edge, read, wrap
-from ..tensor.core.graph import ForwardOnly, Node, forward_only, sequence
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.graph import ForwardOnly, Node, around_nodes, forward_only, sequence
+from ..tensor.core.handle import TensorBase, edge, meta, read, tangent_of
 from ..tensor.core.tensor import Tensor
+from ..tensor.core.view import detached
+from ..tensor.core.write import watch_slices
 from . import modes
 from .backward import GradTensors, run
 from .function import without_tangents
@@ -152,7 +154,7 @@ def through_function(ctx, args, done):
     tangents = []
     for a, t in zip(args, given):
         if t is None and isinstance(a, TensorBase) and ctx._materialize and (a.is_floating_point() or a.is_complex()):
-            t = wrap(zeros_value(dispatch.meta(a)))
+            t = wrap(zeros_value(meta(a)))
         tangents.append(t)
     dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._dirty)]
     versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
@@ -229,7 +231,7 @@ def enter_dual_level():
     if _current_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     around_nodes("forward AD", _watching)
-    dispatch.watch_slices(_after_write)
+    watch_slices(_after_write)
     _current_level = 0
     context.modes["forward AD"] = _Level()
     modes.off = modes.FORWARD
@@ -274,7 +276,7 @@ def make_dual(tensor, tangent, *, level=None):
         if not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
     here, e = level_here(), edge(tensor)
-    if dispatch.tangent_of(tensor) is not None:
+    if tangent_of(tensor) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
                            f"{level} is not supported.")
     if tangent.shape != tensor.shape:
@@ -297,7 +299,7 @@ def unpack_dual(tensor, *, level=None):
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    tangent = dispatch.tangent_of(tensor)
+    tangent = tangent_of(tensor)
     if context.grad is True and _real(edge(tensor)) is not None:
         with _plainly():
             return UnpackedDualTensor(tensor.view_as(tensor), tangent)

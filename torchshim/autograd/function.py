@@ -6,10 +6,12 @@ import contextlib
 import functools
 
 from ..engine import context, warn
-from ..tensor.core.dispatch import bump, check_inplace, edge, read, rebase, wrap
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, forward_only, node_class, sequence
+from ..tensor.core.handle import edge, read
 from ..tensor.core.tensor import Tensor
+from ..tensor.core.write import bump, check_inplace, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
 from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched

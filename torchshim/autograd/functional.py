@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..tensor.api.creation import ones_like, zeros, zeros_like
 from ..tensor.api.ranges import eye
 from ..tensor.api.shape import stack
-from ..tensor.core.dispatch import edge
+from ..tensor.core.handle import edge
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .batched import row_gradients

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
-from ..tensor.core.dispatch import TensorBase, around_nodes, bump, edge, read, wrap
-from ..tensor.core.graph import Node, accumulator, node_class
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.graph import Node, accumulator, around_nodes, node_class
+from ..tensor.core.handle import TensorBase, edge, read
+from ..tensor.core.write import bump
 from .modes import grad_mode
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

@@ -13,7 +13,7 @@ from jax.custom_batching import custom_vmap
 
 from ..engine import TRACED, context
 from ..interop import from_jax, to_jax
-from ..tensor.core.dispatch import edge, meta, read
+from ..tensor.core.handle import edge, meta, read
 
 
 class Level:

@@ -5,7 +5,7 @@ import functools
 import inspect
 
 from ..engine import context
-from ..tensor.core.dispatch import UNVERSIONED
+from ..tensor.core.write import UNVERSIONED
 
 
 class _Forward:

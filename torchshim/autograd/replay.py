@@ -24,9 +24,11 @@ tests/autograd/test_replay.py compares both ways over graphs that change between
 from __future__ import annotations
 
 from ..engine import TRACED, Value, context, place_input, value_of
-from ..tensor.core.dispatch import TensorBase, log_grad, set_value, wrap
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import accumulator_hooks
+from ..tensor.core.handle import TensorBase, log_grad
 from ..tensor.core.storage import Storage
+from ..tensor.core.write import set_value
 
 MOST = 4                   # walks kept at one state
 

@@ -5,7 +5,9 @@ walked anew; before, no backward pass knows of it.
 """
 from __future__ import annotations
 
-from ..tensor.core.dispatch import detached, read, wrap
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.handle import read
+from ..tensor.core.view import detached
 from ..tensor.sparse import Sparse
 from .backward import GradList, meet_sparse
 

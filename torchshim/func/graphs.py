@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
 from ..engine import context
-from ..tensor.core.dispatch import TensorBase, edge, read, wrap
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, sequence
+from ..tensor.core.handle import TensorBase, edge, read
 
 
 def now():

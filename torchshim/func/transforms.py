@@ -9,7 +9,7 @@ from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.levels import Level, running
 from ..autograd.modes import grad_mode
 from ..engine import context
-from ..tensor.core.dispatch import TensorBase, edge
+from ..tensor.core.handle import TensorBase, edge
 from . import tree
 from .graphs import auxiliary, gradients, leaf, now, outside
 from .vmap import batched

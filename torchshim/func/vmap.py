@@ -18,8 +18,9 @@ from ..interop import from_jax, to_jax
 from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.api.views import offset_of
-from ..tensor.core.dispatch import TensorBase, edge, make_view, meta
 from ..tensor.core.graph import node_class, sequence
+from ..tensor.core.handle import TensorBase, edge, meta
+from ..tensor.core.view import make_view
 from . import tree
 from .graphs import gradients, leaf, now, outside
 

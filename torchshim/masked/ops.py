@@ -10,8 +10,8 @@ import numpy as np
 
 from ..ops import promotion as P
 from ..tensor.api.bind import FUNCTIONS
-from ..tensor.core.dispatch import TensorBase
 from ..tensor.core.dtype import ALL as DTYPES, get_default_dtype
+from ..tensor.core.handle import TensorBase
 
 _fill = FUNCTIONS["where"]
 

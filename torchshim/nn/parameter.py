@@ -3,10 +3,12 @@ from __future__ import annotations
 
 from ..engine import present
 from ..ops.promotion import kind_of
-from ..tensor.core.dispatch import detached, read, wrap
-from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
+from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
 from ..tensor.core.tensor import Size, Tensor, _TensorMeta
+from ..tensor.core.view import detached
 
 
 class _Kind(_TensorMeta):

@@ -17,9 +17,11 @@ from ..engine import Instance, Operator, context, literal, record, warn
 from ..engine.record.context import steppers
 from ..ops import promotion as P
 from ..tensor.api.creation import zeros_like
-from ..tensor.core.dispatch import apply, read, wrap, write
+from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import RemovableHandle
+from ..tensor.core.handle import read
 from ..tensor.core.tensor import Tensor
+from ..tensor.core.write import write
 
 required = object()
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]

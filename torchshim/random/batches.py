@@ -5,7 +5,7 @@ import functools
 
 from ..autograd.levels import below, innermost_vmap, rebatched, unbatched
 from ..engine import context
-from ..tensor.core.dispatch import TensorBase
+from ..tensor.core.handle import TensorBase
 from .generator import check_randomness
 
 _SAME = "Vmap does not currently support same randomness with a batched tensor input. If you need this, please file an issue on GitHub"

@@ -12,10 +12,12 @@ from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.reduction import as_int
 from ..tensor.core.device import to_jax
-from ..tensor.core.dispatch import TensorBase, check_inplace, edge, needs_grad, rebase, refuse_overlap, wrap, write
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
+from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
+from ..tensor.core.write import check_inplace, needs_grad, rebase, refuse_overlap, write
 from .batches import differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order

@@ -4,7 +4,8 @@ from __future__ import annotations
 from ...ops.nn import conv as ops
 from ...ops.registry import T
 from ...tensor.api.bind import function, type_name
-from ...tensor.core.dispatch import TensorBase, apply
+from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import TensorBase
 from ...tensor.api.views import warn_once
 from .padding import pad as padded
 

@@ -7,7 +7,8 @@ from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call, call_inplace
-from ...tensor.core.dispatch import apply, apply_inplace, wrap
+from ...tensor.core.dispatch import apply, wrap
+from ...tensor.core.write import apply_inplace
 
 _LAYOUT = (T, T, SF)
 

@@ -9,7 +9,8 @@ from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call
-from ...tensor.core.dispatch import apply, look, read
+from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import look, read
 from ...tensor.api.indexing import bounds_of, flag, host_known
 from .common import known, reduction_of, size_warning, unguarded
 

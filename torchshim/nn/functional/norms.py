@@ -8,7 +8,9 @@ from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call, type_name
-from ...tensor.core.dispatch import apply, read, tangent_of, write
+from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import read, tangent_of
+from ...tensor.core.write import write
 
 
 def _shape(name, shape):

@@ -11,8 +11,9 @@ from ...ops.nn import pooling as ops
 from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
 from ...tensor.api.indexing import in_range
-from ...tensor.core.dispatch import apply, needs_grad
+from ...tensor.core.dispatch import apply
 from ...tensor.core.settings import alert_nondeterministic
+from ...tensor.core.write import needs_grad
 from .conv import numbers
 
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}

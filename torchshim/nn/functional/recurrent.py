@@ -5,7 +5,7 @@ import numpy as np
 
 from ...ops.nn import rnn as ops
 from ...tensor.api.bind import FUNCTIONS, call, function
-from ...tensor.core.dispatch import TensorBase
+from ...tensor.core.handle import TensorBase
 from ...tensor.core.tensor import tensor_from
 from .dropouts import dropout as drop
 

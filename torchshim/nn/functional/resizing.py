@@ -6,7 +6,8 @@ import warnings
 from ...ops.nn import folding, resize as ops
 from ...ops.registry import T
 from ...tensor.api.bind import call
-from ...tensor.core.dispatch import TensorBase, apply
+from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import TensorBase
 from . import pooling
 from .conv import numbers
 

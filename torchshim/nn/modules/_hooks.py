@@ -6,8 +6,9 @@ import weakref
 
 from ...engine import user_site
 from ...ops.registry import T, op
-from ...tensor.core.dispatch import apply, edge
+from ...tensor.core.dispatch import apply
 from ...tensor.core.graph import Node, RemovableHandle
+from ...tensor.core.handle import edge
 from ...tensor.core.tensor import Tensor
 
 

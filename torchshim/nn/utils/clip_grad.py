@@ -9,8 +9,10 @@ from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
 from ...tensor.api.bind import FUNCTIONS
-from ...tensor.core.dispatch import apply, read, write
+from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import read
 from ...tensor.core.tensor import Tensor
+from ...tensor.core.write import write
 
 
 @op("total_norm(Tensor[] tensors, str? kind, float p) -> Tensor", grad="LinalgVectorNormBackward0", function=False, method=False)

@@ -21,9 +21,11 @@ from .placement import placed
 from .out import dtype_of, into, writer
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .return_types import named
-from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, meta, read, wrapped
-from ..core.dtype import dtype as torch_dtype
 from ..core.device import device as torch_device, to_jax
+from ..core.dispatch import apply, apply1, apply2, apply_number, wrapped
+from ..core.dtype import dtype as torch_dtype
+from ..core.handle import TensorBase, meta, read
+from ..core.write import apply_inplace, inplace_number
 
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}

@@ -6,7 +6,9 @@ import numpy as np
 from ...ops import views as V
 from ...ops.promotion import c_name, kind_of
 from .bind import FUNCTIONS, function
-from ..core.dispatch import Tensor, TensorBase, make_view, meta
+from ..core.dispatch import Tensor
+from ..core.handle import TensorBase, meta
+from ..core.view import make_view
 from .slicing import selected
 from .views import _matrix, offset_of, swap, warn_once
 

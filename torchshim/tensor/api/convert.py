@@ -9,8 +9,9 @@ from .bind import FUNCTIONS, function
 from .creation import like_strides
 from ..core import settings
 from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
-from ..core.dispatch import TensorBase, apply1, edge, read, wrap
+from ..core.dispatch import apply1, wrap
 from ..core.dtype import ALL, dtype as torch_dtype, np_dtype
+from ..core.handle import TensorBase, edge, read
 from ..core.tensor import Tensor
 
 

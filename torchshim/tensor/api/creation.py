@@ -11,10 +11,12 @@ from .out import refuse_history
 from .views import ints
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
-from ..core.dispatch import TensorBase, detached, read, wrap
+from ..core.dispatch import wrap
 from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
+from ..core.handle import TensorBase, read
 from ..core.memory_format import strides_for
 from ..core.tensor import Size, Tensor, tensor_from
+from ..core.view import detached
 
 
 def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):

@@ -11,8 +11,10 @@ from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
+from ..core.dispatch import apply, apply1, apply2
 from ..core.dtype import FROM_NP
-from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, read
+from ..core.handle import TensorBase, read
+from ..core.write import apply_inplace
 
 POW = arithmetic.pow
 STATIC_POWERS = {p: (T, p) for p in (0, 1, 2, 3, 4, -1, -2)}

@@ -10,11 +10,13 @@ from ...ops.common import wrap_dim
 from ...ops.layout import broadcast_shapes
 from ...ops.registry import PACKED, T
 from .bind import FUNCTIONS, function, number, pack, type_name
-from ..core.memory_format import contiguous_format
 from ..core.device import same_device
-from ..core.dispatch import CopySlices, TensorBase, apply, apply_inplace, leaves_first, look, meta, read
+from ..core.dispatch import apply
 from ..core.graph import node_class
+from ..core.handle import TensorBase, look, meta, read
+from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
+from ..core.write import CopySlices, apply_inplace, leaves_first
 from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
 from .shape import filler, ints
 from ..core.tensor import tensor_from

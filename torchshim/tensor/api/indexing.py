@@ -16,9 +16,11 @@ from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, whole
 from .bind import number, pack
 from ..core import host
-from ..core.dispatch import (Tensor, TensorBase, apply, apply_inplace, is_inference, leaves_first, look, meta, needs_grad, read,
-                             refuse_overlap, slice_view, slice_write, wrap)
+from ..core.dispatch import Tensor, apply, wrap
+from ..core.handle import TensorBase, look, meta, read
 from ..core.host import HostStorage
+from ..core.view import slice_view
+from ..core.write import apply_inplace, is_inference, leaves_first, needs_grad, refuse_overlap, slice_write
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import selected, sliced

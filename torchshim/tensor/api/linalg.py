@@ -19,7 +19,7 @@ from .bind import call, function
 from .indexing import flag
 from .reduction import need_tensor
 from .undefined import undefined
-from ..core.dispatch import edge, look, read
+from ..core.handle import edge, look, read
 
 linalg = dict(method=False, namespace="linalg", out=True)
 

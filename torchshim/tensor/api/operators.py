@@ -14,8 +14,10 @@ from ...ops.registry import PACKED
 from . import elementwise
 from .bind import number, pack, precheck
 from .overloads import foreign
+from ..core.dispatch import apply, apply1, apply2, apply_number
+from ..core.handle import TensorBase, read
 from ..core.tensor import Tensor
-from ..core.dispatch import TensorBase, apply, apply1, apply2, apply_inplace, apply_number, inplace_number, read
+from ..core.write import apply_inplace, inplace_number
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 

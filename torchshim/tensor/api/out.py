@@ -9,9 +9,9 @@ import functools
 
 from ...engine import context, warn
 from ...ops import promotion as P
-from ..core import dispatch
 from ..core.device import same_device
-from ..core.dispatch import TensorBase
+from ..core.handle import TensorBase, meta, tangent_of
+from ..core.write import refuse_overlap
 from .overloads import type_name
 from .return_types import written
 
@@ -186,18 +186,18 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         out.resize_(result.shape)
-        strides = dispatch.meta(result).strides
-        if strides != dispatch.meta(out).strides:      # an output that is made anew lies as the result would
+        strides = meta(result).strides
+        if strides != meta(out).strides:      # an output that is made anew lies as the result would
             out.as_strided_(result.shape, strides)
     elif operands:
-        dispatch.refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
+        refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
     out.copy_(result)
     return out
 
 
 def refuse_history(name, tensors):
     """torch's errors for an out= form whose output or operands take part in differentiation."""
-    if any([dispatch.tangent_of(t) is not None for t in tensors]):
+    if any([tangent_of(t) is not None for t in tensors]):
         raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
     if context.grad and any([t.requires_grad for t in tensors]):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

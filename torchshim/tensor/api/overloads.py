@@ -13,8 +13,9 @@ from ...engine.record.memo import Memo
 from ...engine.site import leaving
 from ...ops.registry import REQUIRED
 from ..core.device import device as torch_device
-from ..core.dispatch import TensorBase, apply1
+from ..core.dispatch import apply1
 from ..core.dtype import dtype as torch_dtype
+from ..core.handle import TensorBase
 from ..core.overriding import asked
 from .placement import placed
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 from ...ops import products as L
 from ...ops.registry import InplaceOp, T
 from .bind import call, function, into, prepare
-from ..core.dispatch import TensorBase, apply, apply2, apply_inplace, check_inplace, edge, log_edge, read, write
+from ..core.dispatch import apply, apply2
+from ..core.handle import TensorBase, edge, log_edge, read
+from ..core.write import apply_inplace, check_inplace, write
 from .reduction import need_tensor, warn_once
 
 _PLAIN, _BIASED = (T, T, None), (T, T, T)

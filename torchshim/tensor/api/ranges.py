@@ -11,8 +11,8 @@ from ...ops.creation import ARANGE, EYE, LINSPACE, LOGSPACE
 from .bind import function, type_name
 from .creation import check_memory, delivered, destined, made
 from .reduction import as_int
-from ..core.dispatch import TensorBase
 from ..core.dtype import np_dtype
+from ..core.handle import TensorBase
 
 
 def _numbers(name, given):

@@ -8,7 +8,7 @@ from ...ops import reduction as R, scan as _scan, sorting as _sorting        # n
 from ...ops.registry import OPS
 from .bind import call, function, into, type_name
 from ..core import settings
-from ..core.dispatch import TensorBase
+from ..core.handle import TensorBase
 from .undefined import no_derivative
 
 

@@ -14,10 +14,12 @@ from ...ops.common import wrap_dim
 from ...ops.registry import T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
-from ..core.dispatch import (Tensor, TensorBase, apply, apply1, apply_inplace, bump, check_inplace, detached, edge, keep_count, log_edge,
-                             make_view, meta, needs_grad, read, refuse_inference, refuse_overlap, wrap, write)
+from ..core.dispatch import Tensor, apply, apply1, wrap
 from ..core.dtype import int64
+from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, read
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
+from ..core.view import detached, make_view
+from ..core.write import apply_inplace, bump, check_inplace, needs_grad, refuse_inference, refuse_overlap, write
 from .undefined import no_derivative
 from .views import as_strided, expanded, ints, integer, offset_of, reshaped, unsqueezed, view, warn_once
 

@@ -9,8 +9,9 @@ from .creation import check_array, done, tensor
 from ...ops.promotion import c_name
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
-from ..core.dispatch import TensorBase, wrap
+from ..core.dispatch import wrap
 from ..core.dtype import get_default_dtype
+from ..core.handle import TensorBase
 from ..core.host import hosted
 from ..core.tensor import Tensor
 

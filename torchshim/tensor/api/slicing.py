@@ -7,8 +7,10 @@ from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
 from ...ops.views import SELECT, SLICE, whole
 from .bind import function
-from ..core.dispatch import TensorBase, make_view, make_views, meta, read, slice_view, wrap
+from ..core.dispatch import wrap
 from ..core.graph import node_class
+from ..core.handle import TensorBase, meta, read
+from ..core.view import make_view, make_views, slice_view
 from .views import integer, ints, offset_of
 
 

@@ -9,8 +9,8 @@ from ...ops import sorting as S
 from ...ops.common import wrap_dim
 from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
-from ..core.dispatch import TensorBase, read
 from ..core.dtype import FROM_NP
+from ..core.handle import TensorBase, read
 from .reduction import as_int, need_tensor
 from .undefined import undefined
 from ..core.tensor import tensor_from

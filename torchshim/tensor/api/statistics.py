@@ -9,7 +9,7 @@ from ...ops.registry import OPS
 from . import return_types
 from .bind import call, function, into, number
 from .ranges import linspace
-from ..core.dispatch import TensorBase
+from ..core.handle import TensorBase
 from .reduction import need_tensor
 from .undefined import no_derivative
 from .views import ints

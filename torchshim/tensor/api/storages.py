@@ -12,9 +12,10 @@ from ...engine import Memory, array_of, is_contiguous, meta_of, present, value_o
 from ..core import storage as memory
 from .bind import function
 from .sharing import from_numpy
-from ..core.dispatch import detached, meta
 from ..core.dtype import ALL, get_default_dtype
+from ..core.handle import meta
 from ..core.tensor import Tensor, tensor_from
+from ..core.view import detached
 
 _known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
 _attributes = weakref.WeakKeyDictionary()  # Storage -> what the user has set on its UntypedStorage, the class of a subclass among it

@@ -1,9 +1,9 @@
 """Subclasses of Tensor: how instances are made, and the `__torch_function__` that they inherit."""
 from __future__ import annotations
 
-from ..core.dispatch import detached
 from ..core.overriding import DisableTorchFunctionSubclass, convert, never_asks, of_class
 from ..core.tensor import Tensor
+from ..core.view import detached
 from .bind import function
 from .overloads import type_name
 from .views import alias_of

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from ...engine import context
-from ..core.dispatch import TensorBase, edge
 from ..core.graph import Node, node_class, sequence
+from ..core.handle import TensorBase, edge
 
 
 class _Undefined(Node):

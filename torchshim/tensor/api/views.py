@@ -11,10 +11,13 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
-from ..core.memory_format import contiguous_format, is_in_format, memory_format
-from ..core.dispatch import Tensor, check_inplace, detached, edge, log_edge, make_view, meta, needs_grad, version
+from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
+from ..core.handle import edge, log_edge, meta, version
+from ..core.memory_format import contiguous_format, is_in_format, memory_format
+from ..core.view import detached, make_view
+from ..core.write import check_inplace, needs_grad
 
 
 def offset_of(t):

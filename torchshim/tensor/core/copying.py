@@ -6,8 +6,8 @@ from weakref import getweakrefs
 
 from ...engine import present
 from . import storage
-from .dispatch import alias
 from .tensor import Tensor
+from .view import alias
 
 _EMPTY = object()          # a slot that was never set
 

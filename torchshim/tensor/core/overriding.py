@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ...engine import context, warn
 from .device import device
-from .dispatch import TensorBase
 from .dtype import dtype
+from .handle import TensorBase
 
 _PLAIN = {int, float, bool, complex, str, bytes, slice, range, dict, type(None), type(...), dtype, device}      # never ask
 

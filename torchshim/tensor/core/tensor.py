@@ -12,10 +12,13 @@ from ...engine import context, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, host, storage
 from .device import from_jax
-from .dispatch import TensorBase, detached, edge, wrap
+from .dispatch import wrap
 from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only
+from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
+from .view import detached, elements
+from .write import is_inference
 
 
 _size = tuple.__new__      # of what is known to be integers
@@ -239,7 +242,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 d = self._meta.dtype
                 if P.kind_of(d) < 2:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
-                if dispatch.is_inference(self) and not context.inference:
+                if is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
                 self._edge = True
         elif e is not None:
@@ -291,20 +294,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if g.shape != self.shape:
             raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
                                "Please ensure that the gradient and the tensor are the same size")
-        dispatch.log_grad(self)
+        log_grad(self)
         self._more().grad = g
 
     @grad.deleter
     def grad(self):
         if self._extra is not None:
-            dispatch.log_grad(self)
+            log_grad(self)
             self._extra.grad = None
 
     @property
     def _version(self):
-        if dispatch.is_inference(self):
+        if is_inference(self):
             raise RuntimeError("Inference tensors do not track version counter.")
-        return dispatch.version(self)
+        return version(self)
 
     @property
     def _base(self):
@@ -346,7 +349,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def is_inference(self):
         """Whether the tensor was made in inference mode."""
-        return dispatch.is_inference(self)
+        return is_inference(self)
 
     def is_pinned(self, device=None):
         return False
@@ -397,8 +400,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self.requires_grad and P.kind_of(other._meta.dtype) < 2:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         y = detached(other)
-        dispatch.keep_count(self)
-        dispatch.log_edge(self)
+        keep_count(self)
+        log_edge(self)
         if self._view is None:
             self._st.moved = weakref(self)
             self._st.gen += 1
@@ -453,7 +456,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     # -- looking at the values ----------------------------------------------------------------------------------------
     def _host(self):
         """The values as a NumPy array (not to be written)."""
-        return np.asarray(dispatch.look(self))
+        return np.asarray(look(self))
 
     def item(self):
         """The only element as a Python number."""
@@ -462,7 +465,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
         if m.device == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        x = np.asarray(dispatch.look(self))
+        x = np.asarray(look(self))
         if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
             return float(x.reshape(()))
         return x.item()
@@ -545,7 +548,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if not self._meta.ndim:
             raise TypeError("iteration over a 0-d tensor")
         if self._meta.ndim == 1 and self._meta.numel > 128 and edge(self) is None:
-            return dispatch.elements(self)
+            return elements(self)
         return iter(self.unbind(0))
 
     def __reversed__(self):

@@ -5,8 +5,8 @@ import numpy as np
 
 from ...engine import array_of
 from . import printing
-from .dispatch import read, tangent_of
 from .dtype import get_default_dtype
+from .handle import read, tangent_of
 
 
 def tensor_text(t, tensor_contents=None):

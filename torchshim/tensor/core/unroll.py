@@ -85,7 +85,7 @@ def {name}({args}):
         return apply_any({again})
     tr.state = st
 {count}    if {wants} and context.grad:
-        t._edge = node = make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
+        t._edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:

@@ -6,8 +6,8 @@ import numpy as np
 from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
-from ..core.dispatch import TensorBase
 from ..core.dtype import can_cast, promote_types
+from ..core.handle import TensorBase
 from .base import COO, NAMES, handles, host, is_sparse, like, made, no_tensor, on, write
 from .compressed import compress
 from .coo import _places, coalesce, gathered, to_coo, to_dense

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...engine import array_of, meta_of
 from ..api.bind import FUNCTIONS
-from ..core.dispatch import TensorBase, read
 from ..core.graph import node_class
+from ..core.handle import TensorBase, read
 from ..core.layout import ALL as LAYOUTS
 from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor, tensor_from

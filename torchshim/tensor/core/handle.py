@@ -1,0 +1,181 @@
+"""A tensor is a handle: a storage, how it is seen (storage.View), and an edge into the graph. What a tensor is at this moment, value,
+meta, version and edge, is asked here; a view finds out whether its memory was written since.
+"""
+from __future__ import annotations
+
+from weakref import ref as weakref
+
+from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
+from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
+from . import graph
+from .graph import Node, move_retained
+from .host import HostStorage, part
+from .moving import moving
+from .storage import Get, SharedCount, read_steps, split_steps
+
+
+class TensorBase:
+    """The fields of a Tensor; `Tensor` adds the API.
+
+    `_edge` is None (no gradient), True (a leaf that wants one), a Node, or (Node, output number).
+    """
+    __slots__ = ("_st", "_view", "_edge", "_extra", "__weakref__", "__dict__")
+
+
+def read(t):
+    """A tensor's current Value."""
+    vw = t._view
+    if vw is None:
+        return t._st.value
+    st = t._st
+    if vw.gen == st.gen:
+        v = vw.ref()
+        if v is not None and (v.array is not None or v.trace is None or v.trace.state is not None):
+            return v                           # else its trace ended while nobody held it, and a frame somewhere keeps it from dying
+    v = _read_again(t, vw, st.value)
+    vw.ref, vw.gen = weakref(v), st.gen
+    return v
+
+
+def _read_again(t, vw, root):
+    """What a view sees of its storage's present Value."""
+    if t._st.__class__ is HostStorage:
+        now = part(t._st, vw)
+        if now is not None:
+            return now
+    steps, m = vw.steps, vw.meta
+    if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
+            and is_host(m.device)):
+        return value_of(look(t), m)            # a small part of known memory: not worth a program for each place
+    if len(steps) == 1:
+        inst, nums = steps[0]
+        op, layout, kinds = inst.op, inst.layout, inst.kinds
+        if op is SLICE_OP and not kinds:
+            free = moving(op, layout[0], layout[1], (root,))
+            if free is not None:
+                nums = [e[1] for e, f in zip(layout[0], free) if e is not f]
+                layout, kinds = (free, layout[1]), "i" * len(nums)
+        return record(context, op, layout, (root,), nums, kinds)[0]
+    return read_steps(root, steps)
+
+
+def meta(t):
+    """A tensor's Meta, without recording anything."""
+    vw = t._view
+    return t._st.value.meta if vw is None else vw.meta
+
+
+def look(t):
+    """A tensor's array, computed. A view of host memory is looked at where it lies."""
+    vw, v = t._view, t._st.value
+    if v.extra.__class__ is Memory or vw is None or v.extra is TRACED or not is_host(v.meta.device):
+        return array_of(read(t))
+    a = array_of(v)
+    for inst, nums in vw.steps:
+        a = inst.interpreted()(a, *nums)[0]
+    return a
+
+
+def edge(t):
+    """A tensor's current edge, with leaves as themselves; a view follows its base's history."""
+    vw = t._view
+    if vw is not None and vw.base is not None:
+        if vw.seen != version(t):
+            _follow_base(t, vw)
+        if t._edge is None and vw.base._edge is not None:
+            return t                           # see graph.leads_nowhere
+    e = t._edge
+    return t if e is True else e
+
+
+def tangent_of(t):
+    """The tangent of a dual tensor (autograd/forward_ad.py), else None."""
+    level = context.modes.get("forward AD")
+    e = None if level is None else edge(t)
+    return None if e is None else level.of(e)
+
+
+def version(t):
+    """What torch counts as the tensor's version."""
+    extra = t._extra
+    return t._st.version if extra is None or extra.version is None else extra.version[0]
+
+
+def keep_count(t):
+    """Before `t` gets other memory: it goes on counting versions with what shares its memory now, as in torch."""
+    x = t._more()
+    x.version = x.version or SharedCount(t._st)
+
+
+def _follow_base(t, vw):
+    """The memory was written since: this view's history goes through its base's present one."""
+    base = vw.base
+    if base._edge is not None or t._edge not in (None, True) and vw.creation is None:
+        if vw.creation is not None:
+            if not context.grad:
+                return                         # nobody asks for its history here
+            raise RuntimeError(creation_error(t, vw, True))
+        log_edge(t)
+        before, t._edge = t._edge, chain_node(base, vw.steps[vw.skip:])
+        if t._extra is not None and t._extra.retains:
+            move_retained(t, before, t._edge)
+        vw.seen = version(t)
+
+
+def chain_node(base, steps):
+    """A node that reads `steps` from `base`: a view's history made anew."""
+    if not steps:
+        inst = ALIAS.resolve(("AliasBackward0",), (meta(base),), "")
+        return graph.make_node(inst, 1, (edge(base),), (None,), (None,), (None,), ())
+    insts, nums, kinds = split_steps(steps)
+    inst = Get.of(insts).resolve((), (insts[0].in_metas[0],), kinds)
+    return graph.make_node(inst, 1, (edge(base),), (read(base),), (None,), (None,), nums)
+
+
+def log_edge(t):
+    """Before a tensor gets another history, or other memory, while a check is pending."""
+    undo = context.trace.undo
+    if undo is not None:
+        e, vw, st = t._edge, t._view, t._st
+        seen = None if vw is None else vw.seen
+
+        def restore():
+            t._edge, t._view, t._st = e, vw, st
+            if vw is not None:
+                vw.seen = seen
+        undo.append(restore)
+
+
+def log_grad(t):
+    """Before `t.grad` becomes another tensor while a check is pending."""
+    undo = context.trace.undo
+    if undo is not None:
+        extra = t._extra
+        grad = None if extra is None else extra.grad
+
+        def restore():
+            t._more().grad = grad
+        undo.append(restore)
+
+
+def creation_error(t, vw, indirect=False):
+    """Why a view may not be written in place; `indirect`: its memory was written through another tensor."""
+    e = t._edge
+    node, nr = e if e.__class__ is tuple else (e, 0)
+    mode = "inference" if vw.creation == "inference" else "no_grad"
+    what = "its base or another view of its base has been" if indirect else "is being"
+    if vw.creation not in ("multi", "custom") or not isinstance(node, Node):
+        where = "in normal mode" if mode == "inference" else "with grad mode enabled"
+        text = f"A view was created in {mode} mode and {what} modified inplace {where}."
+    else:
+        text = f"Output {nr} of {node.name().partition('Backward')[0]} is a view and {what} modified inplace."
+    if vw.creation == "multi":
+        return (text + " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+                "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+    if vw.creation == "custom":
+        return (text + " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+                "This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+    return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+            f"the view and the inplace either both inside the {mode}{'_mode' if mode == 'inference' else ''} block (if you don't want the "
+            "inplace to be tracked) or both outside (if you want the inplace to be tracked).")

@@ -1,0 +1,57 @@
+"""A loop that slices at another place in each of its rounds must not make a program for each. The places are static at
+first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, they become run-time numbers.
+"""
+from __future__ import annotations
+
+from ...engine import Immediate, context, user_site
+from ...ops.views import NEW, SELECT
+
+DIFFERENT = 3
+_starts_seen: dict = {}
+
+
+def moving(op, spec, name, vals, kinds=""):
+    """The spec with run-time places, if this is a place in the program that slices at changing ones."""
+    tr = context.trace
+    try:
+        slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
+    except Immediate:
+        return None
+    state = tr.state
+    if state is None or (op, (spec, name), kinds, slots) in state.next:
+        return None
+    free = _free_spec(spec, vals[0].meta)
+    return free if free is not spec and _moves(state, op, free, name, slots, spec, vals[0].meta) else None
+
+
+def _free_spec(spec, m):
+    """`spec` with the places of its parts left open; itself where it has none."""
+    free, d = [], 0
+    for e in spec:
+        if e[0] == NEW:
+            free.append(e)
+            continue
+        free.append((e[0], None, e[2], e[3]) if e[0] == SELECT or e[2] != m.shape[d] else e)
+        d += 1
+    free = tuple(free)
+    return spec if free == spec else free
+
+
+def _moves(state, op, free, name, slots, spec, m):
+    """Remembered on the state, decided on a miss."""
+    key = (op, (free, name), slots)
+    variants = state.variants
+    if variants is not None and key in variants:
+        return True
+    if len(_starts_seen) > 100_000:
+        _starts_seen.clear()
+    seen = _starts_seen.setdefault((user_site(), op, free, m, state.n_ops), set())
+    if len(seen) <= DIFFERENT:
+        seen.add(spec)
+    if len(seen) <= DIFFERENT:
+        return False
+    state.kept()[key] = True
+    for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
+        if k[1][1] == name and k[1][0] != free and _free_spec(k[1][0], m) == free:
+            state.next.pop(k, None)            # else the first rounds would go on being programs of their own
+    return True

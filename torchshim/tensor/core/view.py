@@ -1,0 +1,105 @@
+"""Views: tensors that see other tensors' storages."""
+from __future__ import annotations
+
+from weakref import ref as weakref
+
+from ...engine import context, record
+from ...ops.views import SELECT, slice_op as SLICE_OP
+from . import dispatch, graph
+from .handle import edge, meta, read
+from .host import HostStorage
+from .moving import moving
+from .storage import View
+
+_new_tensor, _new_view = object.__new__, View.__new__
+
+
+def _unread():
+    """The weak reference of a view that was not read yet."""
+    return None
+
+
+def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
+    """`t` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
+    if t._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+        va = result = None
+        inst = op.resolve(layout, (meta(t),), kinds)
+    else:
+        va = read(t)
+        result, inst = record(context, op, layout, (va,), nums, kinds)
+    ea = edge(t)
+    node = graph.make_node(inst, 1, (ea,), (va,), (t,), (result,), nums) if ea is not None and context.grad else None
+    return _seen_as(t, ((inst, nums),), inst.out, result, offset, node, creation)
+
+
+def make_views(t, op, layout, offsets):
+    """The views that a ViewsOp makes, each read when it is used: one node for all, and torch refuses in-place writes to them."""
+    m, ea = meta(t), edge(t)
+    inst = op.resolve(layout, (m,), "")
+    node = graph.make_node(inst, 1, (ea,), (None,), (None,), (None,), ()) if ea is not None and context.grad else None
+    return tuple([_seen_as(t, ((step, ()),), step.out, None, offset, None if node is None else (node, k), "multi")
+                  for k, (step, offset) in enumerate(zip(inst.info, offsets))])
+
+
+def elements(t):
+    """Views of the numbers of a vector without a history, one after the other: the place is a run-time number of one operator, made once."""
+    m, offset = meta(t), 0 if t._view is None else t._view.offset
+    step = SLICE_OP.resolve((((SELECT, None, 0, 1),), "UnbindBackward0"), (m,), "i")
+    for k in range(m.numel):
+        yield _seen_as(t, ((step, (k,)),), step.out, None, offset + k * m.strides[0], None, "multi")
+
+
+def slice_view(t, spec, offset, name):
+    """The view of a basic index; see `ops.views.slice_op` for the spec."""
+    free = None if t._st.__class__ is HostStorage else moving(SLICE_OP, spec, name, (read(t),))
+    if free is None:
+        return make_view(t, SLICE_OP, (spec, name), offset)
+    nums = [e[1] for e, f in zip(spec, free) if e is not f]
+    return make_view(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
+
+
+def alias(t, offset):
+    """A tensor on the same storage, seeing what `t` sees, without an edge yet."""
+    return _seen_as(t, (), meta(t), read(t), offset, None, None)
+
+
+def detached(t):
+    """`t.detach()`: the same storage and version, no history."""
+    y = alias(t, t._view.offset if t._view is not None else 0)
+    vw = y._view
+    vw.base, vw.skip, vw.creation = None, 0, None
+    if not vw.steps and not vw.offset:
+        y._view = None
+    return y
+
+
+def _seen_as(t, steps, m, value, offset, e, creation):
+    """A tensor on `t`'s storage, `steps` further; `value` is what it reads, None if nobody read it yet."""
+    y = _new_tensor(dispatch.Tensor)
+    vw = _new_view(View)
+    st, tv = t._st, t._view
+    if tv is None:
+        vw.steps, vw.skip, vw.base = steps, 0, t
+    else:
+        vw.steps, vw.skip, vw.base = tv.steps + steps, tv.skip, tv.base
+        if tv.base is None:
+            vw.skip, vw.base = len(tv.steps), t
+        if creation is None:
+            creation = tv.creation
+    if not context.grad:
+        creation = "inference" if context.inference else "no_grad"
+        if st.version != st.version:
+            vw.skip, vw.base = 0, None         # views of inference tensors have no history to follow
+    vw.creation, vw.offset, vw.meta = creation, offset, m
+    if value is None:
+        vw.ref, vw.gen = _unread, -1
+    else:
+        vw.ref, vw.gen = weakref(value), st.gen
+    y._st, y._view, y._edge, y._extra = st, vw, e, None
+    extra = t._extra
+    if extra is not None and extra.version is not None:
+        y._more().version = extra.version
+        vw.seen = extra.version[0]
+    else:
+        vw.seen = st.version
+    return y
