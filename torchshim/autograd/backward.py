@@ -208,6 +208,8 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     try:
         with grad_mode(create_graph):
             walk.all()
+        for callback in walk.callbacks:        # one may queue another
+            callback()
     finally:
         context.modes["graph task"] = task
     if log is not None:
@@ -225,7 +227,7 @@ class _Walk:
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
         self.ready, self.queued, self.box = [], set(), None
-        self.captured, self.wanted = {}, None
+        self.captured, self.wanted, self.callbacks = {}, None, []
         if inputs is not None:
             self.wanted = {}
             for k, e in enumerate(inputs):

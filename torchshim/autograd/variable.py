@@ -1,9 +1,20 @@
 """Variable, the name that tensors with gradients had once."""
 from __future__ import annotations
 
-from ..engine import warn
+from ..engine import context, warn
 from ..tensor.api.creation import tensor
 from ..tensor.core.tensor import Tensor
+
+
+class _Engine:
+    """The part of torch's engine that programs call."""
+
+    def queue_callback(self, callback):
+        """`callback()` when the backward pass that runs in this thread has ended. RuntimeError if none does."""
+        task = context.modes.get("graph task")
+        if task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        task[2].callbacks.append(callback)
 
 
 class _VariableMeta(type):
@@ -13,6 +24,7 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """`Variable(data, requires_grad=False)` is the same data as a leaf of its own; any tensor is an instance."""
+    _execution_engine = _Engine()
 
     def __new__(cls, data=None, requires_grad=False, volatile=False):
         if volatile:
