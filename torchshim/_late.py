@@ -20,7 +20,7 @@ _FROM = {
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
 }
-MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_subclasses", "_utils", "amp", "classes", "compiler",
+MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_subclasses", "_utils", "amp", "ao", "classes", "compiler",
            "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx", "overrides", "package",
            "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

@@ -1,6 +1,6 @@
 """torch.classes: classes that C++ extensions register, of which there are none."""
 
-loaded_libraries = set()
+from .ops import load_library, loaded_libraries  # noqa: F401
 
 
 class _Namespace:
@@ -11,11 +11,6 @@ class _Namespace:
 
     def __getattr__(self, attr):
         raise RuntimeError(f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via torch::class_")
-
-
-def load_library(path):
-    """NotImplementedError: a compiled extension is made for PyTorch's own binary."""
-    raise NotImplementedError(f"torchshim: torch.classes.load_library({path!r}): libraries compiled for PyTorch")
 
 
 def __getattr__(name):

@@ -101,6 +101,37 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
                 os.remove(f.name)
 
 
+class _PlainProgress:
+    """Stands in for tqdm where it is not installed: counts bytes on standard error."""
+
+    def __init__(self, total=None, disable=False, **options):
+        self.total, self.disable, self.n = total, disable, 0
+
+    def update(self, n):
+        """n bytes more."""
+        if not self.disable:
+            self.n += n
+            sys.stderr.write(f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / self.total:.1f}%")
+            sys.stderr.flush()
+
+    def close(self):
+        """Say nothing more."""
+        self.disable = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if not self.disable:
+            sys.stderr.write("\n")
+
+
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = _PlainProgress
+
+
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False):
     """torch.load of a URL's file, downloaded once into model_dir (default: get_dir()/checkpoints); check_hash: against the file's name."""
     if os.getenv("TORCH_MODEL_ZOO"):

@@ -123,3 +123,24 @@ def test_a_checkpoint_is_valid_where_all_leaves_are_reached():
     s.backward(inputs=[x], retain_graph=True)
     torch.autograd.grad(s, x)
     assert seen == [True, False, False] and torch.autograd._is_checkpoint_valid()
+
+
+def test_a_library_without_its_compiled_part():
+    # what torchvision touches when it is imported: it does without its extension where that cannot be loaded
+    from torchshim._dynamo.utils import is_compile_supported
+    from torchshim.jit.annotations import BroadcastingList2
+    from torchshim.onnx import symbolic_opset11
+    from torchshim.utils.model_zoo import tqdm
+    for load in (torch.ops.load_library, torch.classes.load_library):
+        with pytest.raises(OSError, match="Could not load this library: _C.so"):
+            load("_C.so")
+    keys, Set = torch._C.DispatchKey, torch._C.DispatchKeySet
+    both = Set(keys.AutocastCPU) | Set(keys.AutocastCUDA)
+    assert repr(both) == "DispatchKeySet(AutocastCPU, AutocastCUDA)" and (both - Set(keys.AutocastCPU)).has(keys.AutocastCUDA)
+    assert is_compile_supported("cpu") and BroadcastingList2[int] is None and not hasattr(symbolic_opset11, "unsqueeze")
+    with tqdm(total=2, disable=True) as bar:
+        bar.update(1)
+    x = torch.ones(2)
+    assert torch.ao.quantization.DeQuantStub()(torch.ao.quantization.QuantStub()(x)) is x
+    with pytest.raises(NotImplementedError, match="torch.ao.quantization.convert"):
+        torch.ao.quantization.convert(torch.nn.Linear(1, 1))

@@ -1,4 +1,6 @@
 """torch._C: the names of PyTorch's compiled part that libraries touch. Switches of TorchScript are accepted; there is none."""
+import enum
+
 from .. import Generator, Tensor, device, dtype, layout, memory_format
 from ..autograd.levels import levels as _levels
 from ..dropin import missing_attribute as _missing_attribute
@@ -19,6 +21,49 @@ class Graph:
 
 class ScriptModule:
     """A module of TorchScript's, in torch."""
+
+
+class DispatchKey(enum.Enum):
+    """The names of the dispatcher's keys, of which some libraries make sets when they are imported. There is no dispatcher."""
+    Undefined, CPU, CUDA, XPU, MPS, Meta, BackendSelect, Python, FuncTorchBatched, ADInplaceOrView = range(10)
+    AutogradOther, AutogradCPU, AutogradCUDA, AutogradXPU, AutogradMPS, AutogradMeta = range(10, 16)
+    AutocastCPU, AutocastCUDA, AutocastXPU, AutocastMPS = range(16, 20)
+    Autograd, CompositeImplicitAutograd, CompositeExplicitAutograd = range(20, 23)
+
+
+class DispatchKeySet:
+    """A set of keys: joined with `|`, cut with `&`, subtracted with `-`, asked with `has`."""
+
+    def __init__(self, key=None):
+        self._keys = frozenset(() if key is None else [key])
+
+    @staticmethod
+    def _of(keys):
+        made = DispatchKeySet()
+        made._keys = keys
+        return made
+
+    def __or__(self, other):
+        return self._of(self._keys | other._keys)
+
+    def __and__(self, other):
+        return self._of(self._keys & other._keys)
+
+    def __sub__(self, other):
+        return self._of(self._keys - other._keys)
+
+    def __eq__(self, other):
+        return isinstance(other, DispatchKeySet) and self._keys == other._keys
+
+    def __hash__(self):
+        return hash(self._keys)
+
+    def has(self, key):
+        """Whether the key is in it."""
+        return key in self._keys
+
+    def __repr__(self):
+        return f"DispatchKeySet({', '.join(key.name for key in DispatchKey if key in self._keys)})"
 
 
 def _log_api_usage_once(event):

@@ -13,6 +13,15 @@ from ..nn.parameter import Parameter
 from .node import qualified_name
 
 _numbers = itertools.count()
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"     # where `meta` keeps what is to survive copies
+
+
+class _CodeOnlyModule(Module):
+    """A module that has the attributes of another, which it is given as a dict."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.__dict__ = body
 
 
 def _copy_attr(source, target, path):

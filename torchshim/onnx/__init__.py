@@ -45,4 +45,4 @@ def select_model_mode_for_export(model, mode):
     raise NotImplementedError("torchshim: torch.onnx.select_model_mode_for_export; there is no ONNX exporter")
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("operators", "symbolic_helper", "utils"))
+__getattr__ = _missing_attribute(__name__, lazy=("operators", "symbolic_helper", "symbolic_opset11", "utils"))

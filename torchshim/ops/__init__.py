@@ -55,3 +55,10 @@ and its module's class stands in its file of nn/modules:
 A function in terms of others that is no operator of its own (it has no grad_fn's name) stands in tensor/api, in the file
 that is named as that of its family, under `@function`.
 """
+
+loaded_libraries = set()
+
+
+def load_library(path):
+    """OSError: a compiled extension is made for PyTorch's own binary. Libraries that can do without theirs catch it."""
+    raise OSError(f"Could not load this library: {path}; it is compiled for PyTorch's own binary, which torchshim is not")

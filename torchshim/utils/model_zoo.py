@@ -1,4 +1,4 @@
 """torch.utils.model_zoo: the old name of torch.hub's download."""
-from ..hub import load_state_dict_from_url as load_url
+from ..hub import load_state_dict_from_url as load_url, tqdm
 
-__all__ = ["load_url"]
+__all__ = ["load_url", "tqdm"]
