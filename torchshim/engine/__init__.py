@@ -2,7 +2,7 @@
 
 It knows JAX and nothing of torch: an operator is an `Operator`, which makes an Instance for each kind of call.
 """
-from . import execute
+from . import execute, heap
 from .compile.batch import Batched
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, influences
@@ -21,6 +21,7 @@ from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
 from .site import user_site, warn
 
 use_persistent_cache()
+heap.keep()
 context = Context(executor=execute)
 
 

@@ -265,7 +265,9 @@ def setup(variant, family, name, size):
         torch.cpu.synchronize()
 
     def look():
-        return [float(r.flatten()[-1]) for r in result][-1]         # all of them: each may still be at work
+        value = [float(r.flatten()[-1]) for r in result][-1]        # all of them: each may still be at work
+        torch.cpu.synchronize()                                     # views recorded for the look are no part of the next step
+        return value
 
     if variant == "forward":
         return forward, look
