@@ -287,23 +287,36 @@ def bench_script(args, name):
     return good
 
 
+def run_whole(command, path, env):
+    """Run a script; returns its seconds by the clock and of CPU time, its children's with it."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([*command, str(path)], cwd=ROOT, env=environment(env), text=True, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if process.returncode:
+            raise RuntimeError((errors.read().strip().splitlines() or ["no output"])[-1])
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime
+
+
 def bench_whole(args, path):
-    """A script from start to end with empty caches, by torchshim and torch in turn."""
-    seconds, commands = {}, {n: c for n, (c, _) in contenders(args).items() if n != "jax"}
+    """A script from start to end with empty caches, by torchshim and torch in turn; what counts is the CPU time."""
+    runs, commands = {}, {n: c for n, (c, _) in contenders(args).items() if n != "jax"}
     with tempfile.TemporaryDirectory() as cache:
         for i in range(args.script_rounds):
             for name, command in commands.items():
-                env = environment(surroundings(args, os.path.join(cache, f"{name}{i}")))
-                start = time.perf_counter()
-                done = subprocess.run([*command, str(path)], cwd=ROOT, env=env, capture_output=True, text=True)
-                seconds.setdefault(name, []).append(time.perf_counter() - start)
-                if done.returncode:
-                    print(f"whole/{path.stem}: {name} failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
+                try:
+                    runs.setdefault(name, []).append(run_whole(command, path, surroundings(args, os.path.join(cache, f"{name}{i}"))))
+                except RuntimeError as failed:
+                    print(f"whole/{path.stem}: {name} failed: {failed}")
                     return False
     aim = plan.VARIETY_AIM if path.stem == "variety" else plan.WHOLE_AIM
-    text = ", ".join(f"{n} {statistics.median(t):.2f} s" for n, t in seconds.items())
-    value = statistics.median(a / b for a, b in zip(seconds["torchshim"], seconds["torch"])) if "torch" in seconds else None
-    print(f"whole/{path.stem}: {text}" + (f", ratio {value:.2f} (aim {aim})" if value else ""), flush=True)
+    medians = {n: [statistics.median(column) for column in zip(*rs)] for n, rs in runs.items()}
+    text = ", ".join(f"{n} {clock:.2f} s (CPU {cpu:.2f})" for n, (clock, cpu) in medians.items())
+    wall, value = ([statistics.median(a[k] / b[k] for a, b in zip(runs["torchshim"], runs["torch"])) for k in (0, 1)] if "torch" in runs
+                   else (None, None))
+    print(f"whole/{path.stem}: {text}" + (f", ratio {wall:.2f} (CPU {value:.2f}, aim {aim})" if value else ""), flush=True)
     return value is None or value <= aim
 
 

@@ -91,6 +91,8 @@ SIZED = {
     "topk of doubles": lambda x, k: x.double().topk(k, 1, largest=False)[0],
     "kthvalue": lambda x, k: x.kthvalue(k)[0],
     "pad": lambda x, k: torch.nn.functional.pad(x, (k, 2, -1, k)),
+    "pad from zero": lambda x, k: torch.nn.functional.pad(x, (k - 5, 6 - k, 0, k)),
+    "from zero": lambda x, k: x.tril(k - 5) + x.roll(k - 5, 0) + x[:, 0].diag_embed(k - 5)[:14, :14].sum(),
     "repeat": lambda x, k: x.repeat(k, 1, 2),
     "layer_norm": lambda x, k: torch.nn.functional.layer_norm(x[:, :k], (k,)),
     "one_hot": lambda x, k: x * torch.nn.functional.one_hot(x.detach().abs().long(), 9 + k).sum(),
@@ -134,7 +136,9 @@ def test_patterns_tell_equal_small_and_open_sizes():
     one, sizes = pattern_of(metas((8, 5), (5, 1)))
     assert sizes == (8, 5) and pattern_of(metas((9, 70), (70, 1))) == (one, (9, 70))
     assert pattern_of(metas((5, 5), (5, 1)))[0] != one and pattern_of(metas((8, 5), (5, 0)))[0] != one
-    ((a, b), last), _ = one.open(sizes, 2)
+    apart, sizes = pattern_of(metas((8, 5)), (0, 8, -3), apart=0)
+    assert sizes == (8, 5, 0, 8, 3) and pattern_of(metas((8, 5)), (9, 0, -8), apart=0)[0] == apart
+    ((a, b), last), _ = one.open()
     placed = Sizes(2)
     placed.place([(a * b - 1, "x"), {"size": (a + b) // 2, "rest": last}])
     assert placed.at((8, 5)) == ([(39, "x"), {"size": 6, "rest": (5, 1)}],)

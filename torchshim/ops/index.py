@@ -483,6 +483,6 @@ def _outside(index, low, high):
     return jnp.where(jnp.any(bad), worst, 0)
 
 
-OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None, sizes=("low", "high"))(_outside)
-MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None, sizes=("n",))(
+OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None, sizes=("low", "high"), apart=0)(_outside)
+MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None, sizes=("n",), apart=0)(
     lambda mask, n: jnp.sum(mask.astype(jnp.int64)) > n)

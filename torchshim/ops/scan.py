@@ -158,7 +158,7 @@ def histc(self, bins, min, max):
     return counts.astype(self.dtype)
 
 
-@op("bincount.sized(Tensor self, Tensor? weights, int length) -> Tensor", sizes=("length",))
+@op("bincount.sized(Tensor self, Tensor? weights, int length) -> Tensor", sizes=("length",), apart=1)
 def bincount(self, weights, length):
     """How often each of 0 … length-1 occurs, or the sum of its weights."""
     if weights is None:

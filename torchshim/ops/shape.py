@@ -147,7 +147,7 @@ def _check_repeat(m, repeats):
             raise RuntimeError(f"Trying to create tensor with negative dimension {n * r}: {[n * r for n, r in zip(full, repeats)]}")
 
 
-@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat, sizes=("repeats",))
+@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat, sizes=("repeats",), apart=1)
 def repeat(self, repeats):
     """The tensor laid side by side."""
     return jnp.tile(self, repeats)
@@ -177,7 +177,7 @@ def _roll_strides(inst, m, shifts, dims):
     return channels_last_strides(m.shape) if along and lies_channels_last(m) else None
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",),
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",), apart=0,
     strides=_roll_strides)
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
@@ -225,14 +225,14 @@ def _triangle(name):
 
 
 @op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"),
-    sizes=("diagonal",))
+    sizes=("diagonal",), apart=0)
 def tril(self, diagonal):
     """The lower triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
 
 
 @op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"),
-    sizes=("diagonal",))
+    sizes=("diagonal",), apart=0)
 def triu(self, diagonal):
     """The upper triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal - 1), jnp.zeros((), self.dtype), self)
@@ -255,7 +255,7 @@ def _check_diag_embed(m, offset, dim1, dim2):
 
 
 @op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", grad="DiagEmbedBackward0", check=_check_diag_embed,
-    sizes=("offset",))
+    sizes=("offset",), apart=0)
 def diag_embed(self, offset, dim1, dim2):
     """The last dimension along the diagonal of two new ones."""
     n = self.shape[-1] + max(offset, -offset)

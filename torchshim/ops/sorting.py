@@ -112,7 +112,7 @@ def _check_topk(self, k, dim, *_):
 
 
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    grad="TopkBackward0", check=_check_topk, sizes=("k",))
+    grad="TopkBackward0", check=_check_topk, sizes=("k",), ordered=True)
 def topk(self, k, dim, largest, sorted):
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     d = wrap_dim(dim, self.ndim)
@@ -159,7 +159,7 @@ def _check_kthvalue(self, k, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0",
-    check=_check_kthvalue, sizes=("k",))
+    check=_check_kthvalue, sizes=("k",), ordered=True)
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)

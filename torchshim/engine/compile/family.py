@@ -26,26 +26,29 @@ def family_of(inst, key, values=(), remade=None):
 
     `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
     """
-    pattern, sizes = pattern_of(inst.in_metas, values, inst.op.least, inst.op.multiple)
+    op = inst.op
+    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart)
     if not sizes:
         return None, None
-    family = _met.get((inst.op, key, inst.kinds, pattern))
+    if op.ordered and values:
+        pattern = ordered(pattern, sizes)
+    family = _met.get((op, key, inst.kinds, pattern))
     if family is None:
-        _met.keep((inst.op, key, inst.kinds, pattern), _FIRST)
+        _met.keep((op, key, inst.kinds, pattern), _FIRST)
         return None, None
     if family is _FIRST:
-        family = _met[inst.op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
-    if family is _REFUSED and values:
+        family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
+    if family is _REFUSED and values and not op.ordered and op.apart is None:
         pattern = ordered(pattern, sizes)
-        family = _met.get((inst.op, key, inst.kinds, pattern))
+        family = _met.get((op, key, inst.kinds, pattern))
         if family is None:
-            family = _met[inst.op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
+            family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
     return (None, None) if family is _REFUSED else (family, sizes)
 
 
 def _made(inst, pattern, sizes, remade):
     def make():
-        shapes, values = pattern.open(sizes, inst.op.least)
+        shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
         return Family(inst.op, layout, fn, inst.kinds, metas, sizes)

@@ -2,7 +2,8 @@
 
 A pattern says of each dimension which others are equal to it. Sizes of 0 and 1 stand for themselves in it, as operators treat
 them in their own way (empty, broadcast), and so do those above `MOST`, which 32 bits don't count; the others are symbols, all different.
-Static arguments that are sizes (an operator says which) are symbols too.
+Static arguments that are sizes (an operator says which) are symbols too, equal to dimensions or, where the operator says so, apart
+from everything.
 """
 from __future__ import annotations
 
@@ -17,14 +18,16 @@ LEAST, MOST = 2, 2**31 - 1
 
 class Pattern(NamedTuple):
     """`dims`: dtype and dimensions of each array; `values`: static arguments that are sizes. Open sizes are numbered: ~number in a
-    dimension, (factor, number) for a multiple. `order` holds pairs (smaller, larger) of them."""
+    dimension, (factor, number) for a multiple. `least` is the smallest that each open size may be, `order` holds pairs (smaller,
+    larger) of them."""
     dims: tuple
-    values: tuple = ()
+    values: tuple
+    least: tuple
     order: tuple = ()
 
-    def open(self, sizes, least):
+    def open(self):
         """(shapes, values) with symbols in the places of the open sizes."""
-        found = symbols(len(sizes), self.order, least)     # from one scope: symbols of different scopes never compare
+        found = symbols(self.least, self.order)            # from one scope: symbols of different scopes never compare
 
         def size(n):
             return n[0] * found[n[1]] if n.__class__ is tuple else n
@@ -32,9 +35,10 @@ class Pattern(NamedTuple):
                 tuple([size(v) for v in self.values]))
 
 
-def pattern_of(metas, values=(), least=LEAST, multiple=None):
+def pattern_of(metas, values=(), least=LEAST, multiple=None, apart=None):
     """(Pattern of the metas' shapes with their dtypes and of static values, the sizes that it leaves open in the order they are met).
-    It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so."""
+    It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so. `apart`: values from
+    there on are open whatever they equal."""
     sizes, dims = [], []
     for m in metas:
         own = []
@@ -48,15 +52,16 @@ def pattern_of(metas, values=(), least=LEAST, multiple=None):
                     n = ~sizes.index(n)
             own.append(n)
         dims.append((m.dtype, tuple(own)))
-    kept = []
+    kept, bounds = [], [least] * len(sizes)
     for v in values:
         n = abs(v)
-        if least <= n <= MOST:
-            if n not in sizes:
+        if (least if apart is None else apart) <= n <= MOST:
+            if apart is not None or n not in sizes:
                 sizes.append(n)
-            v = (1 if v > 0 else -1, sizes.index(n))
+                bounds.append(least if apart is None else max(apart, int(v < 0)))
+            v = (-1 if v < 0 else 1, len(sizes) - 1 if apart is not None else sizes.index(n))
         kept.append(v)
-    return Pattern(tuple(dims), tuple(kept)), tuple(sizes)
+    return Pattern(tuple(dims), tuple(kept), tuple(bounds)), tuple(sizes)
 
 
 def ordered(pattern, sizes):
@@ -66,12 +71,12 @@ def ordered(pattern, sizes):
 
 
 @functools.lru_cache(maxsize=None)
-def symbols(count, order=(), least=LEAST):
-    """`count` symbolic dimensions, named d0, d1, ..., of which those in pairs of `order` are ordered so."""
-    if not count:
+def symbols(least, order=()):
+    """Symbolic dimensions d0, d1, ..., each with its lower bound, of which those in pairs of `order` are ordered so."""
+    if not least:
         return ()
-    names = [f"d{i}" for i in range(count)]
-    known = [f"{n} {c}" for n in names for c in (f">= {least}", f"<= {MOST}")] + [f"d{b} >= d{a} + 1" for a, b in order]
+    names = [f"d{i}" for i in range(len(least))]
+    known = [c for n, low in zip(names, least) for c in (f"{n} >= {low}", f"{n} <= {MOST}")] + [f"d{b} >= d{a} + 1" for a, b in order]
     return export.symbolic_shape(", ".join(names), constraints=known)
 
 

@@ -52,7 +52,7 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     return rows
 
 
-@op("one_hot_of(Tensor self, int num_classes) -> Tensor", method=False, function=False, sizes=("num_classes",))
+@op("one_hot_of(Tensor self, int num_classes) -> Tensor", method=False, function=False, sizes=("num_classes",), apart=1)
 def one_hot(self, num_classes):
     """1 at each number's place in a new last dimension."""
     return (self[..., None] == jnp.arange(num_classes, dtype=self.dtype)).astype(jnp.int64)

@@ -18,8 +18,9 @@ def _widths(ndim, pad):
 
 def _cropped(x, widths):
     """Negative widths cut; the rest are returned as widths to pad."""
-    cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths))
-    return x[cut], [(max(a, 0), max(b, 0)) for a, b in widths]
+    if any([w < 0 for pair in widths for w in pair]):
+        x = x[tuple([slice(-a if a < 0 else 0, n + b if b < 0 else n) for n, (a, b) in zip(x.shape, widths)])]
+    return x, [(0 if a < 0 else a, 0 if b < 0 else b) for a, b in widths]
 
 
 def _check(x, pad, value):
@@ -43,7 +44,7 @@ def _strides(inst, self, pad, how):
 
 
 @op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, strides=_strides,
-    method=False, sizes=("pad",))
+    method=False, sizes=("pad",), apart=0)
 def constant_pad_nd(self, pad, value):
     """`value` around the last dimensions; negative widths cut."""
     x, widths = _cropped(self, _widths(self.ndim, pad))
