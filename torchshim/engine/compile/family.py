@@ -38,7 +38,8 @@ def family_of(inst, key, values=(), remade=None):
         return None, None
     if family is _FIRST:
         family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
-    if family is _REFUSED and values and not op.ordered and op.apart is None:
+    if family is _REFUSED and values and not op.ordered:
+        pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple)
         pattern = ordered(pattern, sizes)
         family = _met.get((op, key, inst.kinds, pattern))
         if family is None:
