@@ -409,6 +409,9 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
+        if query.is_nested or key.is_nested or value.is_nested:
+            from ...nested.attention import self_attention
+            return self_attention(self, query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights)
         key_padding_mask = F._canonical_mask(key_padding_mask, "key_padding_mask", F._none_or_dtype(attn_mask), "attn_mask", query.dtype)
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
         swapped = self.batch_first and query.dim() == 3

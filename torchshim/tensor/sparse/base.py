@@ -73,7 +73,7 @@ def _known():
     return {f: name for space in (FUNCTIONS, vars(Tensor)) for name, f in space.items() if isinstance(f, (types.FunctionType, property))}
 
 
-def _name(func):
+def name_of(func):
     """The name of a function, or of the property that a getter or setter (then with "=") belongs to. Functions that are neither torch's own
     nor Tensor's have their module's name before it, as in linalg.norm."""
     owner = getattr(func, "__self__", None)
@@ -90,6 +90,7 @@ class Sparse(Tensor):
     collects its gradient.
     """
     __slots__ = ()
+    _asks = False
 
     @property
     def _meta(self):
@@ -113,7 +114,7 @@ class Sparse(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        name, kwargs = _name(func), kwargs or {}
+        name, kwargs = name_of(func), kwargs or {}
         answer = _answers.get(name)
         if answer is not None:
             return answer(func, *args, **kwargs) if answer in _wraps else answer(*args, **kwargs)
