@@ -2,6 +2,7 @@
 import contextlib
 import dis
 import gc
+import math
 import random
 import signal
 import sys
@@ -14,7 +15,7 @@ from torchshim.autograd.backward import accumulate_grad
 from torchshim.autograd.replay import Walk
 from torchshim.engine.compile import policy
 from torchshim.engine.record import trace, trie
-from torchshim.tensor.core import dispatch, handle, write
+from torchshim.tensor.core import dispatch, handle, view, write
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +30,10 @@ class Stop(Exception):
     pass
 
 
-RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, write.write, write.set_value, write.bump,
-             handle.read, dispatch.finish, dispatch.wrap, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
-             trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record,
-             accumulate_grad]
+RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, dispatch.finish, dispatch.wrap, handle.read, handle.edge,
+             view.make_view, view.make_view_any, write.write, write.rewrite, write.set_value, write.count, write.inplace1, write.inplace2,
+             write.inplace_number, write.apply_inplace, write._history, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
+             trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}
 #: After these CPython may take a signal, collect garbage or switch threads; elsewhere it does not.
 INTERRUPTIBLE = ("CALL", "BUILD", "JUMP_BACKWARD", "RESUME")
@@ -116,6 +117,36 @@ def writes(step):
     assert (v * 2.0).tolist() == [2 * e for e in got[1:]]
 
 
+def histories(step):
+    """Writes that have a gradient: the value and the history are both of before or both of after."""
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    x = w * 1.0
+    x.retain_grad()
+    v = x[1:]
+    done = 0
+    with contextlib.suppress(Stop), step:
+        x.mul_(2.0)
+        done = 1
+        v.add_(x[:2] * 3.0)
+        done = 2
+        x.exp_()
+        done = 3
+    got, (a, b, c) = x.tolist(), (1.0, 2.0, 3.0)
+    reached = [[a, b, c], [2 * a, 2 * b, 2 * c], [2 * a, 2 * b + 6 * a, 2 * c + 6 * b]]
+    reached.append([math.exp(e) for e in reached[2]])
+    k = next(k for k, want in enumerate(reached) if got == pytest.approx(want))
+    assert k in (done, done + 1) and v.tolist() == got[1:]
+    d = [1.0] * 3 if k < 3 else got
+    want = [[1.0] * 3, [2.0] * 3, [2 * d[0] + 6 * d[1], 2 * d[1] + 6 * d[2], 2 * d[2]]][min(k, 2)]
+    try:
+        x.sum().backward()
+    except RuntimeError as error:              # what is interrupted may have counted a write, and a saved value refuses then
+        assert "modified by an inplace operation" in str(error) and k < 3
+    else:
+        assert w.grad.tolist() == pytest.approx(want)
+        assert x.grad is None or x.grad.tolist() == [1.0] * 3
+
+
 def steps(step):
     """A backward pass, replayed."""
     w, u = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
@@ -166,7 +197,12 @@ def look():
     assert ((torch.full((2,), 3.0) + 1.0) * 2.0).tolist() == [8, 8]
 
 
-@pytest.mark.parametrize("program", [session, writes, steps])
+def test_an_exception_wherever_cpython_lets_one_in():
+    """An in-place operator with a gradient writes the value and its history, or neither."""
+    assert each_bytecode(histories, stop, everywhere=False) > 50
+
+
+@pytest.mark.parametrize("program", [session, writes, histories, steps])
 @pytest.mark.parametrize("action", [record_more, look, engine.flush])
 def test_other_code_between_bytecodes(program, action):
     """A finalizer or a handler that records, that looks, or that computes what is pending."""

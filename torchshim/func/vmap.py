@@ -17,10 +17,9 @@ from ..engine import context, meta_of
 from ..interop import from_jax, to_jax
 from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
-from ..tensor.api.views import offset_of
 from ..tensor.core.graph import node_class, sequence
-from ..tensor.core.handle import TensorBase, edge, meta
-from ..tensor.core.view import make_view
+from ..tensor.core.handle import TensorBase, edge, meta, offset_of
+from ..tensor.core.view import make_view_any
 from . import tree
 from .graphs import gradients, leaf, now, outside
 
@@ -111,7 +110,7 @@ def _view(x, d, steps):
             return None
         *lies, offset = found
         offset += offset_of(y) * meta(y).dtype.itemsize // inst.out.dtype.itemsize
-        y = make_view(y, batched_view, (inst, *lies, inst.layout[-1]), offset, nums, inst.kinds)
+        y = make_view_any(y, batched_view, (inst, *lies, inst.layout[-1]), offset, nums, inst.kinds)
     return y
 
 

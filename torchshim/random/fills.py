@@ -17,7 +17,7 @@ from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
-from ..tensor.core.write import check_inplace, needs_grad, rebase, refuse_overlap, write
+from ..tensor.core.write import check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
 from .batches import differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order
@@ -91,14 +91,19 @@ def refill(t, draw, name):
     refuse_overlap(t)
     node = _refilled(t, name) if wants and context.grad else None
     meta = t._meta
-    if meta.device != "meta":
-        row_major = meta_of(meta.shape, meta.dtype, meta.device)
-        flat = draw(meta.numel, meta.contiguous)
-        a = flat.reshape(meta.shape) if meta.contiguous else np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
-        v = placed(a.ravel(), row_major) if meta.contiguous else _as_meta(a, meta)
-        write(t, v if t._view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta))
-    if node is not None:
-        rebase(t, node)
+    if meta.device == "meta":
+        if node is not None:
+            rebase(t, node)
+        return t
+    row_major = meta_of(meta.shape, meta.dtype, meta.device)
+    flat = draw(meta.numel, meta.contiguous)
+    a = flat.reshape(meta.shape) if meta.contiguous else np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
+    v = placed(a.ravel(), row_major) if meta.contiguous else _as_meta(a, meta)
+    v = v if t._view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta)
+    if node is None:
+        write(t, v)
+    else:
+        rewrite(t, v, node)
     return t
 
 

@@ -7,10 +7,10 @@ from ...ops import views as V
 from ...ops.promotion import c_name, kind_of
 from .bind import FUNCTIONS, function
 from ..core.dispatch import Tensor
-from ..core.handle import TensorBase, meta
+from ..core.handle import TensorBase, meta, offset_of
 from ..core.view import make_view
 from .slicing import selected
-from .views import _matrix, offset_of, swap, warn_once
+from .views import _matrix, swap, warn_once
 
 
 @function("view_as_real")

@@ -13,7 +13,7 @@ from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.device import same_device
 from ..core.dispatch import apply
 from ..core.graph import node_class
-from ..core.handle import TensorBase, look, meta, read
+from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first
@@ -21,7 +21,7 @@ from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_ra
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced
-from .views import expanded, integer, offset_of, reshaped, swap, warn_once
+from .views import expanded, integer, reshaped, swap, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):

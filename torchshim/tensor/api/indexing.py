@@ -13,18 +13,18 @@ from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
-from ...ops.views import NEW, SELECT, SLICE, whole
+from ...ops.views import COMPUTED, NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from ..core import host
 from ..core.dispatch import Tensor, apply, wrap
-from ..core.handle import TensorBase, look, meta, read
+from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.host import HostStorage
-from ..core.view import slice_view
-from ..core.write import apply_inplace, is_inference, leaves_first, needs_grad, refuse_overlap, slice_write
+from ..core.view import make_view
+from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, refuse_overlap, slice_write
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import selected, sliced
-from .views import alias_of, offset_of, reshaped
+from .views import alias_of, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
@@ -178,6 +178,10 @@ def parse(t, key):
     """(spec, storage offset, name of the view's grad_fn or None, {dimension of the view: index tensor})."""
     m = meta(t)
     shape, strides, ndim = m.shape, m.strides, m.ndim
+    if key.__class__ is tuple and len(key) <= ndim:
+        known = _basic(key, shape, strides, offset_of(t))
+        if known is not None:
+            return known
     entries = _prepared(key, m.device)
     used = 0
     for x in entries:
@@ -253,6 +257,33 @@ def parse(t, key):
     return tuple(spec), at, name, picks
 
 
+def _basic(key, shape, strides, at):
+    """`parse` of a tuple of integers and slices without steps; None for others."""
+    spec, name, d = [], None, 0
+    for x in key:
+        n = shape[d]
+        if x.__class__ is slice:
+            if x.step is not None:
+                return None
+            start, stop, _ = x.indices(n)
+            length = stop - start if stop > start else 0
+            if length != n:
+                at += start * strides[d]
+                name = "SliceBackward0"
+            spec.append((SLICE, start, length, 1))
+        elif x.__class__ is int and -n <= x < n:
+            i = x + n if x < 0 else x
+            spec.append((SELECT, i, 0, 1))
+            at += i * strides[d]
+            name = "SelectBackward0"
+        else:
+            return None
+        d += 1
+    for n in shape[d:]:
+        spec.append((SLICE, 0, n, 1))
+    return tuple(spec), at, name, None
+
+
 def cut(s, n):
     """(start, length, step) of a slice of n elements."""
     step = 1 if s.step is None else s.step.__index__()
@@ -288,8 +319,8 @@ def getitem(self, key):
             return (picked if self._st.__class__ is HostStorage else apply)(I.INDEX, (self, key), FIRST)
     spec, at, name, picks = parse(self, key)
     if not picks:
-        return slice_view(self, spec, at, name) if name is not None else alias_of(self)
-    t = slice_view(self, spec, at, name) if name is not None else self
+        return make_view(self, SLICE_OP, (spec, name), at) if name is not None else alias_of(self)
+    t = make_view(self, SLICE_OP, (spec, name), at) if name is not None else self
     return pick(t, picks)
 
 
@@ -372,9 +403,9 @@ def setitem(self, key, value):
     if key is False:
         return
     spec, at, name, picks = parse(self, key)
-    if not picks and _set_plain(self, spec, value):
+    if not picks and _set_plain(self, spec, at, name, value):
         return
-    t = self if name is None else slice_view(self, spec, at, name)
+    t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
     if picks:
         with leaves_first(t):
             _put(t, picks, value)
@@ -393,8 +424,8 @@ def setitem(self, key, value):
     t.copy_(value)
 
 
-def _set_plain(self, spec, value):
-    """Write a basic index in one step, where neither gradients nor shared memory are in play. Whether it was done."""
+def _set_plain(self, spec, at, name, value):
+    """Write a basic index in one step, where no gradients are in play. Whether it was done."""
     m = meta(self)
     if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self):
         return False
@@ -406,8 +437,15 @@ def _set_plain(self, spec, value):
         slice_write(self, spec, None, NUMBER_NAME[token], nums, PACKED[token])
         return True
     vm = meta(value)
-    if vm.device is not m.device or value._st is self._st or (context.grad and needs_grad(value)):
+    if vm.device is not m.device or (context.grad and needs_grad(value)):
         return False
+    if value._st is self._st:
+        part, value_at = SLICE_OP.resolve((spec, name), (m,), "").out, offset_of(value)
+        if part is vm and at == value_at and not _computed(self) and not _computed(value):
+            count(self)                        # the end of `x[key] += y`: it is there already
+            return True
+        if overlap_in_part(part, at, vm, value_at):
+            return False
     if vm.dtype.kind == "c" and m.dtype.kind != "c":
         return False
     shape = tuple([1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT])
@@ -416,6 +454,11 @@ def _set_plain(self, spec, value):
         expand_check(meta(value), meta_of(shape, m.dtype, m.device))
     slice_write(self, spec, value)
     return True
+
+
+def _computed(t):
+    """Whether a tensor does not show its memory as it is."""
+    return t._view is not None and any([inst.op in COMPUTED for inst, _ in t._view.steps])
 
 
 def expand_check(vm, m):

@@ -17,7 +17,7 @@ from .overloads import foreign
 from ..core.dispatch import apply, apply1, apply2, apply_number
 from ..core.handle import TensorBase, read
 from ..core.tensor import Tensor
-from ..core.write import apply_inplace, inplace_number
+from ..core.write import apply_inplace, inplace2, inplace_number
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 
@@ -80,7 +80,7 @@ def augmented(op, name):
             if p is not None:
                 return inplace_number(inplace, self, other, *p)
             if isinstance(other, TensorBase):
-                return apply_inplace(inplace, (self, other), layout)
+                return inplace2(inplace, self, other, layout)
             x = number(other)
             if x is None:
                 return method(self, other) if foreign((other,)) else NotImplemented

@@ -5,8 +5,8 @@ from ...ops import products as L
 from ...ops.registry import InplaceOp, T
 from .bind import call, function, into, prepare
 from ..core.dispatch import apply, apply2
-from ..core.handle import TensorBase, edge, log_edge, read
-from ..core.write import apply_inplace, check_inplace, write
+from ..core.handle import TensorBase, edge, read
+from ..core.write import apply_inplace, check_inplace, rewrite, write
 from .reduction import need_tensor, warn_once
 
 _PLAIN, _BIASED = (T, T, None), (T, T, T)
@@ -118,7 +118,8 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
         return apply_inplace(_addbmm_, tensors, layout, nums, kinds)
     made = apply(L.addbmm, tensors, layout, nums, kinds)
     check_inplace(input, edge(made) is not None)
-    write(input, read(made))
-    log_edge(input)
-    input._edge = made._edge
+    if made._edge is None:
+        write(input, read(made))
+    else:
+        rewrite(input, read(made), made._edge)
     return input

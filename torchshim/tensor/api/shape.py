@@ -16,12 +16,12 @@ from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
 from ..core.dispatch import Tensor, apply, apply1, wrap
 from ..core.dtype import int64
-from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, read
+from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
 from ..core.view import detached, make_view
 from ..core.write import apply_inplace, bump, check_inplace, needs_grad, refuse_inference, refuse_overlap, write
 from .undefined import no_derivative
-from .views import as_strided, expanded, ints, integer, offset_of, reshaped, unsqueezed, view, warn_once
+from .views import as_strided, expanded, ints, integer, reshaped, unsqueezed, view, warn_once
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from ...engine import present
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
-from ...ops.views import SELECT, SLICE, whole
+from ...ops.views import SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.dispatch import wrap
 from ..core.graph import node_class
-from ..core.handle import TensorBase, meta, read
-from ..core.view import make_view, make_views, slice_view
-from .views import integer, ints, offset_of
+from ..core.handle import TensorBase, meta, offset_of, read
+from ..core.view import make_view, make_views
+from .views import integer, ints
 
 
 def sliced(t, d, start, length, step, name="SliceBackward0"):
@@ -19,7 +19,7 @@ def sliced(t, d, start, length, step, name="SliceBackward0"):
     m = meta(t)
     spec = [whole(n) for n in m.shape]
     spec[d] = (SLICE, start, length, step)
-    return slice_view(t, tuple(spec), offset_of(t) + start * m.strides[d], name)
+    return make_view(t, SLICE_OP, (tuple(spec), name), offset_of(t) + start * m.strides[d])
 
 
 def selected(t, d, i, name="SelectBackward0"):
@@ -27,7 +27,7 @@ def selected(t, d, i, name="SelectBackward0"):
     m = meta(t)
     spec = [whole(n) for n in m.shape]
     spec[d] = (SELECT, i, 0, 1)
-    return slice_view(t, tuple(spec), offset_of(t) + i * m.strides[d], name)
+    return make_view(t, SLICE_OP, (tuple(spec), name), offset_of(t) + i * m.strides[d])
 
 
 @function("select")

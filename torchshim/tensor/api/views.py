@@ -14,16 +14,10 @@ from .bind import FUNCTIONS, function, type_name
 from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
-from ..core.handle import edge, log_edge, meta, version
+from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
-from ..core.view import detached, make_view
+from ..core.view import detached, make_view, make_view_any
 from ..core.write import check_inplace, needs_grad
-
-
-def offset_of(t):
-    """A tensor's storage offset in elements."""
-    vw = t._view
-    return 0 if vw is None else vw.offset
 
 
 def integer(x, name, what):
@@ -464,7 +458,7 @@ def _from_memory(t, size, stride, at):
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
     source, seen, before = _window_source(t, size, stride, at, last)
     creation = t._view.creation if t._view is not None else None
-    return make_view(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
+    return make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
 
 
 def _window_source(t, size, stride, first, last):

@@ -80,7 +80,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     return tuple(made) if result.__class__ is list else made[0]
 
 
-# -- fast forms of `apply_any`, written by unroll.py -----------------------------------------------------------------------
+# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def apply1(op, a, layout):
     """`op` on one tensor."""
     if a._view is None:

@@ -264,19 +264,21 @@ class OwnVersion:
     moved = property(lambda self: self.st.moved)
 
 
-def guard_output(node, k, st, steps=()):
-    """Note that output `k`, which the backward reads, lies in storage `st`."""
+def guard_output(node, k, st, steps=(), later=0):
+    """Note that output `k`, which the backward reads, lies in storage `st`; `later`: so many of its generations from now."""
     plan = node.plan
-    node.guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen, steps))
+    node.guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps))
 
 
-def move_retained(t, e, node):
-    """A tensor that retains its gradient was written in place: it retains that of what it is now."""
+def retain_too(t, e, node):
+    """A tensor that retains its gradient is written in place: `node`, what it will be, retains it for it. Returns where the edge `e` tells
+    so until then, to be taken out there: (dict or None, key)."""
     old, nr = e if e.__class__ is tuple else (e, 0)
     if isinstance(old, Node) and old.extra is not None and old.extra.retain:
         ref = old.extra.retain.get(nr)
         if ref is not None and ref() is t:
-            del old.extra.retain[nr]
             if node is not None:
                 x = node._more()
                 x.retain = {0: ref}
+            return old.extra.retain, nr
+    return None, 0

@@ -8,7 +8,7 @@ from weakref import ref as weakref
 from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
 from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
 from . import graph
-from .graph import Node, move_retained
+from .graph import Node, retain_too
 from .host import HostStorage, part
 from .moving import moving
 from .storage import Get, SharedCount, read_steps, split_steps
@@ -65,6 +65,12 @@ def meta(t):
     return t._st.value.meta if vw is None else vw.meta
 
 
+def offset_of(t):
+    """A tensor's storage offset in elements."""
+    vw = t._view
+    return 0 if vw is None else vw.offset
+
+
 def look(t):
     """A tensor's array, computed. A view of host memory is looked at where it lies."""
     vw, v = t._view, t._st.value
@@ -78,13 +84,15 @@ def look(t):
 
 def edge(t):
     """A tensor's current edge, with leaves as themselves; a view follows its base's history."""
-    vw = t._view
+    vw, e = t._view, t._edge
     if vw is not None and vw.base is not None:
+        if e is None and vw.base._edge is None:
+            return None
         if vw.seen != version(t):
             _follow_base(t, vw)
-        if t._edge is None and vw.base._edge is not None:
+            e = t._edge
+        if e is None and vw.base._edge is not None:
             return t                           # see graph.leads_nowhere
-    e = t._edge
     return t if e is True else e
 
 
@@ -118,7 +126,9 @@ def _follow_base(t, vw):
         log_edge(t)
         before, t._edge = t._edge, chain_node(base, vw.steps[vw.skip:])
         if t._extra is not None and t._extra.retains:
-            move_retained(t, before, t._edge)
+            retained, nr = retain_too(t, before, t._edge)
+            if retained is not None:
+                del retained[nr]
         vw.seen = version(t)
 
 

@@ -206,5 +206,8 @@ def write_steps(value, steps, new):
     """`value` with the part that `steps` see replaced by `new`."""
     if not steps:
         return new
+    if len(steps) == 1:
+        inst, nums = steps[0]
+        return record(context, Put.of((inst,)), (), (value, new), nums, inst.kinds)[0]
     insts, nums, kinds = split_steps(steps)
     return record(context, Put.of(insts), (), (value, new), nums, kinds)[0]

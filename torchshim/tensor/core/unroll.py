@@ -1,23 +1,29 @@
-"""Writes the fast forms of `apply_any` into dispatch.py: `python -m torchshim.tensor.core.unroll`.
+"""Writes the fast forms of `apply_any`, of `make_view_any` and of `apply_inplace`: `python -m torchshim.tensor.core.unroll`.
 
 Calls with one or two tensors, and with one and a number, are most of what a program does; unrolled they take half the time of
 `apply`, and that takes two thirds of the time of `apply_any`, which does it with calls and leaves nothing out. All are written from one
-text, so that there is one way to record (engine/record/trace.py tells why it goes so). Whatever is rare goes to `apply_any`: several
-results, operands that cannot be recorded, and records that are made again.
+text, so that there is one way to record (engine/record/trace.py tells why it goes so). Whatever is rare goes to the general function: several
+results, operands that cannot be recorded, histories of what is written, and records that are made again.
 """
 from __future__ import annotations
 
 import pathlib
 
+#: (name, tensors, whether a number follows, what the docstring says)
 FORMS = (
     ("apply1", "a", False, "`op` on one tensor."),
     ("apply2", "ab", False, "`op` on two tensors."),
     ("apply_number", "a", True, "`op` on one tensor and one Python number, in the order that `layout` says."),
 )
+INPLACE = (
+    ("inplace1", "a", False, "The in-place `op` on one tensor, which is returned."),
+    ("inplace2", "ab", False, "The in-place `op` on two tensors, an elementwise one; the first is returned."),
+    ("inplace_number", "a", True, "The in-place `op` on one tensor, which is returned, and one Python number."),
+)
 
 BEYOND = '''\
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
-        return apply(op, (a,), *beyond_int64(a, x, layout))
+        return {beyond}
 '''
 
 READ = '''\
@@ -34,7 +40,7 @@ ENTER = '''\
     try:
         slots = ({slots})
     except Immediate:
-        return apply_any({again})
+        return {again}
 '''
 
 READ_AND_ENTER = '''\
@@ -64,51 +70,92 @@ def {name}({args}):
     """{doc}"""
 {reads}    state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
-        return apply_any({again})
+        return {again}
     key = (op, layout, {kinds}, slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, {vals})
+        {miss}
     inst, values, n = st.inst, tr.values, state.n_values
-    if inst.out.__class__ is tuple:
-        return apply_any({again})
-    v = _new_value(Value)
+{several}    v = _new_value(Value)
     v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+{objects}    if {unclean}:
+        tr.trim(state)
+{number}    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return {again}
+    tr.state = st
+{done}    if st.n_values >= tr.limit:
+        tr.cut()
+    return {result}
+'''
+
+SEVERAL = '''\
+    if inst.out.__class__ is tuple:
+        return {again}
+'''
+
+OBJECTS = '''\
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
     t._st, t._view, t._edge, t._extra = s, None, None, None
-    if {unclean}:
-        tr.trim(state)
-{number}    values.append(v)
-    if tr.state is not state:                  # something was recorded in between
-        return apply_any({again})
-    tr.state = st
+'''
+
+NODE = '''\
 {count}    if {wants} and context.grad:
         t._edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
-    if st.n_values >= tr.limit:
-        tr.cut()
-    return t
 '''
 
-BEGIN = "# -- fast forms of `apply_any`, written by unroll.py -----------------------------------------------------------------------\n"
-END = "# -- end of what unroll.py writes ---------------------------------------------------------------------------------------\n"
+OWN_MEMORY = '''\
+    if a._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+        return make_view_any(a, op, layout, offset)
+'''
+
+SEEN = '''\
+    node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ()) if ea is not None and context.grad else None
+    t = _seen_as(a, ((inst, ()),), inst.out, v, offset, node, None)
+'''
+
+REFUSED = '''\
+    if {wants} and context.grad:
+        return {again}
+    if {overlap}:
+        refuse_overlap(a, {tensors})
+'''
+
+# The four assignments in a row: nothing comes between (see engine/record/trace.py).
+WRITTEN = '''\
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+'''
 
 
-def form(name, tensors, number, doc):
-    """The source of one unrolled form."""
-    def each(text):
-        return ", ".join(text.format(t=t) for t in tensors) + ("," if len(tensors) == 1 else "")
-    several = len(tensors) > 1
+def each(tensors, text):
+    return ", ".join([text.format(t=t) for t in tensors]) + ("," if len(tensors) == 1 else "")
+
+
+def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = state.miss(key, {vals})", several=SEVERAL, **parts):
+    """FORM with its parts, which may name each other."""
+    parts.update(again=again)
+    return FORM.format(name=name, args=args, doc=doc, reads=reads, objects=objects, done=done.format(**parts), result=result,
+                       miss=miss.format(**parts), several=several.format(**parts), **parts)
+
+
+def operands(tensors, number, again, refused=""):
+    """What the forms of few tensors say of their operands; `refused` is what they do before they record."""
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
-    again = f"op, ({each('{t}')}), layout" + (", (x,), kind" if number else "")
-    return FORM.format(
-        name=name, doc=doc, args=", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])]), again=again,
-        reads=(BEYOND if number else "") + "".join(READ.format(t=t) for t in tensors)
-        + ENTER.format(slots=each("v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
-        vals=f"({each('v{t}')})", edges=f"({each('e{t}')})", tensors=f"({each('{t}')})",
+    several = len(tensors) > 1
+    return dict(
+        reads="".join([READ.format(t=t) for t in tensors]) + refused
+        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
+        vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
         number="    tr.nums.append(x)\n" if number else "",
@@ -116,22 +163,64 @@ def form(name, tensors, number, doc):
         wants="needs" if several else "ea is not None", needs="needs" if several else "1")
 
 
+def arguments(tensors, number):
+    return ", ".join(["op", *tensors, *(["x", "layout", "kind"] if number else ["layout"])])
+
+
+def form(name, tensors, number, doc):
+    """The source of one unrolled form of `apply`."""
+    again = f"apply_any(op, ({each(tensors, '{t}')}), layout" + (", (x,), kind)" if number else ")")
+    parts = operands(tensors, number, again)
+    if number:
+        parts["reads"] = BEYOND.format(beyond="apply(op, (a,), *beyond_int64(a, x, layout))") + parts["reads"]
+    return filled(name, arguments(tensors, number), doc, again=again, objects=OBJECTS, done=NODE, **parts)
+
+
 def general():
     """The source of `apply`: any number of tensors and numbers."""
-    return FORM.format(
-        name="apply", doc="`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several.",
-        args='op, tensors, layout, nums=(), kinds=""', again="op, tensors, layout, nums, kinds", reads=READ_AND_ENTER,
-        vals="vals", edges="edges", tensors="tensors", nums="nums", kinds="kinds",
+    return filled(
+        "apply", 'op, tensors, layout, nums=(), kinds=""',
+        "`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several.", READ_AND_ENTER,
+        "apply_any(op, tensors, layout, nums, kinds)", OBJECTS, NODE, vals="vals", edges="edges", tensors="tensors", nums="nums", kinds="kinds",
         unclean="len(values) != n or len(tr.nums) != state.n_nums", number="    if kinds:\n        tr.nums.extend(nums)\n",
         count="", wants="needs", needs="needs")
 
 
-def written(source):
-    """dispatch.py's source with the forms as they should be."""
+def view():
+    """The source of `make_view`."""
+    again = "make_view_any(a, op, layout, offset)"
+    parts = operands("a", False, again)
+    parts["reads"] = OWN_MEMORY + parts["reads"]
+    return filled("make_view", "a, op, layout, offset",
+                  "`a` seen through the view operator `op`; `offset` is the result's storage offset in elements.", again=again,
+                  objects="", done=SEEN, miss="return first_view(a, op, layout, offset)", several="", **parts)
+
+
+def inplace(name, tensors, number, doc):
+    """The source of one unrolled form of `apply_inplace`."""
+    again = f"apply_inplace(op, ({each(tensors, '{t}')}), layout" + (", (x,), kind)" if number else ")")
+    several = len(tensors) > 1
+    parts = operands(tensors, number, again, REFUSED.format(
+        wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
+        overlap="a._st is b._st or not va.meta.contiguous" if several else "not va.meta.contiguous", tensors=f"({each(tensors, '{t}')})"))
+    if number:
+        parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
+    return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)
+
+
+BEGIN = "# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------\n"
+END = "# -- end of what unroll.py writes ---------------------------------------------------------------------------------------\n"
+
+FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()], "write.py": [inplace(*f) for f in INPLACE]}
+
+
+def written(name, source):
+    """A file's source with the forms as they should be."""
     before, rest = source.split(BEGIN)
-    return before + BEGIN + "\n\n".join([*(form(*f) for f in FORMS), general()]) + "\n\n" + END + rest.split(END)[1]
+    return before + BEGIN + "\n\n".join(FILES[name]) + "\n\n" + END + rest.split(END)[1]
 
 
 if __name__ == "__main__":
-    path = pathlib.Path(__file__).with_name("dispatch.py")
-    path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in FILES:
+        path = pathlib.Path(__file__).with_name(name)
+        path.write_text(written(name, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import context, record
+from ...engine import Immediate, Value, context, record
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
-from .handle import edge, meta, read
+from .handle import edge, meta, offset_of, read
 from .host import HostStorage
 from .moving import moving
 from .storage import View
 
-_new_tensor, _new_view = object.__new__, View.__new__
+_new_tensor, _new_value, _new_view = object.__new__, Value.__new__, View.__new__
 
 
 def _unread():
@@ -19,8 +19,50 @@ def _unread():
     return None
 
 
-def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
-    """`t` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
+# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
+def make_view(a, op, layout, offset):
+    """`a` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
+    if a._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+        return make_view_any(a, op, layout, offset)
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return make_view_any(a, op, layout, offset)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return make_view_any(a, op, layout, offset)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        return first_view(a, op, layout, offset)
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return make_view_any(a, op, layout, offset)
+    tr.state = st
+    node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ()) if ea is not None and context.grad else None
+    t = _seen_as(a, ((inst, ()),), inst.out, v, offset, node, None)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+# -- end of what unroll.py writes ---------------------------------------------------------------------------------------
+
+
+def make_view_any(t, op, layout, offset, nums=(), kinds="", creation=None):
+    """`make_view` with run-time numbers, or with a reason why its result may not be written in place."""
     if t._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         va = result = None
         inst = op.resolve(layout, (meta(t),), kinds)
@@ -30,6 +72,17 @@ def make_view(t, op, layout, offset, nums=(), kinds="", creation=None):
     ea = edge(t)
     node = graph.make_node(inst, 1, (ea,), (va,), (t,), (result,), nums) if ea is not None and context.grad else None
     return _seen_as(t, ((inst, nums),), inst.out, result, offset, node, creation)
+
+
+def first_view(t, op, layout, offset):
+    """A view that did not come here before: a slice may be at a place that changes."""
+    if op is SLICE_OP:
+        spec, name = layout
+        free = moving(SLICE_OP, spec, name, (read(t),))
+        if free is not None:
+            nums = [e[1] for e, f in zip(spec, free) if e is not f]
+            return make_view_any(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
+    return make_view_any(t, op, layout, offset)
 
 
 def make_views(t, op, layout, offsets):
@@ -43,19 +96,10 @@ def make_views(t, op, layout, offsets):
 
 def elements(t):
     """Views of the numbers of a vector without a history, one after the other: the place is a run-time number of one operator, made once."""
-    m, offset = meta(t), 0 if t._view is None else t._view.offset
+    m, offset = meta(t), offset_of(t)
     step = SLICE_OP.resolve((((SELECT, None, 0, 1),), "UnbindBackward0"), (m,), "i")
     for k in range(m.numel):
         yield _seen_as(t, ((step, (k,)),), step.out, None, offset + k * m.strides[0], None, "multi")
-
-
-def slice_view(t, spec, offset, name):
-    """The view of a basic index; see `ops.views.slice_op` for the spec."""
-    free = None if t._st.__class__ is HostStorage else moving(SLICE_OP, spec, name, (read(t),))
-    if free is None:
-        return make_view(t, SLICE_OP, (spec, name), offset)
-    nums = [e[1] for e, f in zip(spec, free) if e is not f]
-    return make_view(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
 
 
 def alias(t, offset):
@@ -65,7 +109,7 @@ def alias(t, offset):
 
 def detached(t):
     """`t.detach()`: the same storage and version, no history."""
-    y = alias(t, t._view.offset if t._view is not None else 0)
+    y = alias(t, offset_of(t))
     vw = y._view
     vw.base, vw.skip, vw.creation = None, 0, None
     if not vw.steps and not vw.offset:

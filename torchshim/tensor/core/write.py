@@ -3,48 +3,98 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import context, record
+from ...engine import Immediate, Value, array_of, context, record
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
-from .graph import ForwardOnly, Node, forward_only, guard_output, move_retained, sequence
-from .handle import TensorBase, creation_error, edge, log_edge, meta, read
+from .graph import ForwardOnly, Node, forward_only, guard_output, retain_too, sequence
+from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read
+from .host import HostStorage
 from .moving import moving
 from .storage import log_write, write_steps
 
+_new_value = Value.__new__
 
-def bump(t):
-    """Count a write to `t` that comes next."""
+
+def count(t):
+    """Count a write to `t` that comes next: first, so that whoever is interrupted then has counted one that did not happen. Whoever
+    changes what is held counts its generation together with that."""
     st, extra = t._st, t._extra
     undo = context.trace.undo
     if undo is not None:
         log_write(undo, st, None if extra is None else extra.version)
-    st.gen += 1
     if extra is not None and extra.version is not None:
         extra.version[0] += 1
     else:
         st.version += 1
 
 
+def bump(t):
+    """Count a write to `t` that somebody else does."""
+    count(t)
+    t._st.gen += 1
+
+
 def set_value(t, value):
     """Make `value` what a tensor that is no view holds."""
-    bump(t)                                    # first: whoever is interrupted here has counted a write that did not happen
-    t._st.value = value
+    count(t)
+    st = t._st
+    st.gen += 1
+    st.value = value
 
 
 def write(t, value):
-    """Make `value` what `t` holds; every tensor on its storage sees it."""
+    """Make `value` what `t` holds; every tensor on its storage sees it. Its history stays what it was."""
     st, vw = t._st, t._view
     if vw is None:
-        bump(t)
+        count(t)
+        st.gen += 1
         st.value = value
     else:
         whole = write_steps(st.value, vw.steps, value)
         seen = weakref(value)
-        bump(t)
+        count(t)
+        st.gen += 1
         st.value, vw.ref, vw.gen = whole, seen, st.gen
     if st.version != st.version:
         refuse_inference(t)                    # after the write: that is when torch notices
+
+
+def rewrite(t, value, node):
+    """`write` of what `node` made; None: of what has no gradient. The value and the history change together: whatever comes between two
+    bytecodes finds both or neither, since no call stands between the first of these assignments and the last."""
+    st, vw = t._st, t._view
+    if st.version != st.version:
+        write(t, value)                        # which refuses inference tensors
+    whole = value if vw is None else write_steps(st.value, vw.steps, value)
+    seen = weakref(value)
+    hosted = st.__class__ is HostStorage
+    if hosted:
+        array_of(whole)                        # may fail: nothing has happened yet
+    owner, e, writer, retained, nr = _history(t, node)
+    count(t)
+    if node is not None and node.plan is not None and 0 in node.plan.outs:
+        guard_output(node, 0, st, () if vw is None else vw.steps, later=1)
+    st.writer = writer
+    st.gen += 1
+    if vw is not None:
+        vw.ref, vw.gen = seen, st.gen
+    if hosted:                                 # whose assignment runs code: who is interrupted there has written all the same
+        _rewrite_hosted(st, whole, owner, e)
+    else:
+        st.value, owner._edge = whole, e
+    if retained is not None:
+        retained.pop(nr, None)
+    if owner is not t and t._extra is not None and t._extra.retains:
+        edge(t)                                # its gradient is kept where its history is read anew
+
+
+def _rewrite_hosted(st, whole, owner, e):
+    try:
+        st.value, owner._edge = whole, e
+    except BaseException:
+        st.value, owner._edge = whole, e
+        raise
 
 
 def slice_write(t, spec, value, number=None, nums=(), kinds=""):
@@ -58,40 +108,179 @@ def slice_write(t, spec, value, number=None, nums=(), kinds=""):
     write(t, record(context, SLICE_PUT, (spec, number), vals, nums, kinds)[0])
 
 
-def apply_inplace(op, tensors, layout, nums=(), kinds="", target=0, overlap=None):
-    """An in-place operator: the result is written into `tensors[target]`, which is returned. `overlap`: see `refuse_overlap`."""
-    t = tensors[target]
-    if t._view is not None:
-        check_inplace(t, needs_grad(t) or any([edge(x) is not None for x in tensors]))
-    edges = tuple([edge(x) for x in tensors])
-    wants = any([e is not None for e in edges])
-    if wants and t._view is None:
-        check_inplace(t, wants)
+def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
+    """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
+    t = tensors[0]
+    edges, needs, bit = [], 0, 1
+    for x in tensors:
+        e = edge(x)
+        edges.append(e)
+        if e is not None:
+            needs |= bit
+        bit <<= 1
+    if needs:
+        check_inplace(t, True)
     vals = [read(x) for x in tensors]
     if t._view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
     result, inst = record(context, op, layout, vals, nums, kinds)
     node = None
-    if context.grad and wants:
-        needs = 0
-        for i, e in enumerate(edges):
-            if e is not None:
-                needs |= 1 << i
+    if needs and context.grad:
         # what it saves of its target is the value before the write, which the write does not spoil
-        node = graph.make_node(inst, needs, edges, vals, [None if i == target else x for i, x in enumerate(tensors)], (result,), nums)
-    write(t, result)
-    if node is not None:
-        if 0 in node.plan.outs:
-            guard_output(node, 0, t._st, t._view.steps if t._view is not None else ())
-        rebase(t, node)
-    elif context.grad is True and edges[target] is not None and not inst.diff_outs:
-        rebase(t, None)
+        node = graph.make_node(inst, needs, tuple(edges), vals, [None, *tensors[1:]], (result,), nums)
+    if node is not None or context.grad is True and edges[0] is not None and not inst.diff_outs:
+        rewrite(t, result, node)
+    else:
+        write(t, result)
     return t
 
 
-def inplace_number(op, t, x, layout, kind):
-    """apply_inplace with one Python number."""
-    return apply_inplace(op, (t,), layout, (wrapped(x) if kind == "i" else x,), kind)
+# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
+def inplace1(op, a, layout):
+    """The in-place `op` on one tensor, which is returned."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    if ea is not None and context.grad:
+        return apply_inplace(op, (a,), layout)
+    if not va.meta.contiguous:
+        refuse_overlap(a, (a,))
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return apply_inplace(op, (a,), layout)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_inplace(op, (a,), layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va,))
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_inplace(op, (a,), layout)
+    tr.state = st
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
+def inplace2(op, a, b, layout):
+    """The in-place `op` on two tensors, an elementwise one; the first is returned."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    if b._view is None:
+        vb, eb = b._st.value, b._edge
+        if eb is True:
+            eb = b
+    else:
+        vb, eb = read(b), edge(b)
+    if (ea is not None or eb is not None) and context.grad:
+        return apply_inplace(op, (a, b), layout)
+    if a._st is b._st or not va.meta.contiguous:
+        refuse_overlap(a, (a, b))
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+    except Immediate:
+        return apply_inplace(op, (a, b), layout)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_inplace(op, (a, b), layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va, vb))
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_inplace(op, (a, b), layout)
+    tr.state = st
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
+def inplace_number(op, a, x, layout, kind):
+    """The in-place `op` on one tensor, which is returned, and one Python number."""
+    if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
+        return apply_inplace(op, (a,), layout, (wrapped(x),), kind)
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    if ea is not None and context.grad:
+        return apply_inplace(op, (a,), layout, (x,), kind)
+    if not va.meta.contiguous:
+        refuse_overlap(a, (a,))
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return apply_inplace(op, (a,), layout, (x,), kind)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_inplace(op, (a,), layout, (x,), kind)
+    key = (op, layout, kind, slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va,))
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    tr.nums.append(x)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_inplace(op, (a,), layout, (x,), kind)
+    tr.state = st
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
+# -- end of what unroll.py writes ---------------------------------------------------------------------------------------
 
 
 # -- the history ----------------------------------------------------------------------------------------------------------
@@ -105,30 +294,37 @@ def watch_slices(seen):
 
 
 def rebase(t, node):
-    """After an in-place write: `t`'s history is `node`; a view writes it into its base's (torch's CopySlices)."""
+    """`t`'s history is `node` from now on, which wrote to it; a view writes it into its base's."""
+    owner, e, writer, retained, nr = _history(t, node)
+    t._st.writer = writer
+    owner._edge = e
+    if retained is not None:
+        retained.pop(nr, None)
+    if owner is not t and t._extra is not None and t._extra.retains:
+        edge(t)
+
+
+def _history(t, node):
+    """What is to change when `node` has written to `t`: (the tensor that owns the history, its new edge, the writer's name, where its
+    retained gradient was told before: a dict or None, and its key there). A base gets torch's CopySlices."""
     vw = t._view
     if node.__class__ is ForwardOnly and t._edge is not None and not forward_only(t._edge):
         raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
     log_edge(t)
     if vw is None or vw.base is None:
-        if t._extra is not None and t._extra.retains:
-            move_retained(t, t._edge, node)
-        t._edge = node
-        t._st.writer = None if node is None else type(node).__name__
-        return
-    base, steps = vw.base, vw.steps[vw.skip:]
-    log_edge(base)
-    cs = object.__new__(CopySlices)
-    cs.inst = cs.plan = cs.extra = None
-    cs.fn, cs.steps, cs.meta = node, steps, meta(base)
-    cs.next = (edge(base),) + (tuple(node.next[1:]) if node is not None else ())
-    cs.saved, cs.guard, cs.nums, cs.seq = (), (), (), next(sequence)
-    if base._extra is not None and base._extra.retains:
-        move_retained(base, base._edge, cs)
-    base._edge = cs if _after_write is None else _after_write(cs)
-    t._st.writer = "torch::autograd::CopySlices"
-    if t._extra is not None and t._extra.retains:
-        edge(t)                                # its gradient is kept where its history is read anew
+        owner, e, writer = t, node, None if node is None else type(node).__name__
+    else:
+        owner, writer = vw.base, "torch::autograd::CopySlices"
+        log_edge(owner)
+        e = object.__new__(CopySlices)
+        e.inst = e.plan = e.extra = None
+        e.fn, e.steps, e.meta = node, vw.steps[vw.skip:], meta(owner)
+        e.next = (edge(owner),) + (tuple(node.next[1:]) if node is not None else ())
+        e.saved, e.guard, e.nums, e.seq = (), (), (), next(sequence)
+    retained, nr = None, 0
+    if owner._extra is not None and owner._extra.retains:
+        retained, nr = retain_too(owner, owner._edge, e)
+    return owner, e if owner is t or _after_write is None else _after_write(e), writer, retained, nr
 
 
 class CopySlices(Node):
@@ -200,16 +396,16 @@ def refuse_overlap(t, tensors=(), mode=None):
         if x._st is t._st:
             if x is t and not itself:
                 itself = True                  # the target among its own operands
-            elif _overlaps_in_part(t, m, x, meta(x), strict):
+            elif overlap_in_part(m, offset_of(t), meta(x), offset_of(x), strict):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
 
 
-def _overlaps_in_part(t, m, x, mx, strict):
+def overlap_in_part(m, at, mx, x_at, strict=False):
+    """Whether torch refuses to write what `m` sees of a memory from its element `at` on, and reads what `mx` sees of it from `x_at` on."""
     if not m.numel or not mx.numel or not m.dense or not mx.dense:
         return False
-    a = t._view.offset * m.dtype.itemsize if t._view is not None else 0
-    b = x._view.offset * mx.dtype.itemsize if x._view is not None else 0
+    a, b = at * m.dtype.itemsize, x_at * mx.dtype.itemsize
     a_end, b_end = a + m.numel * m.dtype.itemsize, b + mx.numel * mx.dtype.itemsize
     if (a, a_end) == (b, b_end):
         return strict or m.strides != mx.strides
