@@ -136,10 +136,10 @@ def test_patterns_tell_equal_small_and_open_sizes():
     one, sizes = pattern_of(metas((8, 5), (5, 1)))
     assert sizes == (8, 5) and pattern_of(metas((9, 70), (70, 1))) == (one, (9, 70))
     assert pattern_of(metas((5, 5), (5, 1)))[0] != one and pattern_of(metas((8, 5), (5, 0)))[0] != one
-    apart, sizes = pattern_of(metas((8, 5)), (0, 8, -3), apart=0)
-    assert sizes == (8, 5, 0, 8, 3) and pattern_of(metas((8, 5)), (9, 0, -8), apart=0)[0] == apart
+    apart, sizes = pattern_of(metas((8, 5)), (0, 8, -3), start=0, apart=True)
+    assert sizes == (8, 5, 0, 8, 3) and pattern_of(metas((8, 5)), (9, 0, -8), start=0, apart=True)[0] == apart
     ((a, b), last), _ = one.open()
-    placed = Sizes(2)
+    placed = Sizes((4, 9))
     placed.place([(a * b - 1, "x"), {"size": (a + b) // 2, "rest": last}])
     assert placed.at((8, 5)) == ([(39, "x"), {"size": 6, "rest": (5, 1)}],)
 

@@ -10,6 +10,7 @@ import numpy as np
 from . import promotion as P
 from .common import is_complex, is_float
 from .layout import broadcast_shapes, elementwise_strides
+from .loops import while_loop
 from .registry import SB, SC, SF, SI, T, common_of, op
 
 NUMBERS = (SB, SI, SF, SC)
@@ -278,7 +279,7 @@ def _negative_power(x, e):
     small = jnp.where(x == 1, 1, jnp.where(x == -1, jnp.where(even, 1, -1), 0)).astype(x.dtype)
     x, e = jnp.broadcast_arrays(x, e)
     square_and_multiply = lambda s: (jnp.where(s[2] & 1 == 1, s[0] * s[1], s[0]), s[1] * s[1], s[2] >> 1)
-    power = jax.lax.while_loop(lambda s: (s[2] > 0).any(), square_and_multiply, (jnp.ones_like(x), x, jnp.maximum(e, 0)))[0]
+    power = while_loop(lambda s: (s[2] > 0).any(), square_and_multiply, (jnp.ones_like(x), x, jnp.maximum(e, 0)))[0]
     return jnp.where(e < 0, small, power)
 
 
@@ -542,7 +543,7 @@ def common_divisor(a, b):
     def step(pair):
         a, b = pair
         return jnp.where(b == 0, a, b), jnp.where(b == 0, b, jax.lax.rem(a, jnp.where(b == 0, 1, b)))
-    return jnp.abs(jax.lax.while_loop(lambda pair: (pair[1] != 0).any(), step, (a, b))[0])
+    return jnp.abs(while_loop(lambda pair: (pair[1] != 0).any(), step, (a, b))[0])
 
 
 @op("gcd(Tensor self, Tensor other) -> Tensor", promote="arith", inplace=True, numbers=(), refuses=("gcd_cpu", "bfc"))

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
+from .loops import looped
 
 
+@looped
 @partial(jax.jit, static_argnums=1)
 def peak(x, axes):
     """The maximum along axes, which are kept, to be subtracted before `exp`. It may miss a NaN, which shows in what it is subtracted from,

@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from .loops import fori_loop
 from .registry import op
 
 _TERMS = 400
@@ -21,7 +22,7 @@ def _log_series(a, b, x):
         term = term * (a + b + n) / (a + 1 + n) * x
         return term, total + term
     one = jnp.ones_like(x)
-    return jnp.log(jax.lax.fori_loop(0, _TERMS, more, (one, one))[1])
+    return jnp.log(fori_loop(0, _TERMS, more, (one, one))[1])
 
 
 def _log_cdf(a, b, x):

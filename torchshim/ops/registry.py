@@ -87,7 +87,7 @@ class Op(Operator):
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
-                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=False):
+                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))

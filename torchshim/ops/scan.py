@@ -8,6 +8,7 @@ import numpy as np
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .layout import broadcast_shapes, part_strides
+from .loops import scan
 from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
@@ -91,7 +92,7 @@ def _complex_logcumsumexp(x, d):
     rows = jnp.moveaxis(x, d, 0)
     if not rows.shape[0]:
         return x
-    _, rest = jax.lax.scan(add, rows[0], rows[1:])
+    _, rest = scan(add, rows[0], rows[1:])
     return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
 
 

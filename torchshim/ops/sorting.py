@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides
+from . import loops
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
@@ -112,7 +113,7 @@ def _check_topk(self, k, dim, *_):
 
 
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    grad="TopkBackward0", check=_check_topk, sizes=("k",), ordered=True)
+    grad="TopkBackward0", check=_check_topk, sizes=("k",), ordered=1)
 def topk(self, k, dim, largest, sorted):
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     d = wrap_dim(dim, self.ndim)
@@ -159,7 +160,7 @@ def _check_kthvalue(self, k, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0",
-    check=_check_kthvalue, sizes=("k",), ordered=True)
+    check=_check_kthvalue, sizes=("k",), ordered=1)
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
@@ -334,11 +335,11 @@ def searchsorted(sorted_sequence, self, sorter, right, out_int32):
     if sorted_sequence.shape[-1] == 0 or not self.size:
         out = jnp.zeros(self.shape, np.int64)
     elif not lead:
-        out = jnp.searchsorted(sorted_sequence, self, side=side)
+        out = loops.searchsorted(sorted_sequence, self, side=side)
     else:
         rows = sorted_sequence.reshape((-1, sorted_sequence.shape[-1]))
         values = self.reshape((rows.shape[0], -1))
-        out = jax.vmap(lambda a, v: jnp.searchsorted(a, v, side=side))(rows, values).reshape(self.shape)
+        out = jax.vmap(lambda a, v: loops.searchsorted(a, v, side=side))(rows, values).reshape(self.shape)
     return out.astype(np.int32 if out_int32 else np.int64)
 
 
@@ -352,6 +353,6 @@ def isin(elements, test_elements, invert):
         found = jnp.any(x[..., None] == tests, -1)
     else:
         tests = jnp.sort(tests)
-        at = jnp.clip(jnp.searchsorted(tests, x), 0, tests.size - 1)
+        at = jnp.clip(loops.searchsorted(tests, x), 0, tests.size - 1)
         found = jnp.take(tests, at, mode="clip") == x
     return ~found if invert else found

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy import special
 
+from .loops import while_loop
 from .registry import T, op
 from .unary import declare, lgamma
 
@@ -76,7 +77,7 @@ def hurwitz(s, q):
         q, total = state
         now = low(q)
         return jnp.where(now, q + 1, q), jnp.where(now, total + jnp.power(jnp.where(now, q, 1), -s), total)
-    end, total = jax.lax.while_loop(lambda state: low(state[0]).any(), step, (q, jnp.zeros_like(q)))
+    end, total = while_loop(lambda state: low(state[0]).any(), step, (q, jnp.zeros_like(q)))
     fits = (end > 0) & ~jnp.isinf(end) & ~jnp.isinf(s)
     tail = special.zeta(jnp.where(fits, s, 2), jnp.where(fits, end, 1))
     tail = jnp.where(end == jnp.inf, jnp.nan, jnp.where(s == jnp.inf, jnp.where(q < 1, jnp.inf, jnp.where(q == 1, 1, jnp.nan)), tail))
@@ -176,7 +177,7 @@ def polynomial(name, first, step, shifted=False, closed=None):
             p, before = step(k, x, p, before), p
             return k + 1, p, before, jnp.where(n == k + 1, p, found)
         start = (jnp.ones((), x.dtype), first(x), one, jnp.where(n < 0, 0, jnp.where(n == 0, one, first(x))))
-        out = jax.lax.while_loop(lambda state: (degree > state[0]).any(), advance, start)[3]
+        out = while_loop(lambda state: (degree > state[0]).any(), advance, start)[3]
         return jnp.where(known, closed(n, x), out) if closed else out
     body.__name__, body.__doc__ = name, f"The polynomial {name.replace('_', ' ')} of degree n."
     return op(f"{name}(Tensor x, Tensor n) -> Tensor", promote="float", namespace="special", method=False, numbers=("x", "n"),

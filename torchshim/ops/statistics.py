@@ -11,6 +11,7 @@ from ..engine import warn
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
+from .loops import searchsorted
 from .reduction import p_norm, root, summable, unsupported, vector_norm
 from .registry import cast, op, shown
 
@@ -203,7 +204,7 @@ def histogramdd(self, edges, weight, density):
     inside, cell = jnp.ones(points.shape[0], bool), jnp.zeros(points.shape[0], np.int64)
     for k, e in enumerate(edges):
         x = points[:, k]
-        at = jnp.searchsorted(e, x, side="right").astype(np.int64) - 1
+        at = searchsorted(e, x, side="right").astype(np.int64) - 1
         inside &= (x >= e[0]) & (x <= e[-1])
         cell = cell * bins[k] + jnp.clip(at, 0, bins[k] - 1)
     amount = jnp.ones(points.shape[0], points.dtype) if weight is None else weight.reshape(-1).astype(points.dtype)

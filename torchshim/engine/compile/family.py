@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from ..record.memo import Memo
 from . import gradient
 from .cost import weighed
-from .instance import NUMBER
+from .instance import NUMBER, jaxpr_of
 from .sizes import Sizes, ordered, pattern_of
 
 _MOST = 4096
@@ -27,10 +27,10 @@ def family_of(inst, key, values=(), remade=None):
     `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
     """
     op = inst.op
-    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart)
+    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered, op.apart is not None)
     if not sizes:
         return None, None
-    if op.ordered and values:
+    if op.ordered is not None:
         pattern = ordered(pattern, sizes)
     family = _met.get((op, key, inst.kinds, pattern))
     if family is None:
@@ -38,7 +38,7 @@ def family_of(inst, key, values=(), remade=None):
         return None, None
     if family is _FIRST:
         family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
-    if family is _REFUSED and values and not op.ordered:
+    if family is _REFUSED and values and op.ordered is None:
         pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple)
         pattern = ordered(pattern, sizes)
         family = _met.get((op, key, inst.kinds, pattern))
@@ -94,9 +94,9 @@ class Family:
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
         self.example = sizes
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
-        self.jaxpr = jax.make_jaxpr(self.fn)(*avals)
+        self.jaxpr = jaxpr_of(self.fn, *avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
-        self._shapes = Sizes(len(sizes))
+        self._shapes = Sizes(sizes)
         self._shapes.place([(a.shape, a.dtype) for a in self.jaxpr.out_avals])
         self._shapes.place(weighed(self.jaxpr.jaxpr))
         self.diff_outs = ()

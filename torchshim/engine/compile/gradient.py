@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ..record.memo import Memo
-from .instance import NUMBER, bind_eqns, core
+from .instance import NUMBER, bind_eqns, core, jaxpr_of
 
 _influences = Memo(4096)
 
@@ -47,7 +47,7 @@ class Pullback:
     def __init__(self, inst, wrt, rule):
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
-        self.closed = inlined(jax.make_jaxpr(_pullback(inst, wrt, rule))(*avals, *cts))
+        self.closed = inlined(jaxpr_of(_pullback(inst, wrt, rule), *avals, *cts))
         jaxpr, n, made = self.closed.jaxpr, len(inst.in_metas), len(inst.out_metas)
         self.results, self.gradients = jaxpr.outvars[:made], jaxpr.outvars[made:]
         self.operands, self.numbers, self.cotangents = jaxpr.invars[:n], jaxpr.invars[n:len(avals)], jaxpr.invars[len(avals):]
@@ -131,8 +131,7 @@ def influences(inst):
     found = _influences.get(key)
     if found is None:
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
-        with jax.enable_x64(True):
-            jaxpr = inlined(jax.make_jaxpr(inst.fn)(*avals)).jaxpr
+        jaxpr = inlined(jaxpr_of(inst.fn, *avals)).jaxpr
         sources = {v: {k} for k, v in enumerate(jaxpr.invars)}
         for eqn in jaxpr.eqns:
             read = set().union(*[sources.get(v, ()) for v in eqn.invars if not isinstance(v, core().Literal)])
@@ -157,7 +156,7 @@ def inlined(closed):
             else:
                 bind_eqns((eqn,), env, read)
         return [read(v) for v in closed.jaxpr.outvars]
-    return jax.make_jaxpr(lambda *args: evaluate(closed, args))(*closed.in_avals)
+    return jaxpr_of(lambda *args: evaluate(closed, args), *closed.in_avals)
 
 
 def needed(jaxpr, outvars, given):

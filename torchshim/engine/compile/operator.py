@@ -26,7 +26,7 @@ class Operator:
     writes = False             # whether it computes what its first operand becomes
     least = LEAST              # sizes from here on are alike to it
     apart = None               # static arguments that are sizes: it compares none with another size, and they are alike from here on
-    ordered = False            # whether it needs to know which of its sizes are larger
+    ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
     saves_number = False       # whether a Python number counts among what a node saved
 

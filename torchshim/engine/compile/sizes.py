@@ -35,10 +35,11 @@ class Pattern(NamedTuple):
                 tuple([size(v) for v in self.values]))
 
 
-def pattern_of(metas, values=(), least=LEAST, multiple=None, apart=None):
+def pattern_of(metas, values=(), least=LEAST, multiple=None, start=None, apart=False):
     """(Pattern of the metas' shapes with their dtypes and of static values, the sizes that it leaves open in the order they are met).
-    It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so. `apart`: values from
-    there on are open whatever they equal."""
+    It is without an order, see `ordered`. `multiple`: dimensions that are so many times an earlier one are told so. Values are open from
+    `start` on (by default `least`), where they are `apart` whatever they equal."""
+    start = least if start is None else start
     sizes, dims = [], []
     for m in metas:
         own = []
@@ -55,11 +56,11 @@ def pattern_of(metas, values=(), least=LEAST, multiple=None, apart=None):
     kept, bounds = [], [least] * len(sizes)
     for v in values:
         n = abs(v)
-        if (least if apart is None else apart) <= n <= MOST:
-            if apart is not None or n not in sizes:
+        if start <= n <= MOST:
+            if apart or n not in sizes:
                 sizes.append(n)
-                bounds.append(least if apart is None else max(apart, int(v < 0)))
-            v = (-1 if v < 0 else 1, len(sizes) - 1 if apart is not None else sizes.index(n))
+                bounds.append(max(start, int(v < 0)))
+            v = (-1 if v < 0 else 1, len(sizes) - 1 if apart else sizes.index(n))
         kept.append(v)
     return Pattern(tuple(dims), tuple(kept), tuple(bounds)), tuple(sizes)
 
@@ -96,42 +97,63 @@ def is_open(data):
 class Sizes:
     """Nested data with symbolic sizes, evaluated all at once for given ones.
 
-    The data is written down as one Python expression of the sizes, so that evaluating it costs about a microsecond.
+    The data is written down as one Python expression of the sizes, so that evaluating it costs about a microsecond. What data is for
+    the sizes `example` is told while it is read.
     """
 
-    def __init__(self, count):
-        self._texts, self._names, self._count, self._function = [], dict(_FUNCTIONS), count, None
+    def __init__(self, example):
+        self._example = {f"d{i}": n for i, n in enumerate(example)}
+        self._texts, self._names, self._function = [], dict(_FUNCTIONS), None
 
     def place(self, data):
         """Add data; its index in what `at` returns."""
-        self._texts.append(self._text(data))
+        text, _ = self.read(data)
+        return self.add(self._constant(data) if text is None else text)
+
+    def add(self, text):
+        """Add data that was read; its index in what `at` returns."""
+        self._texts.append(text)
         self._function = None
         return len(self._texts) - 1
 
     def at(self, sizes):
         """A tuple of everything placed, for the sizes d0, d1, ..."""
         if self._function is None:
-            names = "".join([f"d{i}, " for i in range(self._count)])
-            self._function = eval(f"lambda {names}: ({''.join([t + ', ' for t in self._texts])})", self._names)
+            self._function = eval(f"lambda {', '.join(self._example)}: ({''.join([t + ', ' for t in self._texts])})", self._names)
         return self._function(*sizes)
 
-    def _text(self, data):
-        if isinstance(data, (tuple, list)) and is_open(data):
-            inside = "".join([self._text(x) + ", " for x in data])
+    def read(self, data):
+        """(data with symbolic sizes as text, what it is for the example); (None, data) where no size in it is symbolic."""
+        if isinstance(data, (tuple, list)):
+            found = [self.read(x) for x in data]
+            texts, values = [t for t, _ in found], [v for _, v in found]
+            if not any(texts):
+                return None, data
+            inside = "".join([(t or self._constant(x)) + ", " for t, x in zip(texts, data)])
+            if isinstance(data, list):
+                return f"[{inside}]", values
             if hasattr(data, "_fields"):
-                return f"{self._constant(type(data))}({inside})"
-            return f"[{inside}]" if isinstance(data, list) else f"({inside})"
-        if isinstance(data, dict) and is_open(data):
-            return "{" + "".join([f"{k!r}: {self._text(v)}, " for k, v in data.items()]) + "}"
+                return f"{self._constant(type(data))}({inside})", type(data)(*values)
+            return f"({inside})", tuple(values)
+        if isinstance(data, dict):
+            text, values = self.read(tuple(data.values()))
+            return text and f"dict(zip({self._constant(tuple(data))}, {text}))", dict(zip(data, values)) if text else data
+        if data.__class__ is int or data.__class__ is str or data is None:
+            return None, data
+        if export.is_symbolic_dim(data):
+            text = str(data).replace("^", "**")
+            known = self._example.get(text)
+            return text, eval(text, self._names, self._example) if known is None else known
         if hasattr(getattr(data, "jaxpr", data), "eqns") and is_open(data):
             raise NotImplementedError("an inner program with symbolic sizes")
-        return str(data).replace("^", "**") if is_open(data) else self._constant(data)
+        return None, data
 
     def _constant(self, data):
+        if data.__class__ is int or data is None:
+            return repr(data)
         name = f"k{len(self._names)}"
         self._names[name] = data
         return name
 
 
 _FUNCTIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min}
-

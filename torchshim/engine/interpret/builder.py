@@ -75,8 +75,8 @@ class OpenProgram:
     """
 
     def __init__(self, closed_jaxpr, example):
-        self.sizes = Sizes(len(example))
-        builder = _Builder(False, self.sizes, example)
+        self.sizes = Sizes(example)
+        builder = _Builder(False, self.sizes)
         with np.errstate(all="ignore"):
             steps, outputs = builder.program(closed_jaxpr)
         self.functions, self.text = [fn for fn, *_ in steps], _Text(builder, steps, outputs)
@@ -217,9 +217,8 @@ _LOOP_LIMIT = 20_000
 class _Builder:
     """Collects the steps of one program."""
 
-    def __init__(self, check: bool, sizes: Sizes | None = None, example: tuple[int, ...] = ()):
-        self.check = check
-        self.sizes, self.example = sizes, example
+    def __init__(self, check: bool, sizes: Sizes | None = None):
+        self.check, self.sizes = check, sizes
         self.template: list[Any] = []  # the initial contents of the slots
         self.arguments = 0
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
@@ -227,11 +226,12 @@ class _Builder:
 
     def made(self, make: Callable, *data):
         """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
-        if self.sizes is None or not is_open(data):
+        if self.sizes is None:
             return make(*data)
-        probe = Sizes(len(self.example))
-        probe.place(data)
-        return None if make(*probe.at(self.example)[0]) is None else _Open(make, self.sizes.place(data))
+        text, value = self.sizes.read(data)
+        if text is None:
+            return make(*data)
+        return None if make(*value) is None else _Open(make, self.sizes.add(text))
 
     # -- slots and forms
 

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..loops import fori_loop
 from ..registry import op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
                      square)
@@ -39,7 +40,7 @@ def failed_minor(A, L):
             info = jnp.where((info == 0) & ~(pivot[..., 0] > 0), k + 1, info).astype(np.int32)
             return S - jnp.conj(row)[..., :, None] * (row / jnp.where(pivot == 0, 1, pivot))[..., None, :], info
         whole = jnp.tril(A) + mH(jnp.tril(A, -1))
-        return jax.lax.fori_loop(0, A.shape[-1], step, (whole, jnp.zeros(A.shape[:-2], np.int32)))[1]
+        return fori_loop(0, A.shape[-1], step, (whole, jnp.zeros(A.shape[:-2], np.int32)))[1]
     good = (jnp.real(diag(L)) > 0).all()
     return jax.lax.cond(good, lambda _: jnp.zeros(A.shape[:-2], np.int32), eliminate, None)
 

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from ..common import wide
+from ..loops import looped
 from ..registry import op
 from .common import LINALG, diag, inexact, kernel, mm, square
 from .factor import lu
@@ -87,4 +88,4 @@ def linalg_matrix_exp(self):
     square("linalg.matrix_exp", self)
     if not self.size:
         return self
-    return jax.scipy.linalg.expm(wide(self), max_squarings=32).astype(self.dtype)
+    return looped(jax.scipy.linalg.expm)(wide(self), max_squarings=32).astype(self.dtype)

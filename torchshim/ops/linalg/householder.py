@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import promotion as P
+from ..loops import scan
 from ..registry import op
 from .common import LINALG, broadcast_batch, columns, kernel, mH, mT, matrix, same_dtype
 
@@ -19,7 +20,7 @@ def reflect(A, tau, C, transpose):
         v, t = now
         row = jnp.sum(jnp.conj(v)[..., :, None] * C, -2, keepdims=True)
         return C - t[..., None, None] * v[..., :, None] * row, None
-    return jax.lax.scan(step, C, steps, reverse=not transpose)[0]
+    return scan(step, C, steps, reverse=not transpose)[0]
 
 
 @jax.custom_jvp

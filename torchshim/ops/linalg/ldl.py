@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import promotion as P
+from ..loops import while_loop
 from ..registry import op
 from .common import DECLARED, LINALG, columns, inexact, kernel, square
 
@@ -64,7 +65,7 @@ def _factor(A, hermitian):
         info = jnp.where(empty & (info == 0), k + 1, info)
         return k + jnp.where(single, 1, 2), S, out, pivots.astype(np.int32), info.astype(np.int32)
     start = (jnp.asarray(0), S, jnp.zeros_like(A), jnp.zeros(n, np.int32), jnp.zeros((), np.int32))
-    return jax.lax.while_loop(lambda state: state[0] < n, step, start)[2:]
+    return while_loop(lambda state: state[0] < n, step, start)[2:]
 
 
 def batched(f, *args):
@@ -117,8 +118,8 @@ def _solve(LD, pivots, B, hermitian):
         here, before = B[k] - gathered(k), B[k0] - gathered(k0)
         B = jnp.where((rows == k0)[:, None] & ~single, before, jnp.where((rows == k)[:, None], here, B))
         return k - jnp.where(single, 1, 2), B[_swapped(n, k, jnp.abs(pivots[k]) - 1)]
-    B = jax.lax.while_loop(lambda state: state[0] < n, forward, (jnp.asarray(0), B))[1]
-    return jax.lax.while_loop(lambda state: state[0] >= 0, backward, (jnp.asarray(n - 1), B))[1]
+    B = while_loop(lambda state: state[0] < n, forward, (jnp.asarray(0), B))[1]
+    return while_loop(lambda state: state[0] >= 0, backward, (jnp.asarray(n - 1), B))[1]
 
 
 @op("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", **LINALG, grad="NotImplemented",

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import promotion as P
+from ..loops import scan
 from ..registry import op
 
 
@@ -37,7 +38,7 @@ def _negative_log_likelihood(log_probs, targets, input_lengths, target_lengths, 
         return jnp.where((t < input_lengths)[:, None], new, alpha), None
     # before the first time all is in the first blank
     alpha = jnp.full(states.shape, -jnp.inf, log_probs.dtype).at[:, 0].set(0)
-    alpha, _ = jax.lax.scan(step, alpha, (log_probs, jnp.arange(log_probs.shape[0])))
+    alpha, _ = scan(step, alpha, (log_probs, jnp.arange(log_probs.shape[0])))
     end = (2 * target_lengths)[:, None]
     last = jnp.take_along_axis(alpha, end, 1, mode="clip")[:, 0]
     before_last = jnp.take_along_axis(alpha, jnp.maximum(end - 1, 0), 1, mode="clip")[:, 0]

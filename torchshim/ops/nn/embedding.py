@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import promotion as P
+from ..loops import searchsorted
 from ..registry import op
 
 
@@ -75,7 +76,7 @@ def renormed_rows(weight, indices, max_norm, norm_type):
 def embedding_bag(weight, indices, offsets, per_sample_weights, mode, padding_idx, bags, scale_grad_by_freq):
     """Bags of rows as their sum, mean or maximum; bag b begins at offsets[b]. An empty bag gives zeros."""
     at = jnp.arange(indices.shape[0])
-    bag = jnp.searchsorted(offsets[:bags].astype(at.dtype), at, side="right") - 1
+    bag = searchsorted(offsets[:bags].astype(at.dtype), at, side="right") - 1
     rows = embedding.core(weight, indices, padding_idx, scale_grad_by_freq, False)
     rows = rows.astype(jnp.promote_types(rows.dtype, jnp.float32))
     kept = (indices != padding_idx) & (bag >= 0)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
+from ..loops import scan
 from ..products import product
 from ..registry import op
 
@@ -75,7 +76,7 @@ def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse)
             alive = (t < lengths)[:, None]
             new = tuple(jnp.where(alive, a, b) for a, b in zip(new, state))
         return new, new[0]
-    state, out = jax.lax.scan(body, state, (from_input, jnp.arange(input.shape[0])), reverse=reverse)
+    state, out = scan(body, state, (from_input, jnp.arange(input.shape[0])), reverse=reverse)
     return out.astype(dtype), state[0].astype(dtype), state[1].astype(dtype)
 
 
