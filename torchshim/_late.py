@@ -3,7 +3,7 @@
 _FROM = {
     "_dynamo.eval_frame": "compile",
     "_toplevel": """SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
-        _check_value _shape_as_tensor compiled_with_cxx11_abi get_device_module get_float32_matmul_precision get_num_interop_threads
+        _check_value _shape_as_tensor compiled_with_cxx11_abi cond get_device_module get_float32_matmul_precision get_num_interop_threads
         get_num_threads is_storage set_float32_matmul_precision set_num_interop_threads set_num_threads sym_float sym_int sym_ite sym_max
         sym_min sym_not sym_sum typename""",
     "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph Value",
@@ -21,7 +21,7 @@ _FROM = {
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
 }
-MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_subclasses", "_utils", "amp", "ao", "classes", "compiler",
-           "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx", "overrides", "package",
-           "profiler", "sparse", "testing", "types")
+MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_subclasses", "_utils", "amp", "ao",
+           "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx",
+           "overrides", "package", "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

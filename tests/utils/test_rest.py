@@ -142,3 +142,15 @@ def test_a_library_without_its_compiled_part():
     assert torch.ao.quantization.DeQuantStub()(torch.ao.quantization.QuantStub()(x)) is x
     with pytest.raises(NotImplementedError, match="torch.ao.quantization.convert"):
         torch.ao.quantization.convert(torch.nn.Linear(1, 1))
+
+
+def test_cond_runs_one_branch():
+    x, seen = torch.full((2,), 0.5, requires_grad=True), []
+    y = torch.cond(x.sum() > 0, torch.sin, lambda x: seen.append(1) or x.cos(), (x,))
+    y.sum().backward()
+    assert not seen and y.tolist() == torch.sin(x).tolist() and x.grad.tolist() == torch.cos(x).tolist()
+    assert torch.cond(0, lambda: 1, lambda: 2) == 2
+    for args, text in (((torch.ones(2), len, len), "single-element"), ((torch.ones(1), 1, 2), "branches to be callable"),
+                       ((torch.ones(1), len, len, (3,)), r"tensor leaves, but got \(3,\)"), (("a", len, len), "bool or tensor, but got a")):
+        with pytest.raises(RuntimeError, match=text):
+            torch.cond(*args)

@@ -499,7 +499,8 @@ def _after(node, grads, box, mode, extra):
     ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
     for hook in list(extra.post.values()):
         ins = _checked(hook, hook(ins, outs), ins)
-    return [None if ins[at] is None else mode.back(ins[at]) for at, k in enumerate(places) if k is not None]
+    given = {k: None if g is None else mode.back(g) for k, g in zip(places, ins)}
+    return [given[k] for k in range(len(grads))]
 
 
 def _checked(hook, given, before):

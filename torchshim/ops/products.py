@@ -321,6 +321,9 @@ def linear(input, weight, bias):
     return (wide(out) + wide(bias)).astype(out.dtype)
 
 
+linear.edges = (2, 0, 1)                   # torch's addmm has the bias first
+
+
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, functional=True,
     grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0")
 def bilinear(input1, input2, weight, bias):

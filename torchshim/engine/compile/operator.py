@@ -29,6 +29,7 @@ class Operator:
     ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
     saves_number = False       # whether a Python number counts among what a node saved
+    edges = None               # the order of a node's inputs where torch's is not that of the arguments
 
     def __init__(self, name=None):
         if name is not None:

@@ -48,4 +48,4 @@ def sdpa_kernel(backends, set_priority=False):
         _allow(before)
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("flex_attention",))
+__getattr__ = _missing_attribute(__name__, lazy=("bias", "flex_attention"))

@@ -66,7 +66,8 @@ class Node:
                     out += [next(left, None) for y in x if y is not None]
                 elif x is not None:
                     out.append(next(left, None) if repr(x) == "T" else None)
-        return out
+        order = self.inst.op.edges
+        return [out[k] for k in order] if order is not None and len(order) == len(out) else out
 
     @property
     def metadata(self):

@@ -365,5 +365,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __del__(self):
         workers = getattr(self, "_workers", ())
+        if os is None:                                                # Python ends; the workers went when its exit functions ran
+            return
         if workers and workers[0]._parent_pid == os.getpid():      # not in a child that inherited this object
             self._shutdown_workers()
