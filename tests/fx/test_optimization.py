@@ -6,7 +6,7 @@ from torchshim.fx.experimental.optimization import fuse, remove_dropout
 
 def test_batch_norms_are_folded_into_what_stands_before_them():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 5), nn.BatchNorm1d(5), nn.Dropout(0.5))
+    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 5), nn.BatchNorm1d(5), nn.Dropout())
     model.eval()
     model[1].running_mean.uniform_()
     model[5].running_var.uniform_(1, 2)
