@@ -42,13 +42,15 @@ def relu6(self):
 
 def check_hardtanh(self, low, high):
     no_bool("Bool inputs not supported for hardtanh")(self)
-    if self.dtype == np.uint8 and (low is SF or low is SB or low not in NUMBERS and low < 0):
+    if self.dtype == np.uint8 and low is SF:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
 def refuse_empty_range(self, min_val, max_val):
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if min_val < 0 and getattr(self, "dtype", None) == np.uint8:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", inplace=True,

@@ -42,7 +42,9 @@ def refuse_zero(self, other, *rest):
     if max(kinds) != 1:
         return None
     if hasattr(other, "dtype"):
-        return 1, HAS_ZERO, _zero_division
+        return (1, HAS_ZERO, _zero_division),
+    if not hasattr(self, "dtype"):
+        return None                            # two numbers
     if other == 0 or kinds[0] == 1 and other % 2 ** (8 * self.dtype.itemsize) == 0:    # a number wraps in the tensor's dtype
         raise _zero_division()
     return None
@@ -88,7 +90,7 @@ def check_sub(self, other, alpha):
 
 
 @op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="AddBackward0", inplace="method",
-    scalar_left=True, check=check_alpha)
+    scalar_left="alone", check=check_alpha)
 def add(self, other, alpha):
     """self + alpha * other."""
     if self.dtype == jnp.bool_:
@@ -97,7 +99,7 @@ def add(self, other, alpha):
 
 
 @op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="SubBackward0", inplace="method",
-    scalar_left=True, aliases=("subtract",), check=check_sub)
+    scalar_left="alone", aliases=("subtract",), check=check_sub)
 def sub(self, other, alpha):
     """self - alpha * other."""
     return self - scaled(other, alpha)
@@ -115,7 +117,7 @@ def rsub(self, other, alpha):
     return other - scaled(self, alpha)
 
 
-@op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left=True,
+@op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left="alone",
     aliases=("multiply",), saves_number=True, wide_number=True)
 def mul(self, other):
     """self * other."""
@@ -164,7 +166,7 @@ def _flat(mode, value):
 
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
-    promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left=True, aliases=("divide",),
+    promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode, half=None):
@@ -172,14 +174,14 @@ def div(self, other, rounding_mode, half=None):
     return quotient(self, other, rounding_mode, half)
 
 
-@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left=True,
+@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left="alone",
     saves_number=True, wide_number=True, rule=(lambda out, self, other: 1 / other, lambda out, self, other: -(self / other) / other))
 def true_divide(self, other):
     """self / other."""
     return self / other
 
 
-@op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left=True,
+@op("floor_divide(Tensor self, Tensor other) -> Tensor", grad="NotImplemented", promote="arith", inplace="method", scalar_left="alone",
     refuses=("div_floor_cpu", "bc"), precheck=refuse_zero, wide_number=True, half_steps=True)
 def floor_divide(self, other, half=None):
     """self // other, rounded down."""
@@ -235,6 +237,8 @@ def check_lerp(self, end, weight):
     for name, x in (("end", end), ("weight", weight)):
         if x not in NUMBERS and x.dtype != self.dtype:
             raise RuntimeError(f"expected dtype {P.cpp_name(self.dtype)} for `{name}` but got dtype {P.cpp_name(x.dtype)}")
+    if weight is SC and P.kind_of(self.dtype) == 2:
+        raise RuntimeError("value cannot be converted to type float without overflow")
     if P.kind_of(self.dtype) < 2:
         kernel = "lerp_kernel_scalar" if weight in NUMBERS else "lerp_kernel_tensor"
         raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(self.dtype)}\'')

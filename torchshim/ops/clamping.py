@@ -23,6 +23,8 @@ def at_most(x, high):
 def check_clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if None not in (min, max) and hasattr(min, "dtype") != hasattr(max, "dtype") and getattr(min, "ndim", 0) + getattr(max, "ndim", 0):
+        raise TypeError("clamp() received an invalid combination of arguments: min and max must be two tensors or two numbers")
     if P.kind_of(self.dtype) == 3:
         raise NotImplementedError("clamp is not supported for complex types")
     for bound, kernel in ((min, "maximum_cpu"), (max, "minimum_cpu")):

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import wide, wrap_dim
+from .common import wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
@@ -350,7 +350,7 @@ def tensordot(self, other, dims_self, dims_other):
         raise RuntimeError("both dimension lists should have same length")
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    a, b = [wrap_dim(d, self.ndim) for d in dims_self], [wrap_dim(d, other.ndim) for d in dims_other]
+    a, b = (wrap_dims(d, x.ndim) if d else () for d, x in ((dims_self, self), (dims_other, other)))
     for i, j, d, e in zip(a, b, dims_self, dims_other):
         n, m = self.shape[i], other.shape[j]
         if n != m and 1 not in (n, m):
@@ -387,8 +387,8 @@ def multi_dot(tensors):
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
     for i, x in enumerate(tensors):
         if x.dtype != tensors[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {P.c_name(tensors[0].dtype)} and tensor "
-                               f"{i} {P.c_name(x.dtype)}")
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {P.cpp_name(tensors[0].dtype)} and "
+                               f"tensor {i} {P.cpp_name(x.dtype)}")
     for i in range(n - 1):
         a, b = tensors[i], tensors[i + 1]
         if a.shape[-1] != b.shape[0]:
@@ -436,7 +436,10 @@ def parsed(equation, shapes):
     every = "".join(inputs)
     if not arrow:
         return inputs, ("." if "." in every else "") + "".join(sorted(c for c in set(every) if c != "." and every.count(c) == 1))
-    out = right.replace(" ", "").replace("...", ".")
+    out = right.replace(" ", "").replace("...", "\0")
+    if "." in out:
+        raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
+    out = out.replace("\0", ".")
     for c in out:
         if c == ".":
             continue

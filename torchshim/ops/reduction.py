@@ -158,10 +158,10 @@ def _root_jvp(primals, tangents):
     return y, tangents[0] * jnp.where(flat, jnp.zeros_like(y), 0.5 / jnp.where(flat, 1, y))
 
 
-def spread_args(self, dim, correction):
+def spread_args(self, dim, correction, name="std and var"):
     """(accumulation array, axes, correction) of the variance family."""
     if P.kind_of(self.dtype) < 2:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
     axes = wrap_dims(dim, self.ndim)
     return wide(self), axes, 1.0 if correction is None else float(correction)
 
@@ -199,14 +199,14 @@ def declare_spread(name, grad, compute, returns="Tensor", **options):
     everything.doc = along_dims.doc = with_correction.doc
 
 
-def var(self, dim, correction, keepdim):
+def var(self, dim, correction, keepdim, name="std and var"):
     """Variance; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return variance(*spread_args(self, dim, correction), keepdim).astype(real_dtype(self.dtype))
+    return variance(*spread_args(self, dim, correction, name), keepdim).astype(real_dtype(self.dtype))
 
 
-def std(self, dim, correction, keepdim):
+def std(self, dim, correction, keepdim, name="std and var"):
     """Standard deviation; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return root(variance(*spread_args(self, dim, correction), keepdim)).astype(real_dtype(self.dtype))
+    return root(variance(*spread_args(self, dim, correction, name), keepdim)).astype(real_dtype(self.dtype))
 
 
 def mean_of(self, dim, keepdim):
@@ -215,12 +215,12 @@ def mean_of(self, dim, keepdim):
 
 def var_mean(self, dim, correction, keepdim):
     """Variance and mean."""
-    return var(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
+    return var(self, dim, correction, keepdim, "var_mean"), mean_of(self, dim, keepdim)
 
 
 def std_mean(self, dim, correction, keepdim):
     """Standard deviation and mean."""
-    return std(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
+    return std(self, dim, correction, keepdim, "std_mean"), mean_of(self, dim, keepdim)
 
 
 declare_spread("var", "VarBackward0", var)
@@ -409,7 +409,7 @@ def aminmax(self, dim, keepdim):
         if self.ndim and self.shape[axes[0]] == 0:
             raise IndexError(f"aminmax: Expected reduction dim {axes[0]} to have non-zero size.")
     if is_complex(self):
-        raise unsupported("aminmax_cpu" if dim is not None else "aminmax_all_cpu", self)
+        raise unsupported("aminmax_cpu", self)
     return shared_extreme(jnp.min, self, axes, keepdim), shared_extreme(jnp.max, self, axes, keepdim)
 
 
@@ -575,8 +575,13 @@ def shown_order(p):
     return f"{p:g}"
 
 
+def check_order(self, ord, *rest):
+    if isinstance(ord, str):
+        raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
+
+
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    grad="LinalgVectorNormBackward0", namespace="linalg", method=False)
+    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order)
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)

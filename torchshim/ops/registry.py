@@ -16,7 +16,7 @@ promote:
   None      the body gets the arrays as they are
 nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
-  scalar_left: that one too). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
+  scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
   result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded. saves_number: they
   count among what backward saves.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not).
@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 
 import jax
 import jax.numpy as jnp
@@ -61,6 +62,8 @@ from ..engine.site import declared_at
 from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
+
+_SHAPES = re.compile(r"\(([\d, ]*)\)")
 
 OPS: dict = {}              # (namespace, full name) -> Op
 
@@ -262,6 +265,13 @@ class Op(Operator):
         return fn
 
     def explained(self, error, metas):
+        """The error of a body that its arguments do not fit; torch's own where JAX could not broadcast."""
+        shapes = [tuple([int(n) for n in s.split(",") if n.strip()]) for s in _SHAPES.findall(str(error).partition("for broadcasting")[2])]
+        if len(shapes) > 1:
+            try:
+                broadcast_shapes(shapes)
+            except RuntimeError as said:
+                return said
         return RuntimeError(f"{self.name}: {error}")
 
 

@@ -114,10 +114,10 @@ def polygamma(n, self):
 
 @op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
     grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "c"),
-    rule=(None, lambda out, s, q: -s * hurwitz(s + 1, q)))
+    rule=(None, lambda out, s, q: -s * hurwitz(*jnp.broadcast_arrays(s + 1, q))))
 def zeta(self, other):
     """Hurwitz' zeta function: the sum of (k + other) ** -self."""
-    return hurwitz(self, other)
+    return hurwitz(*jnp.broadcast_arrays(self, other))
 
 
 def check_mvlgamma(self, p):

@@ -69,7 +69,21 @@ def _same_kind(made, x):
     return made.astype(x.dtype if P.kind_of(x.dtype) > 1 else P.default_float)
 
 
-@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", grad="SqueezeBackward0")
+HAS_NEGATIVE = op("any_negative.late(Tensor w) -> Tensor")(lambda w: jnp.any(w < 0))
+SUMS_TO_ZERO = op("sums_to_zero.late(Tensor w) -> Tensor")(lambda w: jnp.sum(w) == 0)
+
+
+def _refuse_weights(self, correction, fweights, aweights):
+    late = []
+    for position, name, w in ((2, "fweights", fweights), (3, "aweights", aweights)):
+        if hasattr(w, "dtype") and w.numel and P.kind_of(w.dtype) in (1, 2):
+            late += [(position, HAS_NEGATIVE, lambda name=name: RuntimeError(f"cov(): {name} cannot be negative")),
+                     (position, SUMS_TO_ZERO, lambda: RuntimeError("cov(): weights sum to zero, can't be normalized"))]
+    return late
+
+
+@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", grad="SqueezeBackward0",
+    precheck=_refuse_weights)
 def cov(self, correction, fweights, aweights):
     """Covariance matrix of the variables in the rows."""
     made = _same_kind(covariance(self, correction, fweights, aweights), self)
@@ -100,7 +114,9 @@ def corrcoef(self):
 def _steps(name, y, x, d):
     """Differences of the sample points, shaped to broadcast with y's."""
     if x.dtype == np.bool_:
-        raise RuntimeError(f"{name}: received a bool input for `x`, but bool is not supported")
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+    if x.ndim == 1 == y.ndim and x.shape != y.shape:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     if x.ndim == 1 and y.ndim != 1:
         if x.shape[0] != y.shape[d]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -218,11 +234,18 @@ def histogramdd(self, edges, weight, density):
 
 
 # -- norms of rows, distances -----------------------------------------------------------------------------------------------
-@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", grad="RenormBackward0", inplace=True)
+def _least_norm(self, p, dim, maxnorm):
+    if isinstance(maxnorm, (int, float)) and maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+
+
+@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", grad="RenormBackward0", inplace=True, precheck=_least_norm)
 def renorm(self, p, dim, maxnorm):
     """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    if isinstance(p, complex):
+        raise RuntimeError("renorm: p must be real-valued")
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     d = wrap_dim(dim, self.ndim)

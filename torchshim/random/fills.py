@@ -235,7 +235,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
             z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
     t = made(draw, shape, d, first._meta.device)
-    return t if out is None else into(out, t, "normal")
+    return t if out is None else into(out, t, "normal", (mean, std))
 
 
 @function(method=True, out=True)
@@ -378,6 +378,6 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._meta.device), self._meta.dtype
     if isinstance(p, TensorBase):
-        probs = np.broadcast_to(p.detach()._host(), self._meta.shape)
+        probs = p.detach().expand(self._meta.shape)._host()
         return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")
     return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")

@@ -45,3 +45,19 @@ def test_sums_compute_in_the_dtype_of_out():
     assert torch.sum(X, 1, out=torch.empty(0, dtype=torch.uint8)).tolist() == [6, 15]
     assert torch.mean(X, 1, out=torch.empty(0, dtype=torch.float64)).tolist() == [2.0, 15.5 / 3]
     assert refused(lambda out: torch.mean(X, 1, out=out), out=torch.empty(0, dtype=torch.int64)).startswith("result type Float")
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, out: torch.cat((x,), out=out), lambda x, out: torch.gather(x, 0, torch.arange(3), out=out),
+    lambda x, out: torch.cumsum(x, 0, out=out), lambda x, out: torch.where(x > 0, x, x, out=out), lambda x, out: torch.msort(x, out=out),
+    lambda x, out: torch.index_add(torch.ones(3), 0, torch.arange(3), x, out=out), lambda x, out: torch.max(x[None], 0, out=(out, torch.arange(3))),
+])
+def test_an_out_tensor_may_not_overlap_what_is_read(call):
+    memory = torch.arange(4.0)
+    assert "refer to a single memory location" in refused(lambda out: call(memory[:3], out), out=memory[1:])
+
+
+def test_some_operators_write_over_what_they_read():
+    x = torch.tensor([3.0, 1.0, 2.0])
+    assert torch.cumsum(x, 0, out=x) is x and x.tolist() == [3, 4, 6]
+    assert "refer to a single memory location" in refused(lambda out: torch.take(x, torch.arange(3), out=out), out=x)

@@ -36,6 +36,24 @@ REFUSED = [
     (lambda: INT // 256, RuntimeError, "ZeroDivisionError"),
     (lambda: _assign(torch.zeros(2), np.float32(1)), TypeError, "can't assign a numpy.float32 to a torch.FloatTensor"),
     (lambda: _assign(torch.zeros(2).long(), np.bool_(1)), TypeError, "can't assign a numpy.bool to a torch.LongTensor"),
+    (lambda: torch.std_mean(torch.arange(3)), RuntimeError, "std_mean only support floating point and complex dtypes"),
+    (lambda: torch.histogram(torch.ones(3), torch.tensor([])), RuntimeError,
+     "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0"),
+    (lambda: torch.cov(torch.ones(2, 2), aweights=torch.tensor([1.0, -1.0])), RuntimeError, "cov(): aweights cannot be negative"),
+    (lambda: torch.cov(torch.ones(2, 2), aweights=torch.zeros(2)), RuntimeError, "cov(): weights sum to zero, can't be normalized"),
+    (lambda: torch.renorm(torch.ones(2, 2), 2, 0, -1), RuntimeError, "renorm: expected maxnorm to be >= 0 but got -1"),
+    (lambda: torch.gradient(torch.ones(3, 3), dim=(0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
+    (lambda: torch.dist(torch.ones(2), torch.ones(3)), RuntimeError,
+     "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"),
+    (lambda: torch.bitwise_and(1, 2), TypeError, "bitwise_and(): argument 'other' must be Tensor, not int"),
+    (lambda: torch.einsum("ij->i.", torch.ones(2, 2)), RuntimeError,
+     "einsum(): found '.' for output that is not part of any ellipsis (...)"),
+    (lambda: torch.tensor([1, [2]]), TypeError, "'list' object cannot be interpreted as an integer"),
+    (lambda: torch.tensor([1.0, [2]]), TypeError, "must be real number, not list"),
+    (lambda: torch.nn.functional.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 0, 2)), RuntimeError,
+     "kernel size should be greater than zero, but got kernel_height: 0 kernel_width: 2"),
+    (lambda: torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([2.0])), RuntimeError,
+     "all elements of target should be between 0 and 1"),
     (_hooked, TypeError, "expected Variable, but hook returned 'int'"),
     (lambda: setattr(torch.ones(3, requires_grad=True), "data", torch.zeros(3).long()), RuntimeError,
      "data set to a tensor that requires gradients must be floating point or complex dtype"),
@@ -50,6 +68,10 @@ def test_refusals(make, kind, text):
 
 
 def test_what_is_taken():
+    """Where torch is more generous than one would think."""
+    assert torch.take_along_dim(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([3, 4, -4, 7]), 0).tolist() == [1, 2, 3, 2]
+    assert torch.linalg.matrix_norm(torch.ones(0, 3), 2).item() == 0 == torch.linalg.cond(torch.ones(0, 0)).item()
+    assert torch.special.zeta(torch.tensor([2.0, 3.0]), 1.5).shape == (2,) and torch.add(2, 3).item() == 5
     assert _assign(torch.zeros(2, dtype=torch.float16), 70000.0).tolist() == [float("inf"), 0]
     assert torch.full((2,), -1, dtype=torch.uint8).tolist() == [255, 255] and (INT // 257).tolist() == [5]
     assert _assign(torch.zeros(2), np.float64(1)).tolist() == [1, 0] and _assign(torch.zeros(2), np.int32(1)).tolist() == [1, 0]

@@ -6,7 +6,7 @@ from ...ops.layout import broadcast_shapes
 from ...ops.nn import attention as ops
 from ...ops.registry import SF, T
 from ...tensor.core.dispatch import apply
-from .dropouts import _check, kept
+from .dropouts import kept, probability
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
@@ -47,7 +47,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     keep = p = None
     nums, kinds = [], ""
     if dropout_p:
-        _check(dropout_p)
+        probability(dropout_p)
         lead = broadcast_shapes([q.shape[:-2], q.shape[:-2] if enable_gqa else k.shape[:-2]])
         if dropout_p < 1:
             tensors += (kept(lead + (q.shape[-2], k.shape[-2]), dropout_p, query),)

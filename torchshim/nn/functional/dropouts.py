@@ -13,9 +13,14 @@ from ...tensor.core.write import apply_inplace
 _LAYOUT = (T, T, SF)
 
 
-def _check(p):
+def probability(p, error=RuntimeError):
+    """The error of a `p` that is no probability; the functions of nn.functional raise a ValueError, those of torch what is given here."""
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _check(p):
+    probability(p, ValueError)
 
 
 def kept(shape, p, like, strides=None):

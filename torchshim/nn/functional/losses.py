@@ -38,8 +38,7 @@ def _out_of_bounds(target):
     return IndexError(f"Target {target} is out of bounds.")
 
 
-def _not_a_probability(_):
-    return RuntimeError("all elements of input should be between 0 and 1")
+_NOT_PROBABILITIES = {what: lambda _, what=what: RuntimeError(f"all elements of {what} should be between 0 and 1") for what in ("input", "target")}
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
@@ -131,13 +130,15 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
                          "Please ensure they have the same size.")
-    v = read(input)
-    if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
-        a = known(v)
-        if a is None:
-            flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, _not_a_probability)
-        elif not ((a >= 0) & (a <= 1)).all():
-            raise _not_a_probability(0)
+    for what, x in (("input", input), ("target", target)):
+        v = read(x)
+        if v.meta.numel and v.meta.device != "meta" and v.extra is not TRACED and P.kind_of(v.meta.dtype) == 2:
+            a = known(v)
+            error = _NOT_PROBABILITIES[what]
+            if a is None:
+                flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, error)
+            elif not ((a >= 0) & (a <= 1)).all():
+                raise error(0)
     return call(ops.binary_cross_entropy, (input, target, weight, reduction))
 
 

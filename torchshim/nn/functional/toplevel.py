@@ -70,24 +70,28 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
 @function(method=False)
 def dropout(input, p, train):
     """As nn.functional.dropout."""
+    D.probability(p)
     return D.dropout(input, p, train)
 
 
 @function(method=False)
 def dropout_(input, p, train):
     """In-place dropout."""
+    D.probability(p)
     return D.dropout(input, p, train, inplace=True)
 
 
 @function(method=False)
 def alpha_dropout(input, p, train):
     """As nn.functional.alpha_dropout."""
+    D.probability(p)
     return D.alpha_dropout(input, p, train)
 
 
 @function(method=False)
 def alpha_dropout_(input, p, train):
     """In-place alpha_dropout."""
+    D.probability(p)
     return D.alpha_dropout(input, p, train, True)
 
 

@@ -107,6 +107,8 @@ def ormqr(self, input2, input3, left, transpose):
         raise RuntimeError(f"{name}: {which} must be greater than or equal to tau.shape[-1]")
     if side != self.shape[-2]:
         raise RuntimeError(f"{name}: {which} must be equal to input.shape[-2]")
+    if input2.shape[-1] != min(side, self.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min({which}, input.shape[-1])")
     if self.ndim - input2.ndim != 1:
         raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {input2.ndim} and "
                            f"input.ndim is equal to {self.ndim}")

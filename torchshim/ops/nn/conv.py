@@ -61,6 +61,10 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(
             f"{name}{axis}: {n}" for name, given in zip(("output_padding", "stride", "dilation"), told) for axis, n in zip(axes, given)))
     kernel = weight.shape[2:]
+    if kernel and min(kernel) == 0:
+        axes = ("depth", "height", "width")[-max(dims, 2):]
+        told = " ".join(f"kernel_{axis}: {n}" for axis, n in zip(axes, [1] * (2 - dims) + list(kernel)))
+        raise RuntimeError(f"kernel size should be greater than zero, but got {told}")
     out = transposed_sizes(input.shape[2:], kernel, stride, padding, dilation, output_padding) if transposed else \
         output_sizes(input.shape[2:], kernel, stride, padding, dilation)
     if transposed and min(out) <= 0:

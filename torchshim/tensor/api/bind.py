@@ -18,7 +18,7 @@ from ..core import dispatch, settings
 from . import docs
 from .compiled import compiled, keep
 from .placement import placed
-from .out import dtype_of, into, writer
+from .out import SHARED, dtype_of, into, writer
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
@@ -129,14 +129,17 @@ def prepare(op, args, name=None, first=1):
             kinds += PACKED[token]
         else:
             layout.append(x if x.__class__ in (int, bool) or x is None else static(p, x, op))
+    if not tensors and op.scalar_left is True:
+        p = next(p for p in reversed(op.params) if p.name in op.numbers)
+        raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' must be Tensor, not {type_name(args[op.params.index(p)])}")
     return tensors, tuple(layout), nums, kinds
 
 
 def precheck(op, args):
-    """Errors that depend on values: those of numbers now, those of a tensor when its values are looked at."""
+    """Errors that depend on values: those of numbers now, those of tensors when their values are looked at; `op.precheck` returns these
+    as (position of the tensor, operator that says whether it is wrong, error), or None."""
     late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
-    if late is not None:
-        position, wrong, error = late
+    for position, wrong, error in late or ():
         expect_not(wrong, read(args[position]), error)
 
 
@@ -169,7 +172,7 @@ _codes: dict = {}
 
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
-    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, op.out, first, inplace, with_out, flag)
+    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, op.out, op.name in SHARED, first, inplace, with_out, flag)
     code = _codes.get(key)
     if code is None:
         code = _codes[key] = compiled(_source(op, first, inplace, with_out, flag))
@@ -264,7 +267,8 @@ def _source(op, first, inplace, with_out, flag):
     if flag:
         body += f"    if inplace:\n        return call_inplace(_op, ({args},), _name)\n"
     if with_out:
-        operands = f", ({', '.join([n for n, p in zip(names, op.params) if p.kind == 'tensor' and not p.is_list])},)" if op.elementwise else ""
+        operands = f", ({', '.join([n for n, p in zip(names, op.params) if p.kind == 'tensor' and not p.is_list])},)" \
+            if op.elementwise or op.name in SHARED else ""
         body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name{operands})\n"
     body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
     if required_dim:
@@ -412,7 +416,7 @@ def with_out(f, name):
         try:
             if out is None:
                 return f(*args, **kwargs)
-            return into(out, f(*args, **kwargs), name)
+            return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED else ())
         except TypeError as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)

@@ -4,8 +4,9 @@ from __future__ import annotations
 import jax
 
 from ...engine import array_of, context, meta_of, value_of, warn
+from ...ops import promotion as P
 from ...ops.shape import TO
-from .bind import FUNCTIONS, function
+from .bind import FUNCTIONS, function, type_name
 from .creation import like_strides
 from ..core import settings
 from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
@@ -40,6 +41,8 @@ def _parse(args, kw):
             args.insert(0, kw[k])
     for x in args:
         if isinstance(x, (torch_dtype, type)):
+            if dtype is not None:
+                raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join([type_name(a) for a in args])})")
             dtype = np_dtype(x)
         elif isinstance(x, (str, torch_device)) or (isinstance(x, int) and not isinstance(x, bool)):
             device = to_jax(torch_device(x))
@@ -47,6 +50,8 @@ def _parse(args, kw):
             dtype, device = x._meta.dtype, x._meta.device
         elif x is None or isinstance(x, bool):
             continue
+        elif isinstance(x, float):
+            dtype = P.float64                  # torch takes a number for a tensor of its kind
         else:
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(x).__name__})")
     bools = [x for x in args if isinstance(x, bool)]
@@ -108,6 +113,8 @@ def type_(self, dtype=None, non_blocking=False, **kw):
         return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
     if isinstance(dtype, str):
         dtype = _legacy_class(dtype)
+    if dtype in (int, float, bool, complex):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
     if isinstance(dtype, _LegacyMeta):
         return to(self, torch_device(dtype._kind), dtype.dtype)
     if not isinstance(dtype, (torch_dtype, type)):

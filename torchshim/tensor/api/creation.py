@@ -346,7 +346,7 @@ def _shape_of(seq, shape=()):
                 warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
                      "numpy.ndarray with numpy.array() before converting to a tensor.")
             return tuple(out) + seq.shape
-        if isinstance(seq, (str, bytes)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
+        if isinstance(seq, (str, bytes, dict, set, frozenset)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
             return tuple(out)
         out.append(len(seq))
         if not len(seq):
@@ -361,10 +361,10 @@ def _flatten(seq, shape, depth, out, kinds):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
             kinds.add(seq._meta.dtype)
-            seq = seq.item() if seq.numel() == 1 else _bad(seq)
+            seq = seq.item() if seq.numel() == 1 else _bad(kinds, "tensors of a single element can be converted to an")
         elif isinstance(seq, (np.generic, np.ndarray)):
             kinds.add(seq.dtype)
-            seq = seq.item() if seq.ndim == 0 else _bad(seq)
+            seq = seq.item() if seq.ndim == 0 else _bad(kinds, "scalar arrays can be converted to a scalar")
         else:
             c = seq.__class__
             if c not in (int, float, bool, complex):
@@ -374,8 +374,11 @@ def _flatten(seq, shape, depth, out, kinds):
                         raise ValueError("too many dimensions 'str'")      # torch looks for its elements, and theirs
                     if isinstance(seq, (str, bytes)):
                         raise TypeError(f"new(): invalid data type '{c.__name__}'")
-                    if hasattr(seq, "__len__"):
-                        raise ValueError(f"expected sequence of length 1 at dim {depth} (got {len(seq)})")
+                    if isinstance(seq, (list, tuple)):
+                        inner = set()
+                        _flatten(seq, _shape_of(seq), 0, [], inner)
+                        raise TypeError(f"'{c.__name__}' object cannot be interpreted as an integer" if _whole(kinds | inner)
+                                        else f"must be real number, not {c.__name__}")
                     raise RuntimeError(f"Could not infer dtype of {c.__name__}")
                 seq, c = n, n.__class__
             kinds.add(c)
@@ -396,7 +399,14 @@ def _flatten(seq, shape, depth, out, kinds):
         _flatten(x, shape, depth + 1, out, kinds)
 
 
-def _bad(a):
+def _whole(kinds):
+    """Whether all these types and dtypes are integers'."""
+    return all([k in (int, bool) or getattr(k, "kind", "f") in "iub" for k in kinds])
+
+
+def _bad(kinds, what):
+    if _whole(kinds):
+        raise TypeError(f"only integer {what} index")
     raise ValueError("only one element tensors can be converted to Python scalars")
 
 

@@ -177,7 +177,7 @@ def polygamma(n, input, *, out=None):
     if n.__class__ is not int:
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type_name(n)}")
     r = call(special.polygamma, (n, input), "polygamma")
-    return r if out is None else into(out, r, "polygamma")
+    return r if out is None else into(out, r, "polygamma", (input,))
 
 
 def _polygamma(self, n):
@@ -220,7 +220,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
         r = apply(WHERE, (condition, input, other), WHERE.layout)
     else:
         r = call(WHERE, (condition, input, other))
-    return r if out is None else into(out, r, "where")
+    return r if out is None else into(out, r, "where", (condition, input, other))
 
 
 def _where_method(self, condition, other):

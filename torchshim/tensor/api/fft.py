@@ -1,6 +1,8 @@
 """torch.fft: every transform from the three kernels, with torch's sizes, dimensions and normalizations."""
 from __future__ import annotations
 
+import math
+
 from ...ops import fft as F
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
@@ -208,12 +210,16 @@ def _frequency_dtype(name, dtype):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{P.c_name(d)}'")
 
 
+def _inverse(x):
+    return 1.0 / x if x else math.copysign(math.inf, x)
+
+
 @function(**fft)
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that fft's numbers belong to, for samples `d` apart."""
     _frequency_dtype("fftfreq", dtype)
     made = arange(n, dtype=dtype or get_default_dtype(), device=device)
-    made = made.where(made < n - n // 2, made - n) * (1.0 / (n * d)) if n else made
+    made = made.where(made < n - n // 2, made - n) * _inverse(n * d) if n else made
     return made.requires_grad_(requires_grad)
 
 
@@ -221,7 +227,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that rfft's numbers belong to, for samples `d` apart."""
     _frequency_dtype("rfftfreq", dtype)
-    made = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device) * (1.0 / (n * d) if n else float("inf"))
+    made = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device) * (_inverse(n * d) if n else float("inf"))
     return made.requires_grad_(requires_grad)
 
 

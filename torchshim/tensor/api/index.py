@@ -16,7 +16,7 @@ from ..core.graph import node_class
 from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
-from ..core.write import CopySlices, apply_inplace, leaves_first
+from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
 from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
 from .shape import filler, ints
 from ..core.tensor import tensor_from
@@ -106,6 +106,8 @@ def gather(input, dim, index, *, sparse_grad=False):
 def _check_scatter(name, t, d, index, src):
     m, im = meta(t), meta(index)
     _index_type(index, name)
+    if src is not None and not isinstance(src, TensorBase):
+        raise TypeError(f"{name}(): argument 'src' (position 4) must be Tensor, not {type_name(src)}")
     if src is not None and meta(src).dtype != m.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if not im.numel:
@@ -165,6 +167,8 @@ def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True
     if reduce not in I.HOW:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _check_scatter("scatter", self, d, index, src)
+    if reduce in ("amax", "amin", "mean") and P.kind_of(meta(self).dtype) == 3:
+        raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for \'{P.c_name(meta(self).dtype)}\'')
     return run(I.SCATTER_REDUCE, (self, index, src), (T, d, T, T, reduce, include_self), inplace)
 
 
@@ -261,7 +265,7 @@ def _index_fill(inplace, self, dim, index, value):
     """One value written to the slices that a 1-d index names."""
     m = meta(self)
     d = wrap_dim(integer(dim, "index_fill", "dim"), m.ndim)
-    if meta(index).dtype.name not in ("int64", "int32"):
+    if meta(index).dtype != P.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if meta(index).ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
@@ -377,6 +381,8 @@ def nonzero_places(input):
 @function("nonzero", out=True)
 def nonzero(input, *, as_tuple=False):
     """Where the elements are not zero: one row for each, or one tensor for each dimension."""
+    if as_tuple.__class__ is not bool:
+        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {type_name(as_tuple)}")
     m = meta(input)
     at = nonzero_places(input)
     if as_tuple:
@@ -435,6 +441,8 @@ def _put(inplace, self, index, source, accumulate=False):
     if meta(index).numel != meta(source).numel:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
                          f"{meta(source).numel}, index.numel() = {meta(index).numel}")
+    if inplace:
+        refuse_overlap(self)
     _flat_range(self, index)
     return run(I.PUT, (self, index, source), (T, T, T, bool(accumulate)), inplace, overlap="put")
 
@@ -446,7 +454,8 @@ forms("put", _put)
 def take_along_dim(input, indices, dim=None):
     """`gather` with the tensor and the indices broadcast to each other."""
     m, im = meta(input), meta(indices)
-    if dim is None:
+    flat = dim is None
+    if flat:
         input, indices, dim = reshaped(input, (m.numel,)), reshaped(indices, (im.numel,)), 0
         m, im = meta(input), meta(indices)
     if m.ndim != im.ndim:
@@ -459,18 +468,20 @@ def take_along_dim(input, indices, dim=None):
     own, other = list(shape), list(shape)
     own[d], other[d] = m.shape[d], im.shape[d]
     n = m.shape[d] if m.ndim else 1
-    in_range(indices, -n, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    if flat:
+        in_range(indices, 0, n, lambda i: RuntimeError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    elif n:
+        indices = indices % n                  # as torch does, which so takes every index
     return picked(I.GATHER_WRAPPED, (expanded(input, tuple(own)), expanded(indices, tuple(other))), (T, d, T))
 
 
 def _index_put(inplace, self, indices, values, accumulate=False):
     """self[indices] = values, or += with accumulate."""
+    if isinstance(indices, TensorBase):
+        raise TypeError("index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
     picks = {}
     d = 0
     for k, x in enumerate(indices):
-        if x is None:
-            d += 1
-            continue
         if not isinstance(x, TensorBase):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
         if P.kind_of(meta(x).dtype) > 1:

@@ -16,8 +16,8 @@ from ...ops.promotion import c_name, kind_of
 from ...ops.reduction import linalg_vector_norm
 from . import return_types
 from .bind import call, function
-from .indexing import flag
-from .reduction import need_tensor
+from .indexing import flag, in_range
+from .reduction import as_int, need_tensor
 from .undefined import undefined
 from ..core.handle import edge, look, read
 
@@ -136,6 +136,9 @@ def _linalg_lu(A, *, pivot=True):
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """(P, L, U) of what lu_factor returns; an empty tensor for what is not wanted."""
     need_tensor("lu_unpack", LU_data, "LU_data")
+    if unpack_pivots and need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)._meta.dtype == np.int32:
+        in_range(LU_pivots - 1, 0, LU_data.shape[-2], lambda _: RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"))
     P, L, U = call(factor.lu_unpack, (LU_data, LU_pivots, unpack_data, unpack_pivots))
     return return_types.lu_unpack((P.detach(), L, U))
 
@@ -402,6 +405,7 @@ def _slogdet(input):
 def matrix_power(input, n):
     """The n-th power of square matrices; of the inverse for negative n."""
     need_tensor("linalg_matrix_power", input)
+    n = as_int("linalg_matrix_power", n, "n")
     C.square("linalg.matrix_power", input)
     if n == 0:
         from .ranges import eye
@@ -488,7 +492,8 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         return call(linalg_vector_norm, (input, 2, dim, keepdim, dtype))
     if order in ("nuc", 2, -2):
         values = svdvals(input.movedim((a, b), (-2, -1)))
-        made = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
+        empty = order == 2 and not values.shape[-1]
+        made = values.sum(-1) if order == "nuc" or empty else values.amax(-1) if order == 2 else values.amin(-1)
         if keepdim:
             first, last = (a, b) if a < b else (b, a)
             made = made.unsqueeze(first).unsqueeze(last)
@@ -526,12 +531,15 @@ def _linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
 def cond(input, p=None):
     """The condition number in the norm `p`; by singular values for None, 2 and -2."""
     need_tensor("linalg_cond", input)
-    C.matrix("linalg.cond", input)
+    if input.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     order = number_of(p)
     if order not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if order in (None, 2, -2):
         values = svdvals(input)
+        if not input.numel():
+            return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
         first, last = values[..., 0], values[..., -1]
         return first / last if order != -2 else last / first
     C.square(f"linalg.cond(ord={order})", input)

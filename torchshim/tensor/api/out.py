@@ -130,6 +130,26 @@ RULES["median.dim"] = RULES["nanmedian.dim"] = (same, (
     "Expected tensor for argument #1 'indices' to have scalar type {want}; but got torch.{got}Tensor instead (while checking arguments for {name})")),
 
 
+#: What may share memory with an out tensor where the operator is not elementwise: (how many of its operands may be that very memory but not
+#: overlap it in part, whether the others may not share any). Of those that are not here torch does not ask.
+SHARED = {name: rule for rule, names in {
+    (0, True): """cat concat concatenate stack hstack vstack row_stack dstack column_stack gather index_select take take_along_dim masked_select
+        kthvalue mode median nanmedian max min aminmax diff cross linalg_cross""",
+    (1, True): "scatter scatter_add scatter_reduce index_copy index_add index_reduce",
+    (1, False): "cumsum cumprod logcumsumexp sort topk msort renorm addmm addmv addr baddbmm addbmm",
+    (3, False): "where frexp polygamma bernoulli normal"}.items() for name in names.split()}
+
+
+def refuse_shared(out, operands, rule):
+    """torch's errors for an out tensor that shares memory with operands, by such a rule."""
+    each = [y for x in operands for y in (x if isinstance(x, (list, tuple)) else (x,)) if isinstance(y, TensorBase)]
+    itself, nothing = rule
+    refuse_overlap(out, [x for x in each[:itself] if x is not out])
+    if nothing:
+        for x in each[itself:]:
+            refuse_overlap(out, (x, x) if x is out else (x,), "put")
+
+
 def rule_of(full_name):
     """The rule of an operator, or of one of its overloads."""
     name = full_name.partition(".")[0]
@@ -160,7 +180,8 @@ def check_dtype(rule, want, got, name, field="result"):
 
 
 def into(out, result, name, operands=(), rule=None, field="result"):
-    """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part."""
+    """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part, or
+    of one that is in SHARED."""
     rule = rule_of(name) if rule is None else rule
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
@@ -169,7 +190,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         done = []
         for k, (o, r, f) in enumerate(zip(out, result, fields)):
             own = tuple((fits, words[k] if words.__class__ is tuple else words) for fits, words in rule)
-            done.append(into(o, r, name, (), own, f))
+            done.append(into(o, r, name, operands if name in SHARED else (), own, f))
         return written(type(result))(done)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
@@ -177,7 +198,10 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     refuse_history(name, (out, result))
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
-    if operands:
+    if operands and name in SHARED:
+        refuse_shared(out, operands, SHARED[name])
+        operands = ()
+    elif operands:
         same_device(result._meta.device, out._meta.device)
     if out.shape != result.shape:
         if out.numel() > 0:

@@ -38,7 +38,7 @@ def einsum(*args, path=None):
                 if x is Ellipsis:
                     out += "..."
                 elif not 0 <= x < 52:
-                    raise ValueError(f"einsum(): subscript {x} is not within the valid range [0, 52)")
+                    raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
                 else:
                     out += L.LABELS[x]
             return out
@@ -99,6 +99,8 @@ def chain_matmul(*matrices, out=None):
         matrices = tuple(matrices[0])
     warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
               "accepts a list of two or more tensors rather than multiple parameters.")
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for x in matrices:
         need_tensor("chain_matmul", x)
         if x.ndim != 2:

@@ -4,7 +4,8 @@ from __future__ import annotations
 import math
 
 from ...engine import warn
-from ...ops import reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
+from ...ops import promotion as P, reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
+from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from .bind import call, function, into, type_name
 from ..core import settings
@@ -45,6 +46,8 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
             raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
         if p == "nuc":
             dim = tuple(range(input.ndim)) if dim is None else dim
+        if p == "nuc" and len(dim) == 2 and len({wrap_dim(d, input.ndim) for d in dim}) == 1:
+            raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
         if dim is not None and (len(dim) > 2 or p == "nuc" and len(dim) != 2):
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
         if p == "nuc":
@@ -70,7 +73,9 @@ def histc(input, bins=100, min=0, max=0):
     """Counts of the elements in `bins` equal intervals of [min, max]; of the data's range when the two are equal."""
     need_tensor("histc", input)
     low, high = (float(x.item() if isinstance(x, TensorBase) else x) for x in (min, max))
-    if low > high:
+    if input._meta.dtype == P.bool_:
+        raise R.unsupported("linspace_cpu", input._meta)
+    if low > high and math.isfinite(low):
         raise RuntimeError("torch.histc: max must be larger than min")
     if low == high and input.numel() and input.is_floating_point():
         low, high = (x.item() for x in call(OPS[None, "aminmax"], (input.detach(), None, False)))
@@ -119,4 +124,4 @@ def cross(input, other, dim=None, *, out=None):
         warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
                   "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.")
     made = call(_scan.linalg_cross, (input, other, dim))
-    return made if out is None else into(out, made, "cross")
+    return made if out is None else into(out, made, "cross", (input, other))

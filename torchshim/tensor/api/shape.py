@@ -210,6 +210,8 @@ Tensor.resize_ = resize_
 @function("resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
     """`resize_` to another tensor's shape."""
+    if not isinstance(the_template, TensorBase):
+        raise TypeError(f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {type_name(the_template)}")
     return resize_(input, meta(the_template).shape)
 
 
@@ -310,7 +312,9 @@ def _atleast(name, make):
             return make(tensors[0])
         if len(tensors) == 1:
             tensors = tensors[0]
-        return tuple([make(x) for x in tensors])
+            if not isinstance(tensors, (list, tuple)):
+                raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor or tuple of Tensors, not {type_name(tensors)}")
+        return tuple([make(x) for x in _tensors(tensors, name)])
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"Tensors with at least {name[8]} dimensions."
     FUNCTIONS[name] = f
@@ -339,7 +343,7 @@ def block_diag(*tensors):
     """Matrices along the diagonal of one."""
     if not tensors:
         return FUNCTIONS["empty"](1, 0)
-    for k, t in enumerate(tensors):
+    for k, t in enumerate(_tensors(tensors, "block_diag")):
         if t.device != tensors[0].device:
             raise RuntimeError(f"Input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and input {k} is on "
                                f"device {t.device}.")

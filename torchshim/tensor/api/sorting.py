@@ -9,6 +9,7 @@ from ...ops import sorting as S
 from ...ops.common import wrap_dim
 from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
+from .indexing import in_range
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
 from .reduction import as_int, need_tensor
@@ -20,7 +21,7 @@ from ..core.tensor import tensor_from
 def msort(input, *, out=None):
     """The elements in order along the first dimension."""
     made = call(S.sort, (need_tensor("msort", input), 0, False))[0]
-    return made if out is None else into(out, made, "msort")
+    return made if out is None else into(out, made, "msort", (input,))
 
 
 def _quantile(name, ignore_nan):
@@ -28,7 +29,8 @@ def _quantile(name, ignore_nan):
         return RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
     def f(input, q, dim=None, keepdim=False, *, interpolation="linear", axis=None, keepdims=None, out=None):
-        need_tensor(name, input)
+        if not need_tensor(name, input).numel():
+            raise RuntimeError("quantile() input tensor must be non-empty")
         n = number(q)
         if n is not None:
             if not 0 <= n <= 1:
@@ -82,10 +84,13 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if sorter is not None:
         if sorter._meta.dtype != P.int64:
             raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                               f"{P.cpp_name(sorter._meta.dtype)}")
+                               f"{P.c_name(sorter._meta.dtype)}")
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                                f"{list(m.shape)}and got sorter tensor {list(sorter.shape)}")
+        in_range(sorter, 0, m.shape[-1], lambda _: RuntimeError("torch.searchsorted(): sorter index out of range"))
+    if P.kind_of(sorted_sequence._meta.dtype) == 3:
+        raise S.unsupported("searchsorted_out_cpu", sorted_sequence._meta)
     made = call(S.searchsorted, (sorted_sequence, input, sorter, bool(right) or side == "right", bool(out_int32)))
     return made if out is None else into(out, made, "searchsorted")
 

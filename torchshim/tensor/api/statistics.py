@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import math
 
-from ...ops import statistics as S
-from ...ops.common import wrap_dim
+from ...ops import promotion as P, statistics as S
+from ...ops.common import wrap_dims
 from ...ops.registry import OPS
 from . import return_types
 from .bind import call, function, into, number
@@ -19,12 +19,19 @@ from .views import ints
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Numerical derivatives along dimensions: a tuple of tensors."""
     need_tensor("gradient", input)
+    if input._meta.dtype == P.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if input._meta.dtype == P.bool_:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                           "instead.")
+    if isinstance(spacing, TensorBase) and spacing.ndim:
+        raise TypeError("gradient(): argument 'spacing' must be a number or a tuple, not Tensor")
     spacing = 1 if spacing is None else spacing
     listed = spacing if isinstance(spacing, (list, tuple)) else None
     if dim is None:
         dims = list(range(input.ndim))
     else:
-        dims = [wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (list, tuple)) else (dim,))]
+        dims = wrap_dims(dim, input.ndim)
     if listed is not None and dim is None and len(listed) != input.ndim:
         raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
                            f"{input.ndim}', since dim argument was not given, but got a list of length {len(listed)}")
@@ -65,12 +72,37 @@ def _edges(x, bins, low, high, k):
     return linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
+def _check_histogram(points, bins, weight):
+    """Refuse edges and weights that do not fit the points, one a row."""
+    said = "torch.histogramdd: "
+    for k, b in enumerate(bins):
+        if isinstance(b, TensorBase):
+            if b.dtype is not points.dtype:
+                raise RuntimeError(f"{said}input tensor and bins tensors should have the same dtype, but got input with dtype "
+                                   f"{P.cpp_name(points._meta.dtype)} and bins for dimension {k} with dtype {P.cpp_name(b._meta.dtype)}")
+            if b.ndim != 1:
+                raise RuntimeError(f"{said}bins tensor should have one dimension, but got {b.ndim} dimensions in the bins tensor for dimension {k}")
+            if not b.numel():
+                raise RuntimeError(f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {k}")
+    if weight is None:
+        return
+    if weight.dtype is not points.dtype:
+        raise RuntimeError(f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+                           f"input({P.cpp_name(points._meta.dtype)}), and weight({P.cpp_name(weight._meta.dtype)})")
+    if weight.numel() != points.shape[0]:
+        raise RuntimeError(f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its innermost "
+                           f"dimension, but got input with shape {list(points.shape)} and weight with shape {list(weight.shape)}")
+
+
 @function()
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """(hist, bin_edges) of all elements. Looks at the data when neither edges nor a range are given."""
     need_tensor("histogram", input)
     if not input.is_floating_point():
         raise S.unsupported("histogramdd", input._meta)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
+    _check_histogram(input.reshape(-1, 1), (bins,), weight)
     edges = bins if isinstance(bins, TensorBase) else _edges(input, bins, *(range or (None, None)), 0)
     hist = call(S.histogramdd, (input.reshape(-1, 1), (edges,), weight, bool(density)))
     made = (no_derivative(hist, (input,), "aten::histogram"), edges)
@@ -80,13 +112,14 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
 @function(method=False)
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """(hist, bin_edges) of points in several dimensions, the last one of `input`."""
-    need_tensor("histogramdd", input)
+    if need_tensor("histogramdd", input).ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = input.shape[-1]
     points = input.reshape(-1, n)
     each = [bins] * n if number(bins) is not None else list(bins)
     if len(each) != n:
-        raise RuntimeError(f"torch.histogramdd(): The size of bins must be equal to the innermost dimension of the input tensor (got "
-                           f"{len(each)} and {n})")
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    _check_histogram(points, each, weight)
     limits = [(None, None)] * n if range is None else [(range[2 * k], range[2 * k + 1]) for k, _ in enumerate(each)]
     edges = tuple(b if isinstance(b, TensorBase) else _edges(points[:, k], b, *limits[k], k) for k, b in enumerate(each))
     how = "tensors" if isinstance(each[0], TensorBase) else "cts"

@@ -439,7 +439,9 @@ def as_strided(input, size, stride, storage_offset=None):
     size, stride = ints((size,), "as_strided"), ints((stride,), "as_strided", "stride")
     at = offset_of(input) if storage_offset is None else integer(storage_offset, "as_strided", "storage_offset")
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape")
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if at < 0:

@@ -16,6 +16,8 @@ def _window(name, shape, doc):
         d = np_dtype(dtype, P.default_float)
         if P.kind_of(d) < 2:
             raise RuntimeError(f"{name}_window expects floating point dtypes, got: {P.c_name(d)}")
+        if layout is not None and layout.name != "strided":
+            raise RuntimeError(f"{name}_window is not implemented for sparse types, got: {layout}")
         if window_length < 0:
             raise RuntimeError(f"{name}_window requires non-negative window_length, got window_length={window_length}")
         if window_length < 2:

@@ -102,6 +102,9 @@ def set_default_dtype(d, /):
 
 def promote_types(type1, type2):
     """The smallest dtype that both can be cast to."""
+    for k, d in ((1, type1), (2, type2)):
+        if not isinstance(d, dtype):
+            raise TypeError(f"promote_types(): argument 'type{k}' (position {k}) must be torch.dtype, not {type(d).__name__}")
     if complex32 in (type1, type2):
         other = type2 if type1 is complex32 else type1
         narrow = other in (complex32, float16) or not (other.is_floating_point or other.is_complex)
@@ -141,6 +144,10 @@ class iinfo:
     __slots__ = ("dtype", "bits", "max", "min")
 
     def __init__(self, type):
+        if not isinstance(type, dtype):
+            raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+        if type.np == P.bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         i = np.iinfo(type.np)

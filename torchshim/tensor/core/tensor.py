@@ -230,6 +230,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad=True):
         """Ask for (or give up) a gradient of this leaf."""
+        if requires_grad.__class__ is not bool and not isinstance(requires_grad, np.bool_):
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
         if "transform" in context.modes:
             raise RuntimeError(_IN_TRANSFORM.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
                                                     "requires_grad_()"))
@@ -480,6 +482,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares the tensor's memory; with `force` a copy where it cannot."""
         m = self._meta
+        if force.__class__ is not bool:
+            raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if m.device == "meta" or self.device.type != "cpu":
