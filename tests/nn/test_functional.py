@@ -142,3 +142,28 @@ def test_what_batch_norm_and_fold_refuse():
             F.batch_norm(x, m, torch.ones(2))
     with pytest.raises(RuntimeError, match=r"sliding blocks as \(-4, -3\), which is too small"):
         F.fold(torch.rand(1, 12, 12), (4, 5), 2, dilation=8)
+
+
+def test_grouped_products():
+    a, b = torch.arange(128.0).view(8, 16) / 50, torch.arange(1152.0).view(3, 16, 24) / 50
+    offs = torch.tensor([2, 5, 7], dtype=torch.int32)
+    a.requires_grad_()
+    y = F.grouped_mm(a, b, offs=offs)
+    torch.testing.assert_close(y, torch.cat([a[:2] @ b[0], a[2:5] @ b[1], a[5:7] @ b[2], torch.zeros(1, 24)]))
+    y.sum().backward()
+    assert a.grad[7].eq(0).all() and torch.allclose(a.grad[0], b[0].sum(1))
+    assert torch.equal(F.grouped_mm(a.mT, a @ b[0], offs=offs), torch.stack([a.mT[:, s:e] @ (a @ b[0])[s:e] for s, e in ((0, 2), (2, 5), (5, 7))]))
+    for bad, said in ((lambda: F.grouped_mm(a, b), "Have to provide offsets"), (lambda: F.grouped_mm(a, b, offs=offs.long()), "Offsets have to be int32"),
+                      (lambda: F.grouped_mm(a, b[:2], offs=offs), "batch sizes have to match"), (lambda: F.grouped_mm(a.int(), b, offs=offs), "got Int")):
+        with pytest.raises(RuntimeError, match=said):
+            bad()
+
+
+def test_scaled_products():
+    a = (torch.arange(512.0).view(16, 32) / 100).to(torch.float8_e4m3fn)
+    b, two, whole, rows = a.t(), torch.tensor(2.0), F.ScalingType.TensorWise, F.ScalingType.RowWise
+    expected = a.float() @ b.float()
+    assert torch.equal(F.scaled_mm(a, b, two, whole, two, whole, output_dtype=torch.float32), 4 * expected)
+    assert torch.equal(F.scaled_mm(a, b, torch.ones(16, 1) * 2, rows, torch.ones(1, 16), rows), (2 * expected).bfloat16())
+    with pytest.raises(NotImplementedError, match="scales for blocks"):
+        F.scaled_mm(a, b, two, F.ScalingType.BlockWise1x128, two, whole)

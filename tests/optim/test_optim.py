@@ -180,3 +180,27 @@ def test_adam_takes_the_parts_of_complex_parameters_as_numbers():
     assert p.tolist() == pytest.approx([0.8004122376441956 + 1.8001664876937866j, 0.3011874258518219 - 0.8004122376441956j])
     assert o.state[p]["exp_avg_sq"].tolist() == pytest.approx([0.007236000616103411 + 0.030424000695347786j,
                                                                0.001639000023715198 + 0.007236000616103411j])
+
+
+def test_parameters_have_names_or_not():
+    p, q = (torch.ones(2, requires_grad=True) for _ in "pq")
+    optimizer = torch.optim.SGD([("p", p)], lr=0.1)
+    assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["p"]
+    with pytest.raises(ValueError, match="cannot add param group without names to the optimizer"):
+        optimizer.add_param_group({"params": [q]})
+    with pytest.raises(ValueError, match="Some param names are missing"):
+        torch.optim.SGD([("p", p), q], lr=0.1)
+
+
+def test_lbfgs_takes_sparse_gradients_and_plain_state():
+    p = torch.ones(3, 2, requires_grad=True)
+    optimizer = torch.optim.LBFGS([p], lr=0.1, max_iter=2, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p[0] ** 2).sum()
+        loss.backward()
+        p.grad = p.grad.to_sparse()
+        return loss
+    optimizer.step(closure)
+    assert (p[0] < 1).all() and (p[1:] == 1).all() and type(optimizer.state[p]["t"]) is float

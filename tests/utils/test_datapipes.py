@@ -3,6 +3,7 @@ import pickle
 
 import pytest
 import torchshim as torch
+from torchshim.utils import data
 from torchshim.utils.data import DataLoader, IterableDataset, IterDataPipe, functional_datapipe
 from torchshim.utils.data.datapipes.iter import IterableWrapper
 from torchshim.utils.data.datapipes.map import SequenceWrapper
@@ -73,3 +74,44 @@ def test_a_loader_seeds_and_divides():
     assert [x.tolist() for x in DataLoader(pipe, batch_size=5, shuffle=False)] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
     with pytest.raises(NotImplementedError, match="persistent workers"):
         DataLoader(pipe, num_workers=1, persistent_workers=True)
+
+
+def test_pipes_that_differ_in_each_run():
+    @data.non_deterministic
+    class Always(data.IterDataPipe):
+        def __iter__(self):
+            yield 1
+
+    @data.non_deterministic(lambda n: n > 1)
+    class Sometimes(data.IterDataPipe):
+        def __init__(self, n):
+            self.n = n
+
+        def __iter__(self):
+            yield self.n
+
+    with data.guaranteed_datapipes_determinism():
+        assert list(Sometimes(1)) == [1]
+        for make, said in ((Always, "Always is non-deterministic, but you set"), (lambda: Sometimes(2), "Sometimes is non-deterministic with the inputs")):
+            with pytest.raises(TypeError, match=said):
+                make()
+    assert list(Always()) == [1] and list(Sometimes(2)) == [2]
+    with pytest.raises(TypeError, match="Only `IterDataPipe` can be decorated with `non_deterministic`, but int is found"):
+        data.non_deterministic(int)
+
+
+def test_hooks_of_pickling_and_text():
+    pipe = IterableWrapper([1, 2])
+    data.IterDataPipe.set_getstate_hook(lambda state: {**state, "hooked": True})
+    try:
+        with pytest.raises(RuntimeError, match="Attempt to override existing getstate_hook"):
+            data.IterDataPipe.set_getstate_hook(vars)
+        assert pickle.loads(pickle.dumps(pipe)).hooked and data.MapDataPipe.getstate_hook is None
+    finally:
+        data.IterDataPipe.set_getstate_hook(None)
+    data.IterDataPipe.set_reduce_ex_hook(lambda p: (list, ([7],)))
+    try:
+        assert pickle.loads(pickle.dumps(pipe)) == [7]
+    finally:
+        data.IterDataPipe.set_reduce_ex_hook(None)
+    assert list(pickle.loads(pickle.dumps(pipe))) == [1, 2] and str(pipe) == "IterableWrapperIterDataPipe"

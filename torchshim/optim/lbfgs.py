@@ -3,9 +3,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..autograd.modes import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from .optimizer import Optimizer, check, check_lr, number
+
+
+def _scalar(x):
+    """A tensor's number, which Python's numbers do not make more precise: where the line search goes hangs on how differences round."""
+    return x.numpy()[()] if x.dtype.name == "float32" else x.item()
 
 
 def _cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
@@ -15,7 +22,7 @@ def _cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
     square = a * a - g1 * g2
     if not square >= 0:
         return (low + high) / 2
-    root = math.sqrt(square)
+    root = np.sqrt(square)
     if x1 > x2:
         x1, g1, x2, g2 = x2, g2, x1, g1
     below = g2 - g1 + 2 * root
@@ -60,7 +67,7 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
     if bracket is None:
         bracket = [start, now]
     low, high = bracket if bracket[0].f <= bracket[1].f else bracket[::-1]
-    width, stuck = float(direction.abs().max()), False
+    width, stuck = _scalar(direction.abs().max()), False
     while rounds < most and abs(high.t - low.t) * width >= tolerance_change:      # and narrow it
         first, last = sorted((low.t, high.t))
         t = _cubic_minimum(bracket[0].t, bracket[0].f, bracket[0].slope, bracket[1].t, bracket[1].f, bracket[1].slope)
@@ -110,7 +117,7 @@ class LBFGS(Optimizer):
     def _gather_flat_grad(self):
         parts = []
         for p in self._params:
-            g = p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
+            g = p.new_zeros(p.numel()) if p.grad is None else (p.grad.to_dense() if p.grad.is_sparse else p.grad).reshape(-1)
             parts.append(FUNCTIONS["view_as_real"](g).view(-1) if g.is_complex() else g)
         return FUNCTIONS["cat"](parts, 0)
 
@@ -119,7 +126,7 @@ class LBFGS(Optimizer):
         for p in self._params:
             p = FUNCTIONS["view_as_real"](p) if p.is_complex() else p
             n = p.numel()
-            p.add_(direction[at:at + n].view_as(p), alpha=step_size)
+            p.add_(direction[at:at + n].view_as(p), alpha=float(step_size))
             at += n
 
     def _evaluate(self, closure, origin, direction, t):
@@ -129,7 +136,7 @@ class LBFGS(Optimizer):
         gradient = self._gather_flat_grad()
         for p, x in zip(self._params, origin):
             p.copy_(x)
-        return _Point(t, f, gradient, float(gradient.dot(direction)))
+        return _Point(t, f, gradient, _scalar(gradient.dot(direction)))
 
     def _remember(self, state, gradient, size):
         """Add the last step to the history, where the curvature along it is positive."""
@@ -186,13 +193,13 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
                 state.update(d=-gradient, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1)
-                t = min(1.0, 1.0 / float(gradient.abs().sum())) * lr
+                t = min(1.0, 1.0 / _scalar(gradient.abs().sum())) * lr
             else:
                 self._remember(state, gradient, size)
                 state["d"], t = self._direction(state, gradient, size), lr
             d = state["d"]
-            state.update(t=t, prev_flat_grad=gradient.clone(), prev_loss=loss)
-            before, slope = loss, float(gradient.dot(d))
+            state.update(t=float(t), prev_flat_grad=gradient.clone(), prev_loss=loss)
+            before, slope = loss, _scalar(gradient.dot(d))
             if slope > -small:
                 break
             calls = 0
@@ -203,7 +210,7 @@ class LBFGS(Optimizer):
                 found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope), t, d,
                                              1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
-                state["t"] = t
+                state["t"] = float(t)
                 self._add_grad(t, d)
             else:
                 self._add_grad(t, d)

@@ -288,7 +288,10 @@ class Optimizer:
                             "will change between runs. Please use a list instead.")
         else:
             params = list(params)
-        if params and isinstance(params[0], tuple):
+        named = [isinstance(p, tuple) for p in params]
+        if any(named):
+            if not all(named):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             group["param_names"] = [n for n, _ in params]
             params = [p for _, p in params]
         group["params"] = params
@@ -304,6 +307,11 @@ class Optimizer:
         if len(params) != len({id(p) for p in params}):
             warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                  "github.com/pytorch/pytorch/issues/40967 for more information")
+        for g in self.param_groups:
+            if ("param_names" in group) != ("param_names" in g):
+                how = "with names" if "param_names" in group else "without names"
+                raise ValueError("all optimizer param groups should be with/without names. "
+                                 f"cannot add param group {how} to the optimizer")
         have = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in have for p in params):
             raise ValueError("some parameters appear in more than one parameter group")

@@ -196,6 +196,12 @@ def validate_cuda_device(location):
     return index
 
 
+def validate_hpu_device(location):
+    """RuntimeError: there is no such device."""
+    raise RuntimeError("The HPU device module is not registered. If you are running on a CPU-only machine, please use torch.load with "
+                       "map_location=torch.device('cpu') to map your storages to the CPU.")
+
+
 def _restore_location(map_location):
     if map_location is None:
         return default_restore_location

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from ..dataset import Dataset, IterableDataset
 
-__all__ = ["DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
+__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe", "guaranteed_datapipes_determinism",
+           "non_deterministic"]
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
@@ -116,11 +117,44 @@ class _Functional:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
         cls.functions[function_name] = cls_to_register
 
+    reduce_ex_hook = getstate_hook = str_hook = repr_hook = None
+
+    def __getstate__(self):
+        return vars(self) if self.getstate_hook is None else type(self).getstate_hook(vars(self))
+
+    def __reduce_ex__(self, protocol):
+        if self.reduce_ex_hook is not None:
+            try:
+                return type(self).reduce_ex_hook(self)
+            except NotImplementedError:
+                pass
+        return super().__reduce_ex__(protocol)
+
+    @classmethod
+    def set_getstate_hook(cls, hook_fn):
+        """Let `hook_fn(attributes)` say what is pickled of each pipe of this kind; None ends it. RuntimeError if there is one already."""
+        _set_hook(cls, "getstate_hook", hook_fn)
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn):
+        """The same for `__reduce_ex__`; what the hook raises NotImplementedError for is pickled without it."""
+        _set_hook(cls, "reduce_ex_hook", hook_fn)
+
     def __repr__(self):
-        return type(self).__qualname__
+        return type(self).__qualname__ if self.repr_hook is None else type(self).repr_hook(self)
+
+    def __str__(self):
+        return type(self).__qualname__ if self.str_hook is None else type(self).str_hook(self)
 
     def __dir__(self):
         return [*super().__dir__(), *self.functions]
+
+
+def _set_hook(cls, name, hook):
+    kind = IterDataPipe if issubclass(cls, IterDataPipe) else MapDataPipe
+    if getattr(kind, name) is not None and hook is not None:
+        raise RuntimeError(f"Attempt to override existing {name}")
+    setattr(kind, name, hook)
 
 
 class IterDataPipe(_Functional, IterableDataset[_T_co]):
@@ -148,6 +182,67 @@ class IterDataPipe(_Functional, IterableDataset[_T_co]):
 class MapDataPipe(_Functional, Dataset[_T_co]):
     """Samples by key or number. A subclass has `__getitem__`, most have `__len__`."""
     functions: dict = {}
+
+
+class DFIterDataPipe(IterDataPipe):
+    """A stream of data frames."""
+
+    def _is_dfpipe(self):
+        return True
+
+
+_determinism = [False]
+
+
+class guaranteed_datapipes_determinism:
+    """From its making to the end of its context no pipe may be made that is marked as `non_deterministic`."""
+
+    def __init__(self):
+        self.prev, _determinism[0] = _determinism[0], True
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        _determinism[0] = self.prev
+
+
+class non_deterministic:
+    """A decorator for pipes that give other samples in each run; `@non_deterministic(f)`: if f(arguments) says so. TypeError where such a
+    pipe is made while determinism is guaranteed, and for what is no class of IterDataPipe."""
+    cls = None
+
+    def __init__(self, arg):
+        if isinstance(arg, type):
+            if not issubclass(arg, IterDataPipe):
+                raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
+            self.cls = arg
+        elif callable(arg):
+            self.deterministic_fn = arg
+        else:
+            raise TypeError(f"{arg} can not be decorated by non_deterministic")
+
+    def __call__(self, *args, **kwargs):
+        if self.cls is None:
+            if not (isinstance(args[0], type) and issubclass(args[0], IterDataPipe)):
+                raise TypeError(f"Only `IterDataPipe` can be decorated, but {args[0].__name__} is found")
+            self.cls = args[0]
+            return self.deterministic_wrapper_fn
+        if _determinism[0]:
+            raise TypeError(f"{self.cls.__name__} is non-deterministic, but you set 'guaranteed_datapipes_determinism'. You can turn off "
+                            "determinism for this DataPipe if that is acceptable for your application")
+        return self.cls(*args, **kwargs)
+
+    def deterministic_wrapper_fn(self, *args, **kwargs):
+        """Makes the pipe, if it may be."""
+        differs = self.deterministic_fn(*args, **kwargs)
+        if not isinstance(differs, bool):
+            raise TypeError("deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but "
+                            f"{type(differs)} is found")
+        if _determinism[0] and differs:
+            raise TypeError(f"{self.cls.__name__} is non-deterministic with the inputs, but you set 'guaranteed_datapipes_determinism'. You can "
+                            "turn off determinism for this DataPipe if that is acceptable for your application")
+        return self.cls(*args, **kwargs)
 
 
 class functional_datapipe:
