@@ -429,6 +429,40 @@ def test_scatters(rng, dtype, method):
     check(lambda *a: [g(*a) for g in updates(method)], x, i, j, v, ulps=4, atol=atol)
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_elements_along_a_dimension(rng, dim):
+    """By flat places, and by whole rows where the index is broadcast; beyond the ends the nearest is read and nothing written."""
+    x = values(rng, np.float32, (4, 5, 6))
+    others = tuple(d for d in range(3) if d != dim)
+    numbers = [(dim,), (dim,), others, others]
+
+    def f(x, i, v):
+        read = lax.gather(x, i[..., None], lax.GatherDimensionNumbers((), *numbers), (1, 1, 1), mode="clip")
+        into = lax.ScatterDimensionNumbers((), *numbers)
+        return [read] + [g(x, i[..., None], v, into, mode="drop") for g in (lax.scatter_add, lax.scatter_max)]
+
+    shape = tuple(7 if d == dim else n for d, n in enumerate(x.shape))
+    inside, beyond = rng.integers(0, x.shape[dim], shape), rng.integers(-2, 9, shape)
+    rows = np.broadcast_to(rng.integers(0, x.shape[dim], [7 if d == dim else 1 for d in range(3)]), shape)
+    for index in (inside, beyond, rows, np.broadcast_to(beyond[:1, :1, :1], shape)):
+        check(f, x, index, values(rng, np.float32, shape), ulps=64, atol=1e-5)
+
+
+def test_remainders_of_many_floats(rng):
+    """They go by way of float64, but for quotients that it does not hold and infinite divisors."""
+    x, y = values(rng, np.float32, 3 << 13, low=-1e3), values(rng, np.float32, 3 << 13)
+    x[:9], y[:9] = [5, -5, -4, -0.0, np.inf, np.nan, 1e30, 3, 1e-30], [3, 3, 2, 1, 2, 1, 3e-5, np.inf, 3e-31]
+    y[1 << 13] = 0
+    check(lax.rem, x, y, ulps=0)
+
+
+def test_equal_extremes_are_the_second(rng):
+    zero, minus = np.zeros(40, np.float32), -np.zeros(40, np.float32)
+    run = interpret.build(jaxpr_of(lambda x, y: [lax.max(x, y), lax.min(x, y)], zero, minus))
+    for x, y in itertools.permutations((zero, minus)):
+        assert all((np.signbit(r) == np.signbit(y)).all() for r in run(x, y))
+
+
 def test_windowed_scatter_and_gather_transposes(rng):
     x, i = values(rng, np.float32, (3, 4, 5)), np.array([2, 0, 1, 1])
 

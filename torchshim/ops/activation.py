@@ -30,7 +30,7 @@ def no_bool(message):
     check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
-    return jnp.where(self < 0, 0, self)
+    return jnp.maximum(0, self)
 
 
 @op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", inplace="method", functional="inplace", **FUNCTIONAL,

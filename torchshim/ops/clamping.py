@@ -5,19 +5,16 @@ import jax.numpy as jnp
 
 from . import promotion as P
 from .arithmetic import NUMBERS, named
-from .common import is_float
 from .registry import SC, T, common_of, op
 
 
-# Of two equal operands torch keeps the first, which shows in the sign of zeros; nan wins from either side.
+# Of two equal operands torch keeps the first, which shows in the sign of zeros, and the primitives the second; nan wins from either side.
 def at_least(x, low):
-    take = x < low
-    return jnp.where(take | (low != low) if is_float(x) else take, low, x)
+    return jnp.maximum(low, x)
 
 
 def at_most(x, high):
-    take = x > high
-    return jnp.where(take | (high != high) if is_float(x) else take, high, x)
+    return jnp.minimum(high, x)
 
 
 def check_clamp(self, min, max):

@@ -31,7 +31,48 @@ def into(x, places, values, how):
         return into(wide(x), places, wide(values), "add").astype(x.dtype)
     if x.dtype == np.bool_ and how != "set":
         return into(x.astype(jnp.int8), places, values.astype(jnp.int8), {"add": "max", "multiply": "min"}.get(how, how)) != 0
+    if isinstance(places, (Elements, Slices)):
+        return places.put(x, values, how)
     return getattr(x.at[places], how)(values, mode="drop")
+
+
+_SCATTERS = {"set": jax.lax.scatter, "add": jax.lax.scatter_add, "multiply": jax.lax.scatter_mul, "max": jax.lax.scatter_max,
+             "min": jax.lax.scatter_min}
+
+
+class Elements(NamedTuple):
+    """Places along a dimension, one for each element of an index that is as large as the array in all others: which are counted by the
+    scatter, and need no indices of their own."""
+    dim: int
+    index: jax.Array
+
+    def numbers(self, rank):
+        """(the dimension, all others), as gather and scatter name them."""
+        return (self.dim,), tuple([k for k in range(rank) if k != self.dim])
+
+    def get(self, x):
+        one, others = self.numbers(x.ndim)
+        numbers = jax.lax.GatherDimensionNumbers((), one, one, others, others)
+        return jax.lax.gather(x, self.index[..., None], numbers, (1,) * x.ndim, mode="clip")
+
+    def put(self, x, values, how):
+        one, others = self.numbers(x.ndim)
+        numbers = jax.lax.ScatterDimensionNumbers((), one, one, others, others)
+        values = jnp.broadcast_to(values.astype(x.dtype), self.index.shape)
+        return _SCATTERS[how](x, self.index[..., None], values, numbers, mode="drop")
+
+
+class Slices(NamedTuple):
+    """Places of whole slices of a dimension, by a vector of their numbers."""
+    dim: int
+    index: jax.Array
+
+    def put(self, x, values, how):
+        one = (self.dim,)
+        windows = tuple([k for k in range(x.ndim) if k != self.dim])
+        numbers = jax.lax.ScatterDimensionNumbers(windows, one, one)
+        shape = x.shape[:self.dim] + self.index.shape + x.shape[self.dim + 1:]
+        return _SCATTERS[how](x, self.index[:, None], jnp.broadcast_to(values.astype(x.dtype), shape), numbers, mode="drop")
 
 
 # -- tensor[index] ------------------------------------------------------------------------------------------------------------
@@ -143,7 +184,7 @@ def _gather(self, dim, index):
     if not i.size:
         return jnp.zeros(index.shape, self.dtype)
     x = jax.lax.slice(x, (0,) * x.ndim, [n if k == d else m for k, (n, m) in enumerate(zip(x.shape, i.shape))])
-    return jnp.take_along_axis(x, i, d, mode="clip").reshape(index.shape)
+    return Elements(d, i).get(x).reshape(index.shape)
 
 
 def _wrapped(self, dim, index):
@@ -166,7 +207,9 @@ def _scatter_into(self, dim, index, src, how):
     if not i.size:
         return self
     values = _src(src, i) if jnp.ndim(src) else cast(jnp.asarray(src), self.dtype)
-    return into(x, along(x.shape, wrap_dim(dim, x.ndim), i), values, how).reshape(self.shape)
+    d = wrap_dim(dim, x.ndim)
+    fits = all([k == d or n == m for k, (n, m) in enumerate(zip(x.shape, i.shape))])
+    return into(x, Elements(d, i) if fits else along(x.shape, d, i), values, how).reshape(self.shape)
 
 
 def _cleared(ct, dim, index):
@@ -340,7 +383,7 @@ def _rows(x, dim, index):
 def _index_select(self, dim, index):
     if not self.ndim:
         return self.reshape((1,)).at[_one(index)].get(mode="clip").reshape(())
-    return self.at[_rows(self, wrap_dim(dim, self.ndim), index)].get(mode="clip")
+    return jnp.take(self, _one(index), wrap_dim(dim, self.ndim), mode="clip")
 
 
 INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", grad="IndexSelectBackward0",
@@ -354,7 +397,7 @@ def _into_rows(self, dim, index, values, how):
         values = values.reshape(x.shape[:d] + (index.size,) + x.shape[d + 1:])
     if not jnp.ndim(values) and index.size == 1 and how != "set":
         values = jnp.reshape(values, (1,) * x.ndim)
-    return into(x, _rows(x, d, index), values, how).reshape(self.shape)
+    return into(x, Slices(d, _one(index)), values, how).reshape(self.shape)
 
 
 def _index_add(self, dim, index, source, alpha):
@@ -376,14 +419,19 @@ INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor sour
     rule=lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
         _index_select(ct, dim, index).reshape(source.shape)])(
     lambda self, dim, index, source: _into_rows(self, dim, index, source, "set"))
+def _filled(self, dim, index, value):
+    return _into_rows(self, dim, _wrapped(self, dim, index), value, "set")
+
+
 INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     grad="IndexFillBackward0", inplace=True, strides=lambda inst, self, *rest: kept_strides(self),
-    rule=lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None])(
-    lambda self, dim, index, value: _into_rows(self, dim, index, cast(jnp.asarray(value), self.dtype), "set"))
+    rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None])(
+    lambda self, dim, index, value: _filled(self, dim, index, cast(jnp.asarray(value), self.dtype)))
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     grad="IndexFillBackward1", inplace=True,
-    rule=lambda ct, self, dim, index, value: [_into_rows(ct, dim, index, zero(ct), "set"), None, jnp.sum(_index_select(ct, dim, index))])(
-    lambda self, dim, index, value: _into_rows(self, dim, index, cast(value, self.dtype), "set"))
+    rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None,
+        jnp.sum(_index_select(ct, dim, _wrapped(ct, dim, index)))])(
+    lambda self, dim, index, value: _filled(self, dim, index, cast(value, self.dtype)))
 
 
 def _index_reduce(self, dim, index, source, reduce, include_self):

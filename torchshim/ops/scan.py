@@ -7,6 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
+from .index import Elements, into
 from .layout import broadcast_shapes, part_strides
 from .loops import scan
 from .reduction import chosen, summable, unsupported
@@ -168,4 +169,4 @@ def bincount(self, weights, length):
     else:
         dtype = weights.dtype if weights.dtype == P.float32 else P.float64
         amount = cast(weights, dtype)
-    return jnp.zeros(length, dtype).at[self.astype(np.int64)].add(amount, mode="drop")
+    return into(jnp.zeros(length, dtype), Elements(0, self.astype(np.int64)), amount, "add")

@@ -28,6 +28,8 @@ def applied(closed_jaxpr, arguments):
         name, operands = eqn.primitive.name, [read(v) for v in eqn.invars]
         if name in _CALLS and eqn.params.get("name") != _LEFT_ALONE and hasattr(eqn.params.get(_CALLS[name]), "consts"):
             out = applied(eqn.params[_CALLS[name]], operands)
+        elif name in _PAIRS and jnp.issubdtype(operands[0].dtype, jnp.floating):
+            out = [_greater(_PAIRS[name], *operands)]
         elif name in _EXTREMES:
             out = [_extreme(eqn, operands[0])]
         elif name == "erf" and operands[0].dtype == np.float32:
@@ -39,6 +41,14 @@ def applied(closed_jaxpr, arguments):
             out = out if eqn.primitive.multiple_results else [out]
         env.update(zip(eqn.outvars, out))
     return [read(v) for v in jaxpr.outvars]
+
+
+_PAIRS = {"max": lax.gt, "min": lax.lt}
+
+
+def _greater(wins, a, b):
+    """The greater or smaller of each pair; the second of equals, as with NumPy."""
+    return jnp.where(wins(a, b) | (a != a), a, b)
 
 
 _EXTREMES = {"reduce_max": (lax.ge, -np.inf), "reduce_min": (lax.le, np.inf)}

@@ -105,6 +105,56 @@ def _starts(indices):
     return indices.astype(np.int64, copy=False)
 
 
+def _clipped(starts, bounds):
+    starts = np.maximum(starts, 0)
+    return np.minimum(starts, bounds, out=starts)
+
+
+def _inside(starts, bounds):
+    """Which positions a window fits at. Seen as unsigned, the negative ones are large."""
+    return (starts.view(np.uint64) <= bounds.view(np.uint64)).all(-1)
+
+
+def _flat_places(plan: _Plan, shape):
+    """A function from in-range starts to places in an array of `shape` (that of the permuted operand) whose indexed dimensions are
+    flattened to one; None where an index has windows."""
+    if plan.windows:
+        return None
+    count = len(plan.columns)
+    lengths = [math.prod(shape[k + 1 : count]) for k in range(count)]
+    counters = [c * n for c, n in zip(plan.columns, lengths) if not isinstance(c, int)]
+    known = sum(counters[1:], counters[0]) if counters else None
+    read = [(c, n) for c, n in zip(plan.columns, lengths) if isinstance(c, int)]
+    if not read:
+        return None
+
+    def places(starts):
+        column, length = read[0]
+        at = starts[..., column] * length
+        for column, length in read[1:]:
+            at += starts[..., column] * length
+        if known is not None:
+            at += known
+        return at
+
+    return places
+
+
+def _told(plan: _Plan, rank):
+    """The one dimension that the indices tell, if all others are counted along."""
+    told = [d for d, c in enumerate(plan.columns) if isinstance(c, int)]
+    return told[0] if len(told) == 1 and len(plan.columns) == rank == len(plan.batch) and not plan.windows else None
+
+
+def _row_numbers(indices, d):
+    """What broadcast indices say along dimension d; None where they differ along another."""
+    strides, shape = indices.strides, indices.shape
+    for k in range(len(shape) - 1):
+        if k != d and strides[k] and shape[k] != 1:
+            return None
+    return indices[(*(0,) * d, slice(None), *(0,) * (len(shape) - 1 - d))]
+
+
 def _fancy(plan: _Plan, slice_sizes):
     """A function from in-range starts to the tuple that indexes the permuted operand."""
     extra = (1,) * len(plan.windows)
@@ -159,6 +209,12 @@ def _make_gather(params, ins, outs):
     crop, bounds = plan.crop, plan.bounds
     fills = mode == "FILL_OR_DROP"
     single = len(plan.columns) == 1 and not plan.windows and isinstance(plan.columns[0], int)
+    inner = tuple(n if crop is None else min(n, slice_sizes[d]) for d, n in enumerate(operand.shape))
+    inner = tuple(inner[d] for d in plan.permutation)
+    places = None if single else _flat_places(plan, inner)
+    merged = (math.prod(inner[: len(plan.columns)]), *inner[len(plan.columns) :])
+    # an index that is broadcast along all other dimensions names whole rows
+    whole_rows = None if single or fills or operand_batching != index_batching else _told(plan, len(operand.shape))
     landed = plan.batch + tuple(slice_sizes[d] for d in (*plan.window_dims, *kept))
     mask_shape = tuple(shape[a] if a in batch_axes else 1 for a in range(len(shape)))
     fill_value = params["fill_value"]
@@ -168,19 +224,25 @@ def _make_gather(params, ins, outs):
 
     def gather(x, indices):
         starts = _starts(indices)
+        if whole_rows is not None:
+            rows = _row_numbers(starts, whole_rows)
+            if rows is not None:
+                return x.take(rows, whole_rows, mode="clip")
         inside = None
         if fills:
-            inside = ((starts >= 0) & (starts <= bounds)).all(-1)
+            inside = _inside(starts, bounds)
             if inside.all():
                 inside = None
-        if not fills or inside is not None:
-            starts = np.minimum(np.maximum(starts, 0), bounds)
+        if not single and (not fills or inside is not None):
+            starts = _clipped(starts, bounds)
         if crop is not None:
             x = x[crop]
         if permutation is not None:
             x = x.transpose(permutation)
         if single:
-            x = x.take(starts[..., plan.columns[0]], 0)
+            x = x.take(starts[..., plan.columns[0]], 0, mode="clip")
+        elif places is not None and x.flags.c_contiguous:
+            x = x.reshape(merged).take(places(starts), 0, mode="clip")
         else:
             x = x[(*fancy(starts), ...)]
         x = x.reshape(landed)
@@ -251,23 +313,41 @@ def _scatter(name: str):
         # sums and products are rounded at each step, as XLA's are; np.maximum and np.minimum want a NumPy type
         work = F32 if kind == "low" and name in ("scatter_min", "scatter_max") else dtype
         rows = (count,) + landed[len(plan.batch) :]
+        inner = tuple(operand.shape[d] for d in permutation)
+        width = math.prod(inner[len(plan.columns) :])
+        one_by_one = ufunc is not None and not unique or len(plan.columns) > 1
+        ordered = crop is None and permutation == tuple(range(len(inner)))
+        places = _flat_places(plan, inner) if one_by_one and ordered else None
+        steps = np.arange(width)
 
         def scatter(x, indices, updates):
             starts = _starts(indices)
-            out = x.astype(work) if work is not dtype else x.copy()
+            out = x.astype(work, order="C") if work is not dtype else x.copy()
             updates = updates.transpose(source).reshape(landed)
             if work is not dtype:
                 updates = updates.astype(work)
             view = (out if crop is None else out[crop]).transpose(permutation)
             inside = None
             if clips:
-                starts = np.minimum(np.maximum(starts, 0), bounds)
+                starts = _clipped(starts, bounds)
             else:
-                inside = ((starts >= 0) & (starts <= bounds)).all(-1)
+                inside = _inside(starts, bounds)
                 if inside.all():
                     inside = None
                 else:
                     starts = np.where(inside[..., None], starts, 0)
+            if places is not None and inside is None:
+                at = places(starts)
+                if width != 1:
+                    at = at[..., None] * width + steps
+                flat, at, updates = out.reshape(-1), at.reshape(-1), updates.reshape(-1)
+                if ufunc is None:
+                    flat[at] = updates
+                elif unique:
+                    flat[at] = ufunc(flat[at], updates)
+                else:
+                    ufunc.at(flat, at, updates)
+                return out.astype(dtype) if work is not dtype else out
             index = fancy(starts)
             if inside is not None:  # drop the windows that do not fit
                 keep = np.flatnonzero(inside.reshape(-1))

@@ -159,6 +159,11 @@ def _logistic(x):
     return 1 / (1 + _exp(-x))
 
 
+# Of two equal operands the second, in both tiers: it shows in the sign of zeros. Most of NumPy's loops do that, not those of all processors.
+_SECOND = bool(np.signbit(np.maximum(np.zeros(67, F32), -np.zeros(67, F32))).all() and np.signbit(np.minimum(np.zeros(1, F32), np.array([-0.0], F32))).all())
+_greater = np.maximum if _SECOND else lambda x, y: np.where((x > y) | (x != x), x, y)
+_smaller = np.minimum if _SECOND else lambda x, y: np.where((x < y) | (x != x), x, y)
+
 _ANY = "bool int uint float complex low"
 _NUMBERS = "int uint float complex low"
 _INEXACT = "float complex low"
@@ -170,8 +175,8 @@ for _name, _fn, _kinds in [
     ("add", np.add, _NUMBERS),
     ("add_any", np.add, _NUMBERS),
     ("sub", np.subtract, _NUMBERS),
-    ("max", np.maximum, _ANY),
-    ("min", np.minimum, _ANY),
+    ("max", _greater, _ANY),
+    ("min", _smaller, _ANY),
     ("square", np.square, _NUMBERS),
     ("one_minus_square", lambda x: (1 + x) * (1 - x), _NUMBERS),
     ("eq", np.equal, _ANY),
@@ -289,8 +294,32 @@ def _by_kind(name: str, table: dict[str, Callable]) -> None:
     elementwise(name)(make)
 
 
+_EXACT = 2.0 ** 27         # quotients of float32 numbers below this, and their products with the divisor, are exact in float64
+_BLOCK = 1 << 13           # elements of temporaries that stay in the processor's nearest memory
+
+
+def _remainder_float(x, y):
+    """C's fmod. For float32 by way of float64, where it is x - trunc(x / y) * y: NumPy's own loop asks the C library for each element."""
+    if x.dtype != F32 or x.shape != y.shape or x.size < _BLOCK:
+        return np.fmod(x, y)
+    result, x, y = np.empty(x.shape, F32), x.reshape(-1), y.reshape(-1)
+    flat = result.reshape(-1)
+    for start in range(0, x.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        rest, divisor = x[part].astype(np.float64), y[part].astype(np.float64)
+        quotient = np.trunc(rest / divisor)
+        if not np.abs(quotient).max() < _EXACT or np.isinf(divisor).any():
+            np.fmod(x[part], y[part], out=flat[part])
+            continue
+        quotient *= divisor
+        rest -= quotient
+        flat[part] = rest
+        np.copysign(flat[part], x[part], out=flat[part])
+    return result
+
+
 _by_kind("div", {"float": np.true_divide, "complex": np.true_divide, "int": _divide_int, "uint": _divide_uint})
-_by_kind("rem", {"float": np.fmod, "int": _remainder_int, "uint": _remainder_int})
+_by_kind("rem", {"float": _remainder_float, "int": _remainder_int, "uint": _remainder_int})
 
 
 def _shift_right(signed: bool) -> Make:
@@ -383,9 +412,10 @@ _WORDS = {k: np.dtype(f"i{k}") for k in (1, 2, 4, 8)}
 
 
 def _blend(which, no, yes):
-    """`yes` where `which`, else `no`: integers, by masks of bits."""
-    mask = np.negative(which.view(np.int8)).astype(yes.dtype)
-    return no ^ ((no ^ yes) & mask)
+    """`yes` where `which`, else `no`: integers, by their bits, without branches."""
+    change = no ^ yes
+    change = np.multiply(change, which.view(np.int8), out=change if change.shape == which.shape else None)
+    return np.bitwise_xor(change, no, out=change)
 
 
 @elementwise("select_n")

@@ -43,7 +43,7 @@ def _check(weight, indices, padding_idx, scale_grad_by_freq):
     grad="EmbeddingBackward0", check=lambda w, i, p, s, sparse: _check(w, i, p, s), method=False, function=False)
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """weight[indices]; the row padding_idx gets no gradient. scale_grad_by_freq: gradients over the number of uses."""
-    rows = weight.at[indices].get(mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)
+    rows = jnp.take(weight, indices, 0, mode="clip") if weight.shape[0] else jnp.zeros(indices.shape + weight.shape[1:], weight.dtype)
     if scale_grad_by_freq:
         flat = indices.ravel()
         count = jnp.zeros(weight.shape[0], jnp.int32).at[flat].add(1)[indices].astype(weight.dtype)
