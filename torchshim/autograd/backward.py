@@ -271,6 +271,8 @@ class _Walk:
                 self.push(t)
 
     def push(self, target):
+        if self.needed is not None and id(target) not in self.needed and id(target) not in self.wanted:
+            return                             # it leads to no input: not even its tensors' hooks run
         if id(target) not in self.queued:
             self.queued.add(id(target))
             heapq.heappush(self.ready, (-target.seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
@@ -285,12 +287,9 @@ class _Walk:
                 elif target._extra is not None and target._extra.hooks:
                     _told_of_nothing(target._extra.hooks)
                 continue
-            if self.needed is not None and id(target) not in self.needed:
-                grads = self.passed_by(target, box)
-            else:
-                grads = self.node(target, box)
-                if grads is None:
-                    continue
+            grads = self.node(target, box)
+            if grads is None:
+                continue
             edges = target.next
             self.send(edges, grads)
             self.served(edges)
@@ -301,12 +300,6 @@ class _Walk:
         if id(target) not in self.reached:
             return False
         return self.wanted is None or id(target) in self.wanted or bool(self.needed.get(id(target)))
-
-    def passed_by(self, node, box):
-        """A node that leads to no input: only what belongs to its tensors happens."""
-        if box and node.extra is not None:
-            _tensor_hooks(box, self.mode, node.extra)
-        return [None] * len(node.next)
 
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
@@ -342,8 +335,6 @@ class _Walk:
         if x is not None and x.hooks:
             g = _run_hooks(x.hooks, g, self.mode)
         if self.wanted is not None:
-            if id(leaf) not in self.wanted:
-                return
             for _, k in self.wanted[id(leaf)]:
                 self.captured[k] = g
             if not self.accumulate:

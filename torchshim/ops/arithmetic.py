@@ -314,7 +314,8 @@ def _pow_exponent(out, x, e):
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
     rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow,
-    strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None)
+    strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
+    saves=lambda inst: (0,) if inst.layout[1] is T else None)
 def pow(self, exponent):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)
@@ -339,7 +340,7 @@ def rsqrt(self):
 
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
-    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)))
+    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",))
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)
@@ -350,7 +351,7 @@ def two_to(x):
 
 
 @op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", inplace="method", numbers=(),
-    refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out))
+    refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out), saves=("result",))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
     return jnp.hypot(self, other)
@@ -437,7 +438,7 @@ def sign(self):
     return jnp.where(self > 0, 1, jnp.where(self < 0, -1, 0)).astype(self.dtype)      # 0 for -0.0 too
 
 
-@op("sgn(Tensor self) -> Tensor", elementwise=True, grad="SgnBackward0", inplace="method")
+@op("sgn(Tensor self) -> Tensor", elementwise=True, grad="SgnBackward0", inplace="method", saves=("self", "result"))
 def sgn(self):
     """self / |self|, 0 at 0."""
     if not is_complex(self):
@@ -451,7 +452,7 @@ def _copysign_ratio(out, self, other):
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
-    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)))
+    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)), saves=("result",))
 def copysign(self, other):
     """The size of self with the sign of other."""
     return jnp.copysign(self, other)

@@ -99,7 +99,8 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype")
+@op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
+    saves=("result",))
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)
@@ -111,10 +112,10 @@ def prod(self, dim, keepdim, dtype):
 @op("trace(Tensor self) -> Tensor", grad="TraceBackward0", out=False)
 def trace(self):
     """Sum of the diagonal of a matrix."""
-    if self.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == np.bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     x, out = summable(self, None)
     return cast(jnp.sum(jnp.diagonal(x)), out)
 
@@ -224,7 +225,7 @@ def std_mean(self, dim, correction, keepdim):
 
 
 declare_spread("var", "VarBackward0", var)
-declare_spread("std", "StdBackward0", std)
+declare_spread("std", "StdBackward0", std, saves=("result",))
 declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False)
 declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False)
 
@@ -301,13 +302,13 @@ def _all_extreme(name, self, reduce):
     return evenly(self, value) if is_float(self) else value
 
 
-@op("max(Tensor self) -> Tensor", grad="MaxBackward1")
+@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",))
 def max_all(self):
     """The largest element."""
     return _all_extreme("max", self, jnp.max)
 
 
-@op("min(Tensor self) -> Tensor", grad="MinBackward1")
+@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",))
 def min_all(self):
     """The smallest element."""
     return _all_extreme("min", self, jnp.min)
@@ -385,19 +386,19 @@ def _amaximum(name, kernel, self, dim, keepdim, reduce):
     return shared_extreme(reduce, self, axes, keepdim)
 
 
-@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0")
+@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("result",))
 def amax(self, dim, keepdim):
     """Largest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amax", "max_values_cpu", self, dim, keepdim, jnp.max)
 
 
-@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0")
+@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("result",))
 def amin(self, dim, keepdim):
     """Smallest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amin", "min_values_cpu", self, dim, keepdim, jnp.min)
 
 
-@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0")
+@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0", saves=("min", "max"))
 def aminmax(self, dim, keepdim):
     """Smallest and largest elements."""
     axes = None
@@ -480,7 +481,8 @@ def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
     return out, jnp.sum(weight * t, axes, keepdims=keepdim)
 
 
-@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",))
+@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",),
+    saves=("result",))
 def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)
@@ -581,13 +583,13 @@ def check_order(self, ord, *rest):
 
 
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order)
+    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("result",))
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)
 
 
-@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0")
+@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",))
 def dist(self, other, p):
     """The p-norm of the difference."""
     x = self.astype(P.promote(self.dtype, other.dtype)) - other.astype(P.promote(self.dtype, other.dtype))

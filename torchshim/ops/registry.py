@@ -18,7 +18,9 @@ nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
   scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
   result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded. saves_number: they
-  count among what backward saves.
+  count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that torch keeps for
+  backward, where the gradient here would read others: they are kept, and so must not be written before; other results are not. Or a
+  function of the Instance: numbers of results, None for what the gradient reads.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not).
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
@@ -90,7 +92,7 @@ class Op(Operator):
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
-                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None):
+                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -105,6 +107,12 @@ class Op(Operator):
         self.multiple, self.apart, self.ordered = multiple, apart, ordered
         if least is not None:
             self.least = least
+        if saves.__class__ is tuple:
+            results = self.fields or ("result",)
+            kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
+            self.saves = lambda inst: kept
+        elif saves is not None:
+            self.saves = saves
         self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
@@ -398,7 +406,7 @@ class InplaceOp(Operator):
 
     def __init__(self, op):
         super().__init__(op.name + "_")
-        self.op, self.rule, self.saves_number = op, op.rule, op.saves_number
+        self.op, self.rule, self.saves_number, self.saves = op, op.rule, op.saves_number, op.saves
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

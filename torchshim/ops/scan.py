@@ -28,7 +28,8 @@ def cumsum(self, dim, dtype):
     return _scanned("cumsum", jax.lax.cumsum, self, dim, dtype)
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype")
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype",
+    saves=("result",))
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
@@ -55,19 +56,19 @@ def _extreme_so_far(name, self, dim, scan):
     return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
-@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0")
+@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0", saves=("self", "indices"))
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
-@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0")
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"))
 def cummin(self, dim):
     """Smallest element so far and where it is."""
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0")
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0", saves=("result",))
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
     d = wrap_dim(dim, self.ndim)

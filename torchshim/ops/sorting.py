@@ -220,13 +220,13 @@ def _median_dim(name, self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False)
+@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("result",))
 def median(self):
     """The lower median."""
     return _median(self, False)
 
 
-@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False)
+@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("result",))
 def nanmedian(self):
     """The lower median of what is not nan."""
     return _median(self, True)

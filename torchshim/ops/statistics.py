@@ -263,7 +263,7 @@ def _squared_form(inst):
 
 
 @op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor",
-    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0")
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",))
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
     for k, x in ((1, x1), (2, x2)):
@@ -329,7 +329,7 @@ def hash_tensor(self, dim, keepdim, mode):
     return jnp.expand_dims(out, axes) if keepdim else out
 
 
-@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True)
+@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True, saves=("result",))
 def pdist(self, p):
     """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""
     if not is_float(self):

@@ -55,12 +55,17 @@ class Pullback:
         for k, v in enumerate(self.results):
             if not isinstance(v, core().Literal) and v not in self.operands:
                 named.setdefault(v, k)
-        self.choices = self._kept({}), self._kept(named)
+        saves = inst.op.saves and inst.op.saves(inst)
+        if saves is None:
+            self.choices = self._kept({}), self._kept(named)
+        else:
+            kept = self._kept({v: k for v, k in named.items() if k in saves}, saves)
+            self.choices = kept, kept
 
-    def _kept(self, known):
+    def _kept(self, known, always=()):
         eqns, free = needed(self.closed.jaxpr, self.gradients, known)
-        args = tuple([i for i, v in enumerate(self.operands) if v in free])
-        outs = tuple(sorted([k for v, k in known.items() if v in free]))
+        args = tuple([i for i, v in enumerate(self.operands) if v in free or i == 0 and -1 in always])
+        outs = tuple(sorted([k for v, k in known.items() if v in free or k in always]))
         return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
 
     def cheapest(self, inst):

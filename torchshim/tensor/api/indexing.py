@@ -188,6 +188,8 @@ def parse(t, key):
         used += _consumes(x)
     if used > ndim:
         if not ndim and len(entries) == 1:
+            if entries[0].__class__ is int and entries[0]:
+                raise IndexError(f"index {entries[0]} is out of bounds for dimension 0 with size 0")
             if entries[0].__class__ is int:
                 raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
                                  "a 0-dim tensor to a number")
@@ -196,19 +198,19 @@ def parse(t, key):
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     spec, at, name, picks = [], offset_of(t), None, {}
     d = place = 0
-    for x in entries:
+    for k, x in enumerate(entries):
         c = x.__class__
         if c is int:
             n = shape[d]
             if not -n <= x < n:
-                raise IndexError(f"index {x} is out of bounds for dimension {d} with size {n}")
+                raise IndexError(f"index {x} is out of bounds for dimension {k} with size {n}")
             i = x + n if x < 0 else x
             spec.append((SELECT, i, 0, 1))
             at += i * strides[d]
             d, name = d + 1, "SelectBackward0"
         elif c is slice:
             start, length, step = cut(x, shape[d])
-            if start or length != shape[d] or step != 1:
+            if start or x.start or length != shape[d] or step != 1:
                 at += start * strides[d]
                 name = "SliceBackward0"
             spec.append((SLICE, start, length, step))
@@ -236,7 +238,7 @@ def parse(t, key):
                 if v.extra is not TRACED and v.meta.device != "meta":
                     i, n = int(look(x)), shape[d]
                     if not -n <= i < n:
-                        raise IndexError(f"index {i} is out of bounds for dimension {d} with size {n}")
+                        raise IndexError(f"index {i} is out of bounds for dimension {k} with size {n}")
                     i = i + n if i < 0 else i
                     spec.append((SELECT, i, 0, 1))
                     at += i * strides[d]

@@ -173,7 +173,7 @@ def unflatten(input, dim, sizes):
     """One dimension as several."""
     m = meta(input)
     if not m.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(integer(dim, "unflatten", "dim"), m.ndim)
     given = ints((sizes,) if isinstance(sizes, (list, tuple)) else (tuple(sizes),), "unflatten", "sizes")
     if not given:
@@ -313,7 +313,7 @@ def _matrix(t, name):
     m = meta(t)
     if not m.ndim:
         warn_once(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
-        return permuted(t, (), "PermuteBackward0")
+        return t
     if m.ndim < 2:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
     return swap(t, m.ndim - 2, m.ndim - 1)
@@ -515,7 +515,7 @@ def _check_become(self):
         return
     if self._edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if edge(self) is not None:
+    if needs_grad(self):
         check_inplace(self, True)
 
 
@@ -525,15 +525,16 @@ def bump_version(t):
         extra.version[0] += 1
     else:
         t._st.version += 1
+    t._st.gen += 1                             # what was saved before is looked at again
     if t._view is not None:
         t._view.seen = version(t)
 
 
 def _inplace(name, f):
     def g(self, *args, **kwargs):
+        _check_become(self)
         if name == "t_" and self.ndim > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        _check_become(self)
         y = f(self, *args, **kwargs)
         node = y._edge
         if node is not None:                       # the in-place forms are numbered on

@@ -238,7 +238,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self._ask_for_grad(requires_grad)
 
     def _ask_for_grad(self, requires_grad=True):
-        e = edge(self)
         if requires_grad:
             if self._edge is None:
                 d = self._meta.dtype
@@ -247,7 +246,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 if is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
                 self._edge = True
-        elif e is not None:
+            return self
+        e = edge(self)
+        if e is not None:
             if e is not self:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")

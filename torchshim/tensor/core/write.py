@@ -345,8 +345,10 @@ class CopySlices(Node):
 
 # -- refusals ---------------------------------------------------------------------------------------------------------------
 def needs_grad(t):
-    """torch's requires_grad: a view of something that needs a gradient needs one, even if made under no_grad."""
-    return edge(t) is not None
+    """torch's requires_grad: a view of something that needs a gradient needs one, even if made under no_grad. Unlike `edge` it does not
+    refuse a view whose history is lost."""
+    vw = t._view
+    return t._edge is not None or vw is not None and vw.base is not None and vw.base._edge is not None
 
 
 def check_inplace(t, needs):
