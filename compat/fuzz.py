@@ -6,8 +6,9 @@
 
 A program is made from its seed alone: statements over a pool of tensors (operators, views, writes in place, hooks, several roots, regions
 without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
-strides, requires_grad, is_leaf, name of grad_fn, version, values), what hooks saw, or the type and text of its exception. Numbers are double
-precision and compared to nine digits, everything else exactly.
+strides, requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of
+its exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that
+meet one of PyTorch's own internal assertions do not count.
 """
 from __future__ import annotations
 
@@ -196,16 +197,16 @@ class Pair(torch.autograd.Function):
 """
 
 
-def described(torch, x, gradient=False):
-    """What can be seen of a value, as JSON takes it. By which formula a gradient was found, and how
-    often it was written, is the engine's affair."""
+def described(torch, x, gradient=False, born=0):
+    """What can be seen of a value, as JSON takes it; `born` is the version it had when it was made. By which formula a gradient was found,
+    and how often a new value was written, is the engine's affair."""
     if not isinstance(x, torch.Tensor):
         return repr(x)
     values = x.detach().clone().flatten().tolist()
     values = [repr(v) if isinstance(v, float) and not math.isfinite(v) else v for v in values]
     fn = x.grad_fn
     try:
-        version = None if gradient else x._version
+        version = None if gradient else x._version - born
     except RuntimeError as e:
         version = str(e)
     return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, None if fn is None else "some" if gradient else fn.name(), version, values]
@@ -218,7 +219,7 @@ def say(torch, seed):
     """What the program of a seed says."""
     import warnings
     warnings.simplefilter("ignore")
-    lines = []
+    lines, born = [], {}
     space = {"torch": torch, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
     exec(FUNCTIONS, space)
     for text, names in Program(seed).made:
@@ -229,7 +230,9 @@ def say(torch, seed):
         for name in names:
             if name in space:
                 try:
-                    lines.append([text, name, described(torch, space[name])])
+                    if f"{name} = " in text and isinstance(space[name], torch.Tensor) and not space[name].is_inference():
+                        born[name] = space[name]._version
+                    lines.append([text, name, described(torch, space[name], born=born.get(name, 0))])
                     grad = space[name].grad if isinstance(space[name], torch.Tensor) and space[name].is_leaf else None
                     if grad is not None:
                         lines.append([text, name + ".grad", described(torch, grad, True)])
@@ -238,12 +241,13 @@ def say(torch, seed):
     return lines
 
 
-def same(a, b):
-    """Whether two descriptions agree: numbers to nine digits, all else exactly."""
+def same(a, b, tolerance=1e-9):
+    """Whether two descriptions agree: numbers to nine digits, in single precision to five, all else exactly."""
     if isinstance(a, float) and isinstance(b, (int, float)) or isinstance(b, float) and isinstance(a, (int, float)):
-        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+        return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
     if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all([same(x, y) for x, y in zip(a, b)])
+        tolerance = 1e-5 if "torch.float32" in a[1:2] else tolerance
+        return len(a) == len(b) and all([same(x, y, tolerance) for x, y in zip(a, b)])
     return a == b
 
 
@@ -287,12 +291,13 @@ def main():
         here, span = os.path.abspath(__file__), (o.first, o.first + o.programs)
         theirs = said_by([o.reference, here], o.first, span)
         ours = said_by([sys.executable, "-m", "torchshim", here], o.first, span)
-        different = [s for s in range(*span) if not same(theirs[s], ours[s])]
+        counted = [s for s in range(*span) if "INTERNAL ASSERT FAILED" not in str(theirs[s])]
+        different = [s for s in counted if not same(theirs[s], ours[s])]
         for seed in different[:o.examples]:
             a, b = theirs[seed], ours[seed]
             k = next((k for k, (x, y) in enumerate(zip(a, b)) if not same(x, y)), min(len(a), len(b)))
             print(f"seed {seed}:\n  torch     {a[k:k + 1]}\n  torchshim {b[k:k + 1]}")
-        print(f"{o.programs} programs, {len(different)} differ")
+        print(f"{len(counted)} programs, {len(different)} differ")
         sys.exit(bool(different))
 
 

@@ -10,6 +10,7 @@ import re
 
 from ..engine import VjpOp, influences, context, record
 from ..ops import promotion as P
+from ..ops.views import LazyOp
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read
@@ -140,7 +141,7 @@ _TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", 
 
 def modified_error(meta, now, expected, producer=None, nr=0):
     """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
-    made = f", which is output {nr} of {re.sub('Backward[0-9]*$', '', producer)}," if producer else ""
+    made = f", which is output {nr} of {re.sub('Backward0?', '', producer)}," if producer else ""
     return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
                         f"[{_TYPE_NAMES.get(meta.dtype.name, meta.dtype.name)} {list(meta.shape)}]{made} is at version {now}; expected "
                         f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")
@@ -169,6 +170,8 @@ def _residuals(node):
         if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
             producer = getattr(st, "writer", None) or target.name()
             producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
+            if steps and (producer == "torch::autograd::CopySlices" or target.inst is not None and isinstance(target.inst.op, LazyOp)):
+                producer, nr = "AsStrided", 0  # a view whose base was written: its history is made anew
         raise modified_error(node.inst.in_metas[args[k]], st.version, version, producer, nr)
     return saved
 
@@ -254,11 +257,11 @@ class _Walk:
                 box[nr] = g if nr not in box else self.mode.add(box[nr], g)
 
     def begin(self, roots):
-        """The roots that nothing leads to."""
+        """The roots that nothing leads to; a single one whatever it leads to."""
         for e in roots:
             t = _targets(e)[0]
             if not self.missing.get(id(t)):
-                self.push(t)
+                self.push(t, len(roots) == 1)
 
     def served(self, edges):
         """These edges were served: what waited for nothing else is ready."""
@@ -270,10 +273,8 @@ class _Walk:
             if not self.missing[id(t)]:
                 self.push(t)
 
-    def push(self, target):
-        if self.needed is not None and id(target) not in self.needed and id(target) not in self.wanted:
-            return                             # it leads to no input: not even its tensors' hooks run
-        if id(target) not in self.queued:
+    def push(self, target, anyway=False):
+        if (anyway or self.executes(target)) and id(target) not in self.queued:
             self.queued.add(id(target))
             heapq.heappush(self.ready, (-target.seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
 
@@ -281,6 +282,9 @@ class _Walk:
         while self.ready:
             target = heapq.heappop(self.ready)[2]
             box = self.boxes.pop(id(target), {})
+            if not self.executes(target):
+                self.passed_by(target, box)
+                continue
             if not isinstance(target, Node):
                 if 0 in box:
                     self.leaf(target, box[0])
@@ -297,9 +301,19 @@ class _Walk:
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end."""
         target = _targets(e)[0]
-        if id(target) not in self.reached:
-            return False
+        return id(target) in self.reached and self.executes(target)
+
+    def executes(self, target):
+        """Whether the gradient of what the walk reached is asked for, or leads to one that is."""
         return self.wanted is None or id(target) in self.wanted or bool(self.needed.get(id(target)))
+
+    def passed_by(self, root, box):
+        """A root that leads to no input: only what belongs to its tensors happens."""
+        if isinstance(root, Node):
+            if root.extra is not None:
+                _tensor_hooks(box, self.mode, root.extra)
+        elif root._extra is not None and root._extra.hooks and 0 in box:
+            _run_hooks(root._extra.hooks, box[0], self.mode)
 
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""

@@ -14,9 +14,11 @@ import numpy as np
 
 from ..engine import warn
 from . import promotion as P
+from .arithmetic import check_sub
 from .clamping import maximum, minimum
 from .common import as_number, is_complex, is_float, peak, wide, wrap_dim, wrap_dims
-from .registry import cast, op
+from .layout import broadcast_shapes
+from .registry import SI, cast, op
 
 
 def numbered(name):
@@ -589,7 +591,12 @@ def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     return vector_norm(self, float(ord), dim, keepdim, dtype)
 
 
-@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",))
+def _check_dist(self, other, p):
+    check_sub(self, other, SI)
+    broadcast_shapes([self.shape, other.shape])
+
+
+@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",), check=_check_dist)
 def dist(self, other, p):
     """The p-norm of the difference."""
     x = self.astype(P.promote(self.dtype, other.dtype)) - other.astype(P.promote(self.dtype, other.dtype))

@@ -17,7 +17,7 @@ from ..core.graph import node_class
 from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.view import detached, make_view, make_view_any
-from ..core.write import check_inplace, needs_grad
+from ..core.write import check_inplace, needs_grad, refuse_inference
 
 
 def integer(x, name, what):
@@ -507,6 +507,9 @@ def become(self, y):
     if self._edge is not None and context.grad:        # else its history stays what it was, as in torch
         self._edge = y._edge
     bump_version(self)
+    if y._edge is not None:
+        self._st.writer = type(y._edge).__name__
+    refuse_inference(self)
     return self
 
 
@@ -526,7 +529,7 @@ def bump_version(t):
     else:
         t._st.version += 1
     t._st.gen += 1                             # what was saved before is looked at again
-    if t._view is not None:
+    if t._view is not None and context.grad:   # else its history is read anew
         t._view.seen = version(t)
 
 

@@ -174,11 +174,13 @@ def creation_error(t, vw, indirect=False):
     node, nr = e if e.__class__ is tuple else (e, 0)
     mode = "inference" if vw.creation == "inference" else "no_grad"
     what = "its base or another view of its base has been" if indirect else "is being"
-    if vw.creation not in ("multi", "custom") or not isinstance(node, Node):
+    made = f"Output {nr} of {node.name().replace('Backward0', '').replace('Backward', '')} is a view" if isinstance(node, Node) else "A view"
+    if vw.creation not in ("multi", "custom") or made == "A view":
         where = "in normal mode" if mode == "inference" else "with grad mode enabled"
-        text = f"A view was created in {mode} mode and {what} modified inplace {where}."
+        made = made + " of a view which was" if made != "A view" else made + " was"
+        text = f"{made} created in {mode} mode and {what} modified inplace {where}."
     else:
-        text = f"Output {nr} of {node.name().partition('Backward')[0]} is a view and {what} modified inplace."
+        text = f"{made} and {what} modified inplace."
     if vw.creation == "multi":
         return (text + " This view is the output of a function that returns multiple views. Such functions do not allow the output "
                 "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")

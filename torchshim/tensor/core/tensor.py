@@ -222,6 +222,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         e = edge(self)
         if value and e is not None and e is not self and not forward_only(e):
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        if value and e is None and P.kind_of(self._meta.dtype) < 2:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     @requires_grad.deleter
