@@ -1,9 +1,13 @@
 """Programs for CPUs say differently what XLA gets wrong or does slowly; both tiers give the same."""
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import torchshim as torch
-from torchshim.engine.compile import policy
+from torchshim.engine.compile import lowering, policy
+from torchshim.engine.compile.options import compiler_options
 
 
 @pytest.fixture(params=policy.TIERS[1:])
@@ -53,3 +57,55 @@ def test_erf_reaches_one_and_keeps_zeros_and_nan(tier):
     y = torch.erf(x * 1)
     np.testing.assert_allclose(y[:6], [0, -0.0, 1.1283791671e-30, 0.5204998778, -0.8427007929, 0.9999779095], rtol=5e-7)
     assert y[6:10].tolist() == [1, 1, 1, -1] and y[10].isnan() and y[:2].signbit().tolist() == [False, True]
+
+
+def test_running_sums_and_products_are_made_as_torch_makes_them(tier):
+    """In float64, one by one where products of pieces overflow: no NaN that is not there."""
+    x = torch.cat([torch.full((400,), 1e-3), torch.full((400,), 1e3)])
+    running = (x * 1).cumprod(0)
+    assert running[:3].allclose(torch.tensor([1e-3, 1e-6, 1e-9])) and running[20:].count_nonzero() == 0 and not running.isnan().any()
+    assert (x[370:430] * 1).cumprod(0)[-1].allclose(torch.tensor(1.0))
+    assert (x[:2] * 1).cumprod(0).tolist() == (x[:2].double() * 1).cumprod(0).float().tolist()
+    assert torch.full((3000,), 0.1).cumsum(0)[-1] == 300
+    assert not (x[370:430] * 1).prod().isnan()
+
+
+UNARY = """exp exp2 expm1 log log1p log2 sin cos tan sinh cosh tanh asin atan asinh atanh sigmoid square rsqrt erf erfc erfinv lgamma digamma
+           reciprocal i0""".split()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_operator_is_contracted_with_the_sum_after_it(dtype):
+    """What is rounded when it is computed alone is rounded in a program: f(x) - (f(x) computed before) is exactly 0."""
+    policy.pin("compiled")
+    try:
+        x = torch.arange(1, 2999).to(dtype) / 3001
+        made = [lambda x: x * (x + 1), lambda x: x ** 3, lambda x: torch.cumprod(x + 0.5, 0), lambda x: torch.prod(x + 0.5),
+                lambda x: torch.outer(x[:50], x[50:99]), lambda x: torch.view_as_real(torch.complex(x, 1 - x) * torch.complex(x, x))]
+        made += [getattr(torch, name) for name in UNARY]
+        alone = [f(x) for f in made]
+        assert all(y.isfinite().all() for y in alone)
+        differences = [f(x) - y for f, y in zip(made, alone)]
+        assert [k for k, d in enumerate(differences) if d.any()] == []
+    finally:
+        policy.pin(None)
+
+
+@pytest.mark.parametrize("loop", ["scan", "while", "cond"])
+def test_nothing_is_contracted_inside_loops(loop):
+    def step(x, y):
+        return x * x - y * y
+
+    def scan(x, y):
+        return lax.scan(lambda total, r: (total + step(*r), r[0]), jnp.zeros(x.shape[1:], x.dtype), (x, y))
+
+    def again(x, y):
+        return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + step(x, y)), (0, x * 0))[1:]
+
+    def choose(x, y):
+        return [lax.cond(x[0, 0] > 2, lambda: x + 1, lambda: step(x, y))]
+    x = np.random.default_rng(0).random((3, 1000), np.float32)
+    closed = jax.make_jaxpr({"scan": scan, "while": again, "cond": choose}[loop])(x, x)
+    run = jax.jit(lambda zero, *args: lowering.applied(closed, args, lowering.Fence(zero)), compiler_options=compiler_options())
+    with jax.enable_x64(True):
+        assert not np.asarray(run(np.int64(0), x, x.copy())[0]).any()

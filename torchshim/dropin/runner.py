@@ -9,7 +9,6 @@ import gc
 import importlib.util
 import os
 import pkgutil
-import platform
 import runpy
 import sys
 import types
@@ -24,7 +23,6 @@ def main(args: list[str] | None = None) -> None:
     """Run the program that ``args`` (default: the command line) name; exit as it exits."""
     program = parse(sys.argv[1:] if args is None else args)
     install()
-    _forbid_contraction()
     _use_persistent_cache()
     gc.freeze()  # what was imported stays: looking through it for garbage would take a tenth of a small program's time
     error = None
@@ -37,17 +35,6 @@ def main(args: list[str] | None = None) -> None:
     # Outside the except block: the program's excepthook must see no exception being handled.
     if error is not None:
         end_by_exception(error, hide_file=__file__)
-
-
-def _forbid_contraction() -> None:
-    """Keep XLA from rounding a product and a sum once where torch rounds twice, here and in child processes.
-
-    A flag of the process, read when JAX's backends start; a choice in the user's XLA_FLAGS stands.
-    """
-    flags = os.environ.get("XLA_FLAGS", "")
-    if "xla_cpu_max_isa" not in flags and platform.machine().lower() in ("x86_64", "amd64"):
-        # AVX is the last instruction set without fused multiply-add.
-        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_max_isa=AVX".lstrip()
 
 
 def _use_persistent_cache() -> None:

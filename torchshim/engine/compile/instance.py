@@ -5,6 +5,8 @@ Its function is pure: arrays (then one 0-d number per runtime scalar) in, a list
 """
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from ..device import need_xla
 from ..record.meta import meta_of
 from .cost import of_instance
-from .lowering import applied
+from .lowering import applied, fence_of, zero_for
 from .options import compiler_options
 
 
@@ -90,17 +92,16 @@ class Instance:
         """Apply to arrays or tracers (inputs, then numbers); a list of results."""
         return core().jaxpr_as_fun(self.jaxpr)(*args)
 
-    def compiled_for(self, device):
-        """`call` as it is compiled for a device."""
-        return self.lowered if device.platform == "cpu" else self.call
-
-    def lowered(self, *args):
-        return applied(self.jaxpr, args)
+    def lowered(self, fence, *args):
+        """`call` as it is compiled: for a CPU, where there is a Fence."""
+        return applied(self.jaxpr, args, fence) if fence else self.call(*args)
 
     def jitted(self):
         need_xla(self.op.name)
         if self._jit is None:
-            self._jit = jax.jit(self.compiled_for(self.out_metas[0].device), compiler_options=compiler_options())
+            zero = zero_for(self.out_metas[0].device)
+            jitted = jax.jit(lambda zero, *args: self.lowered(fence_of(zero), *args), compiler_options=compiler_options())
+            self._jit = functools.partial(jitted, zero)
         return self._jit
 
     def interpreted(self):

@@ -4,6 +4,9 @@ The interpreter sees the primitives as they are: NumPy has loops of its own for 
 """
 from __future__ import annotations
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,7 +19,46 @@ _LEFT_ALONE = "peak"   # see ops.common
 _FEW = 2048            # elements of a reduction that XLA surely does not vectorise (it does from 4096 on)
 
 
-def applied(closed_jaxpr, arguments):
+# What may end in a product. LLVM contracts one with a sum that it sees after it, in whichever operator, to a single rounding.
+_PRODUCTS = frozenset("""mul square integer_pow pow exp exp2 expm1 log log1p sin cos tan sinh cosh tanh asinh acosh atanh logistic cbrt rsqrt
+                         erf erfc erf_inv lgamma digamma reduce_prod""".split())
+_BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
+
+
+class Fence:
+    """Hides from LLVM how a number was made, so that what follows sees a rounded one: its bits XOR a zero of which the compiler does not
+    know that it is one. `zero` is a 0-d int64 tracer, argument of the program that is traced."""
+
+    def __init__(self, zero):
+        self.zero, self.made = zero, {}
+
+    def __call__(self, x):
+        bits = _BITS.get(x.dtype)
+        if bits is None:
+            return x
+        zero = self.made.get((bits, x.shape))
+        if zero is None:
+            zero = self.made[bits, x.shape] = lax.broadcast(lax.convert_element_type(self.zero, bits), x.shape)
+        return lax.bitcast_convert_type(lax.bitcast_convert_type(x, bits) ^ zero, x.dtype)
+
+    def times(self, x, y):
+        return self(x * y)
+
+
+def fence_of(zero):
+    """A Fence where programs have the argument `zero_for` gives, else None."""
+    return None if zero is None else Fence(zero)
+
+
+def zero_for(device):
+    """The argument of a program that its Fence needs; None for devices without fences."""
+    if device.platform != "cpu":
+        return None
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+        return jax.device_put(np.zeros((), np.int64), device)
+
+
+def applied(closed_jaxpr, arguments, fence):
     """The results of a jaxpr for tracers, on a CPU."""
     jaxpr, env = closed_jaxpr.jaxpr, {}
 
@@ -26,57 +68,145 @@ def applied(closed_jaxpr, arguments):
     env.update(zip(jaxpr.invars, arguments))
     for eqn in jaxpr.eqns:
         name, operands = eqn.primitive.name, [read(v) for v in eqn.invars]
-        if name in _CALLS and eqn.params.get("name") != _LEFT_ALONE and hasattr(eqn.params.get(_CALLS[name]), "consts"):
-            out = applied(eqn.params[_CALLS[name]], operands)
-        elif name in _PAIRS and jnp.issubdtype(operands[0].dtype, jnp.floating):
-            out = [_greater(_PAIRS[name], *operands)]
-        elif name in _EXTREMES:
-            out = [_extreme(eqn, operands[0])]
-        elif name == "erf" and operands[0].dtype == np.float32:
-            out = [_erf(operands[0])]
-        elif name == "top_k" and operands[0].dtype == np.uint32:
-            out = _top_k(eqn, operands[0])
-        else:
-            out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-            out = out if eqn.primitive.multiple_results else [out]
+        rule = _RULES.get(name)
+        out = rule(eqn, operands, fence) if rule else None
+        if out is None:
+            out = _bound(eqn, *operands)
+            if name in _PRODUCTS:
+                out = [fence(x) for x in out]
         env.update(zip(eqn.outvars, out))
     return [read(v) for v in jaxpr.outvars]
+
+
+def _bound(eqn, *operands):
+    """What the equation's primitive gives, as a list."""
+    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return out if eqn.primitive.multiple_results else [out]
+
+
+_RULES = {}                # primitive's name: (eqn, operands, fence) -> results, or None where it is right as it is
+
+
+def _rule(*names):
+    return lambda f: _RULES.update(dict.fromkeys(names, f)) or f
+
+
+@_rule(*_CALLS)
+def _call(eqn, operands, fence):
+    inner = eqn.params.get(_CALLS[eqn.primitive.name])
+    if eqn.params.get("name") != _LEFT_ALONE and hasattr(inner, "consts"):
+        return applied(inner, operands, fence)
+
+
+@_rule("scan")
+def _scan(eqn, operands, fence):
+    params = eqn.params
+    n, carried = params["num_consts"], params["num_carry"]
+    consts, start, rows = operands[:n], operands[n:n + carried], operands[n + carried:]
+
+    def body(carry, row):
+        out = applied(params["jaxpr"], [*consts, *carry, *row], Fence(fence.zero))
+        return out[:carried], out[carried:]
+    carry, made = lax.scan(body, start, rows, params["length"], params["reverse"], params["unroll"])
+    return carry + made
+
+
+@_rule("while")
+def _while(eqn, operands, fence):
+    params = eqn.params
+    n, m = params["cond_nconsts"], params["body_nconsts"]
+    tested, consts = operands[:n], operands[n:n + m]
+    return lax.while_loop(lambda carry: applied(params["cond_jaxpr"], [*tested, *carry], Fence(fence.zero))[0],
+                          lambda carry: applied(params["body_jaxpr"], [*consts, *carry], Fence(fence.zero)), operands[n + m:])
+
+
+@_rule("cond")
+def _cond(eqn, operands, fence):
+    branches = [functools.partial(lambda branch, *args: applied(branch, args, Fence(fence.zero)), branch) for branch in eqn.params["branches"]]
+    return lax.switch(operands[0], branches, *operands[1:])
+
+
+@_rule("mul")
+def _complex_product(eqn, operands, fence):
+    if jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.complexfloating):
+        (a, b), (c, d) = [(lax.real(x), lax.imag(x)) for x in operands]
+        return [lax.complex(fence(a * c) - fence(b * d), fence(a * d) + fence(b * c))]
+
+
+@_rule("dot_general")
+def _outer_product(eqn, operands, fence):
+    if not eqn.params["dimension_numbers"][0][0]:
+        return [fence(x) for x in _bound(eqn, *operands)]
+
+
+@_rule("cumsum", "cumprod")
+def _cumulative(eqn, operands, fence):
+    """Running sums and products as torch's: in float64. XLA makes them from those of pieces, which may overflow where the whole does not;
+    then they are made one by one."""
+    (x,), axis, reverse = operands, eqn.params["axis"], eqn.params["reverse"]
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return None
+    made, = _bound(eqn, x.astype(np.float64))
+    if eqn.primitive.name == "cumprod" and x.shape[axis] > 1:
+        def one_by_one(x, made):
+            rows = jnp.moveaxis(x.astype(np.float64), axis, 0)
+            products = lax.scan(lambda total, row: (total * row,) * 2, jnp.ones_like(rows[0]), rows, reverse=reverse)[1]
+            return jnp.moveaxis(products, 0, axis)
+        made = lax.cond(jnp.isfinite(made).all(), lambda x, made: made, one_by_one, x, made)
+    return [fence(made.astype(x.dtype))]
+
+
+@_rule("reduce_prod")
+def _product(eqn, operands, fence):
+    if operands[0].dtype == np.float32:                        # products of pieces would overflow where the whole does not
+        return [fence(_bound(eqn, operands[0].astype(np.float64))[0].astype(np.float32))]
 
 
 _PAIRS = {"max": lax.gt, "min": lax.lt}
 
 
-def _greater(wins, a, b):
+@_rule(*_PAIRS)
+def _greater(eqn, operands, fence):
     """The greater or smaller of each pair; the second of equals, as with NumPy."""
-    return jnp.where(wins(a, b) | (a != a), a, b)
+    a, b = operands
+    if jnp.issubdtype(a.dtype, jnp.floating):
+        return [jnp.where(_PAIRS[eqn.primitive.name](a, b) | (a != a), a, b)]
 
 
 _EXTREMES = {"reduce_max": (lax.ge, -np.inf), "reduce_min": (lax.le, np.inf)}
 
 
-def _extreme(eqn, x):
+@_rule(*_EXTREMES)
+def _extreme(eqn, operands, fence):
     """The greatest or smallest elements, NaN where there is one: XLA's vectorised loop loses NaNs."""
+    x, = operands
     if not jnp.issubdtype(x.dtype, jnp.floating) or x.size <= _FEW:
-        return eqn.primitive.bind(x, **eqn.primitive.get_bind_params(eqn.params))
+        return None
     wins, start = _EXTREMES[eqn.primitive.name]
     for axis in sorted(eqn.params["axes"], reverse=True):      # several at once take three times as long
         x = lax.reduce(x, np.asarray(start, x.dtype), lambda a, b: lax.select(wins(a, b) | lax.ne(a, a), a, b), (axis,))
-    return x
+    return [x]
 
 
-def _erf(x):
-    t = x * x
-    y = jnp.clip(x * polynomial(t, P) / polynomial(t, Q), -1, 1)
-    return jnp.where(jnp.abs(x) > LIMIT, jnp.sign(x), y)
+@_rule("erf")
+def _erf(eqn, operands, fence):
+    x, = operands
+    if x.dtype == np.float32:
+        t = fence(x * x)
+        y = jnp.clip(fence(x * polynomial(t, P, fence.times)) / polynomial(t, Q, fence.times), -1, 1)
+        return [jnp.where(jnp.abs(x) > LIMIT, jnp.sign(x), y)]
 
 
 _PASSES = 16           # up to so many passes over everything are cheaper than sorting it
 
 
-def _top_k(eqn, x):
+@_rule("top_k")
+def _top_k(eqn, operands, fence):
     """The k largest along the last dimension and their places, the earlier one of equals: by numbers of 64 bits that hold both, which
     are compared several times faster than pairs."""
-    k = eqn.params["k"]
+    (x,), k = operands, eqn.params["k"]
+    if x.dtype != np.uint32:
+        return None
     codes = (2 ** 31 - 1 - x.astype(np.int64)) << 32 | lax.broadcasted_iota(np.int64, x.shape, x.ndim - 1)
     if 0 < k <= _PASSES:
         least = [jnp.min(codes, -1, keepdims=True)]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..device import default_device
 from ..record.meta import Meta
+from .lowering import fence_of, zero_for
 from .options import compiler_options
 
 # Marks of a Value: its NumPy array was an argument of a program once; its array was made by a program and is the engine's alone.
@@ -59,7 +60,7 @@ class Program:
 
     Threads share it. It stays what it is, but for `event` (the report's) and two memos that are replaced whole.
     """
-    __slots__ = ("fn", "live", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device")
+    __slots__ = ("fn", "live", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device", "zero")
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
@@ -75,25 +76,26 @@ class Program:
                 idx.append(n0 + k)
         self.sent_floats = self.sent_ints = None, None
         self.device = device = state_device(state)
+        self.zero = zero_for(device)
 
-        def program(floats, ints, *inputs):
-            made = {}
+        def program(zero, floats, ints, *inputs):
+            made, fence = {}, fence_of(zero)
             for inst, slots, n0, first, _ in steps:
                 args = [inputs[position[s]] if s < 0 else made[s] for s in slots]
                 for k in range(len(inst.kinds)):
                     kind, at = place[n0 + k]
                     args.append((floats if kind == "f" else ints)[at])
-                for k, r in enumerate(inst.compiled_for(device)(*args)):
+                for k, r in enumerate(inst.lowered(fence, *args)):
                     made[first + k] = r
             return [made[s] for s in live]
         metas = input_metas(state)
         avals = [jax.ShapeDtypeStruct(metas[k].shape, metas[k].dtype) for k in self.inputs]
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
                   for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]
-        kept = tuple(2 + k for k, i in enumerate(self.inputs) if i in donate)
+        kept = tuple(3 + k for k, i in enumerate(self.inputs) if i in donate)
         jitted = jax.jit(program, donate_argnums=kept)
         with jax.default_device(device):
-            self.fn = jitted.lower(*packed, *avals).compile(compiler_options=compiler_options())
+            self.fn = jitted.lower(self.zero, *packed, *avals).compile(compiler_options=compiler_options())
 
     def __call__(self, inputs, nums):
         f = i = None
@@ -115,7 +117,7 @@ class Program:
                 else:
                     v.extra = PASSED
             args.append(a)
-        return self.fn(f, i, *args)
+        return self.fn(self.zero, f, i, *args)
 
 
 def _packed(numbers, dtype, device, sent):
