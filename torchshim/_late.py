@@ -6,7 +6,7 @@ _FROM = {
         _check_value _shape_as_tensor compiled_with_cxx11_abi cond get_device_module get_float32_matmul_precision get_num_interop_threads
         get_num_threads is_storage set_float32_matmul_precision set_num_interop_threads set_num_threads sym_float sym_int sym_ite sym_max
         sym_min sym_not sym_sum typename""",
-    "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph Value",
+    "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
     "futures": "Future",

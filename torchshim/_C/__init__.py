@@ -19,6 +19,20 @@ class Graph:
     """A graph of TorchScript's, in torch."""
 
 
+class PyTorchFileReader:
+    """A reader of torch.save's archives: NotImplementedError when made."""
+
+    def __init__(self, file):
+        raise NotImplementedError("torchshim: torch.PyTorchFileReader; use torch.load")
+
+
+class PyTorchFileWriter:
+    """A writer of torch.save's archives: NotImplementedError when made."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("torchshim: torch.PyTorchFileWriter; use torch.save")
+
+
 class ScriptModule:
     """A module of TorchScript's, in torch."""
 

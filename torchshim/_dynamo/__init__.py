@@ -61,4 +61,4 @@ def _no_graphs(name):
 
 explain, export, register_backend, lookup_backend = map(_no_graphs, ("explain", "export", "register_backend", "lookup_backend"))
 
-__getattr__ = _missing_attribute(__name__, lazy=("config", "eval_frame", "exc", "utils"))
+__getattr__ = _missing_attribute(__name__, lazy=("_trace_wrapped_higher_order_op", "config", "eval_frame", "exc", "utils"))

@@ -398,7 +398,17 @@ def _no_graphs(*args, **kwargs):
     raise NotImplementedError("torchshim: CUDA graphs; what repeats becomes one XLA program by itself")
 
 
-CUDAGraph = graph = graph_pool_handle = make_graphed_callables = _no_graphs
+graph_pool_handle = make_graphed_callables = _no_graphs
+
+
+class CUDAGraph:
+    """NotImplementedError when made."""
+    __new__ = _no_graphs
+
+
+class graph:
+    """NotImplementedError when made."""
+    __new__ = _no_graphs
 
 
 # -- random state --------------------------------------------------------------------------------------------------------------

@@ -17,10 +17,19 @@ _UNINITIALIZED = "Default process group has not been initialized, please make su
 _MORE = "torchshim: torch.distributed with more than one process"
 
 
-class ReduceOp(enum.Enum):
-    """How collectives combine. In a group of one all of them give the tensor itself."""
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
+class _OneOf(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, cls.RedOpType)
 
+
+class ReduceOp(metaclass=_OneOf):
+    """How collectives combine. In a group of one all of them give the tensor itself."""
+    RedOpType = enum.IntEnum("RedOpType", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM UNUSED", start=0, module=__name__,
+                             qualname="ReduceOp.RedOpType")
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = RedOpType
+
+    def __new__(cls, op):
+        return cls.RedOpType(op)
 
 reduce_op = ReduceOp
 
@@ -421,11 +430,19 @@ class HashStore(Store):
     """A store in memory."""
 
 
-def _shared_store(*args, **kwargs):
-    raise NotImplementedError(_MORE + ": stores that processes share")
+class TCPStore(Store):
+    """A store that processes reach by a socket: NotImplementedError when made."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(_MORE + ": stores that processes share")
 
 
-TCPStore = FileStore = PrefixStore = _shared_store
+class FileStore(TCPStore):
+    """A store that processes reach by a file: NotImplementedError when made."""
+
+
+class PrefixStore(TCPStore):
+    """A part of a store: NotImplementedError when made."""
 
 
 def get_default_backend_for_device(device):
@@ -438,4 +455,6 @@ def supports_complex(reduceOp):
     return reduceOp not in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("nn", "optim"))
+__getattr__ = _missing_attribute(__name__, lazy=("_functional_collectives", "algorithms", "checkpoint", "constants", "device_mesh", "fsdp", "nn",
+                                                 "optim", "rpc", "tensor"),
+                                 elsewhere={"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"})

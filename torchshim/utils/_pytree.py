@@ -13,6 +13,9 @@ from .. import Size
 from ..tensor.api.return_types import ALL as _results
 
 
+PyTree = Any
+
+
 class NodeDef(NamedTuple):
     """How a class is taken apart: flatten_fn(x) -> (children, context), unflatten_fn(children, context) -> x."""
     type: type

@@ -1,5 +1,6 @@
 """Memory shared with NumPy, both ways: what torch 2.13 prints for the same programs; NumPy's own views are the model."""
 import copy
+import ctypes
 import random
 
 import numpy as np
@@ -200,3 +201,47 @@ def test_picking_from_large_memory_reads_what_is_there_and_takes_no_snapshot_of_
     t.requires_grad_()
     t[at].sum().backward()
     assert t.grad[5].tolist() == [2.0] * 32
+
+
+def at(t):
+    """What lies at a tensor's address."""
+    kind = {4: ctypes.c_float, 8: ctypes.c_double}[t.element_size()]
+    return np.ctypeslib.as_array(ctypes.cast(t.data_ptr(), ctypes.POINTER(kind)), (t.numel(),)).tolist()
+
+
+def test_an_address_can_be_read_and_stays():
+    """Libraries written in other languages (safetensors) read tensors by `data_ptr()`."""
+    t = torch.arange(6.0).reshape(2, 3)
+    where = t.data_ptr()
+    assert where % 64 == 0 and at(t) == [0, 1, 2, 3, 4, 5] and at(t[1]) == [3, 4, 5] and t[1].data_ptr() == where + 12
+    t += 1
+    assert t.data_ptr() == where and at(t) == [1, 2, 3, 4, 5, 6]
+    a = t.numpy()
+    assert a.ctypes.data == where
+    a[0, 0] = 9
+    t[0, 1] = 8
+    assert at(t)[:2] == [9, 8]
+    del a
+    t *= 2
+    assert t.data_ptr() == where and at(t)[:2] == [18, 16]
+    w = torch.nn.Linear(2, 1, bias=False).weight
+    where = w.data_ptr()
+    torch.optim.SGD([w], 1.0).step(lambda: w.sum().backward())
+    assert w.data_ptr() == where and at(w) == w.flatten().tolist()
+
+
+def test_an_address_changes_with_the_memory():
+    t = torch.zeros(3)
+    a, where = t.numpy(), t.data_ptr()
+    t.resize_(5).fill_(1)
+    assert t.data_ptr() != where and at(t) == [1] * 5 and a.tolist() == [0] * 3
+    s = torch.ones(2, dtype=torch.float64)
+    s.numpy()
+    s.data_ptr()
+    s.resize_(4).fill_(3)
+    assert at(s) == [3] * 4 and torch.zeros(0).data_ptr() == 0
+
+
+def test_channels_last_memory_is_read_as_it_lies():
+    t = torch.arange(8.0).reshape(1, 2, 2, 2).to(memory_format=torch.channels_last)
+    assert at(t) == [0, 4, 1, 5, 2, 6, 3, 7]

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 CHUNK = 1 << 16            # elements compared at once
+ALIGNMENT = 64             # of our own memory, in bytes, as torch's
 
 getrefcount = sys.getrefcount
 
@@ -18,6 +19,11 @@ class Memory:
     """`flat` is the memory from a value's first element to its last; `origin` the user's array if it is theirs;
     `last` an ordinary Value of what was there when it was last looked at."""
     __slots__ = ("flat", "origin", "meta", "last")
+
+    @property
+    def room(self):
+        """What `allocated` can use again; None where the memory is the user's."""
+        return self.flat.base if self.origin is None else None
 
     def __init__(self, flat, meta, last=None, origin=None):
         self.flat, self.meta, self.last, self.origin = flat, meta, last, origin
@@ -80,10 +86,15 @@ _alone = Memory(object(), None)
 ALONE = getrefcount(_alone.flat)               # what getrefcount says of an object that one attribute holds
 
 
-def allocated(value, array):
-    """Memory of our own with the contents of an ordinary Value, whose array is `array`."""
+def allocated(value, array, room=None):
+    """Memory of our own with the contents of an ordinary Value, whose array is `array`: in `room`, another such Memory's, if that is given."""
     m = value.meta
-    memory = Memory(np.empty(extent(m) * m.dtype.itemsize, np.uint8), m, value)
+    size = extent(m) * m.dtype.itemsize
+    if room is None or len(room) != size:
+        room = np.empty(size + ALIGNMENT, np.uint8)
+        first = -room.ctypes.data % ALIGNMENT
+        room = memoryview(room)[first:first + size]    # no ndarray: what users hold has `flat` as its base, and is counted there
+    memory = Memory(np.frombuffer(room, np.uint8), m, value)
     np.copyto(memory.part(m, 0), array)
     return memory
 

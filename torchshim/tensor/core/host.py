@@ -31,6 +31,7 @@ class HostStorage(Storage):
                 memory.store(v, array_of(new))
                 return v
             v.array, v.extra = old.array, None     # what was saved of it stays as it is
+            self.address = None                # and NumPy keeps the memory
         _leave(self)
         return new
 
@@ -58,7 +59,7 @@ def array(t):
     st, vw = t._st, t._view
     v = present(st.value)
     if v is st.value:
-        hosted(st, allocated(v, np.asarray(array_of(v))))
+        hosted(st, allocated(v, np.asarray(array_of(v)), st.address and st.address.room))
     memory = st.value.extra
     return memory.part(v.meta, 0) if vw is None else memory.part(vw.meta, vw.offset)
 

@@ -5,12 +5,14 @@ A View says how a tensor reads its part of it: a chain of steps, each an operato
 """
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import ref as weakref
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine import Memory, context, record
+from ...engine import Memory, allocated, array_of, context, is_host, record
 from ...engine.record.memo import Memo
 from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
@@ -60,20 +62,34 @@ def log_write(undo, st, count=None):
     undo.append(restore)
 
 
-_next_address = 0x7F0000000000
+class Address(NamedTuple):
+    """Where a storage lies. `room` is our memory at that place, with what the storage held at generation `gen`."""
+    number: int
+    room: memoryview | None = None
+    gen: float = float("nan")
+
+
+_free = 0x7F0000000000                         # numbers for what the host has no memory of
 
 
 def address(st):
-    """A stable fake address: storages never overlap."""
-    global _next_address
-    if st.address is None:
-        m = st.value.meta
-        if st.value.extra.__class__ is Memory:
-            st.address = st.value.extra.part(m, 0).ctypes.data      # NumPy knows the real one
-            return st.address
-        st.address = _next_address
-        _next_address += (m.numel * m.dtype.itemsize + 127) // 64 * 64
-    return st.address
+    """Where a storage lies in the host's memory: for its whole life the same place. What the storage holds at the time of the call can be read
+    there; what others write there is seen only while NumPy sees the storage. A mere number, no other storage's, for what lies on an
+    accelerator or is a tracer.
+    """
+    global _free
+    known, v = st.address, st.value
+    if v.extra.__class__ is Memory:            # NumPy sees it
+        st.address = Address(v.extra.flat.ctypes.data, v.extra.room)
+    elif known is None or known.room is not None and known.gen != st.gen:
+        a = array_of(v) if is_host(v.meta.device) else None
+        if a is None or isinstance(a, jax.core.Tracer):
+            st.address = Address(_free)
+            _free += (v.meta.numel * v.meta.dtype.itemsize + 127) // 64 * 64
+        else:
+            memory = allocated(v, np.asarray(a), known and known.room)
+            st.address = Address(memory.flat.ctypes.data, memory.room, st.gen)
+    return st.address.number
 
 
 class View:

@@ -1,0 +1,93 @@
+"""What libraries import of torch.distributed though they have one process: there, and honest about what it cannot do."""
+import pytest
+
+import torchshim as torch
+from torchshim import distributed as dist
+from torchshim.distributed import _functional_collectives as collectives
+from torchshim.distributed import checkpoint, fsdp, rpc
+from torchshim.distributed import tensor as sharded
+from torchshim.distributed.algorithms.join import Join, Joinable, JoinHook
+from torchshim.distributed.checkpoint import hf_storage
+from torchshim.distributed.fsdp import wrap
+
+
+@pytest.mark.parametrize("make, name", [
+    (lambda: fsdp.FullyShardedDataParallel(torch.nn.Linear(1, 1)), "torch.distributed.fsdp.FullyShardedDataParallel"),
+    (lambda: fsdp.fully_shard(torch.nn.Linear(1, 1)), "torch.distributed.fsdp.fully_shard"),
+    (lambda: sharded.DTensor(), "torch.distributed.tensor.DTensor"),
+    (lambda: sharded.distribute_tensor(torch.ones(2)), "torch.distributed.tensor.distribute_tensor"),
+    (lambda: dist.init_device_mesh("cpu", (1,)), "torch.distributed.device_mesh.init_device_mesh"),
+    (lambda: rpc.init_rpc("a"), "torch.distributed.rpc.init_rpc"),
+    (lambda: checkpoint.save({}), "torch.distributed.checkpoint.save"),
+    (lambda: hf_storage.HuggingFaceStorageReader("x"), "torch.distributed.checkpoint.HuggingFaceStorageReader"),
+    (lambda: dist.TCPStore("localhost", 0), "stores that processes share"),
+])
+def test_what_needs_processes_says_so(make, name):
+    with pytest.raises(NotImplementedError, match=name):
+        make()
+
+
+def test_nothing_is_an_instance():
+    assert not isinstance(torch.ones(2), sharded.DTensor) and not isinstance(torch.nn.Linear(1, 1), fsdp.FullyShardedDataParallel)
+    assert (dist.TCPStore | None) and not rpc.is_available()
+
+
+def test_reductions_are_named_as_in_torch():
+    op = dist.ReduceOp
+    assert repr(op.SUM) == "<RedOpType.SUM: 0>" and op.SUM is op.RedOpType.SUM and op.MAX == 4 and op(op.MIN) == op.MIN
+    assert isinstance(op.SUM, op) and not isinstance(0, op)
+
+
+def test_placements():
+    s, r, p = sharded.Shard(1), sharded.Replicate(), sharded.Partial("avg")
+    assert [str(x) for x in (s, r, p)] == ["S(1)", "R", "P(avg)"] and [repr(x) for x in (s, r, p)] == ["Shard(dim=1)", "Replicate()", "Partial(avg)"]
+    assert s == sharded.Shard(1) != sharded.Shard(0) and len({s, sharded.Shard(1)}) == 1
+    assert s.is_shard() and s.is_shard(1) and not s.is_shard(0) and r.is_replicate() and p.is_partial("avg") and not p.is_partial("sum")
+    assert not (r.is_shard() or s.is_partial() or p.is_replicate())
+
+
+def test_wrapping_policies():
+    linear, layers = torch.nn.Linear(2, 2), torch.nn.ModuleList()
+    by_class = wrap.ModuleWrapPolicy([torch.nn.Linear])
+    assert by_class(linear, False) and not by_class(layers, False) and by_class(layers, True)
+    assert not wrap.transformer_auto_wrap_policy(layers, False, 0, {torch.nn.Linear})
+    size = wrap.size_based_auto_wrap_policy
+    assert size(linear, False, 10, 10) and not size(linear, False, 9, 10) and not size(layers, False, 10, 10) and size(layers, True, 10, 10)
+    assert not size(torch.nn.MultiheadAttention(2, 1), True, 10, 10)
+    assert wrap._or_policy(linear, False, 0, [lambda **k: False, wrap.always_wrap_policy])
+
+
+@pytest.fixture
+def alone(tmp_path):
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def test_functional_collectives_give_copies(alone):
+    x = torch.arange(3.0)
+    made = [collectives.all_reduce(x, "sum", [0]), collectives.all_gather_tensor(x, 0, dist.group.WORLD), collectives.broadcast(x, 0, [0]),
+            collectives.reduce_scatter_tensor(x, "sum", 0, [0]), collectives.all_to_all_single(x, None, None, [0])]
+    assert all([torch.equal(collectives.wait_tensor(y), x) and y is not x for y in made])
+
+
+def test_join_runs_its_hooks_once(alone):
+    class Counting(Joinable):
+        join_device, join_process_group = torch.device("cpu"), dist.group.WORLD
+
+        def __init__(self):
+            super().__init__()
+            self.calls = []
+
+        def join_hook(self, **kwargs):
+            hook = JoinHook()
+            hook.post_hook = lambda last: self.calls.append((last, kwargs))
+            return hook
+    a = Counting()
+    with Join([a], weight=2):
+        Join.notify_join_context(a)
+    with Join([a], enable=False):
+        pass
+    assert a.calls == [(True, {"weight": 2})]
+    with pytest.raises(ValueError, match="at least one"):
+        Join([])

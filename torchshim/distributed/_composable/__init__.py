@@ -1,0 +1,1 @@
+"""torch.distributed._composable: `fsdp`, under its older name."""
