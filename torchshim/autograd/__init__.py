@@ -60,7 +60,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     targets = None if inputs is None else [_input_edge(t) for t in inputs]
     _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:
-        context.backward_done()
+        context.backward_done(retain_graph)
 
 
 def _input_edge(t):

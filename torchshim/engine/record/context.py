@@ -35,11 +35,11 @@ class Context(threading.local):
             self.trace.flush()
             self.trace = Trace(self, device)
 
-    def backward_done(self):
-        """The end of a backward pass is a step boundary, unless an optimizer's step will be one."""
+    def backward_done(self, retained=False):
+        """The end of a backward pass is a step boundary, unless an optimizer's step will be one, or the graph was retained: for another pass."""
         tr = self.trace
         tr.backwards += 1
-        if self.eager or tr.backwards > 1 or not steppers:
+        if self.eager or tr.backwards > 1 or not (steppers or retained):
             tr.flush()
 
     def step_done(self):

@@ -256,6 +256,12 @@ def _source(op, first, inplace, with_out, flag):
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
             given = " and ".join(["p is not None", f"isinstance({names[0]}, TensorBase)"] + conds)
             fast += f"    p = _numbers.get({x}.__class__)\n    if {given}:\n        return {done}\n"
+        q = float_parameter(op)
+        if q is not None:
+            given = " and ".join([f"{q.name}.__class__ is float"] + [f"isinstance({n}, TensorBase)" for n in ts]
+                                 + [c for c in conds if c != f"{q.name} is _d_{q.name}"])
+            what, target = f"({', '.join(ts)},), _float_layout, ({q.name},), 'f'", "apply_inplace(_op.inplace_op, " if inplace else "apply(_op, "
+            fast += f"    if {given}:\n        return {target}{what})\n"
     if with_out and op.out in ("dtype", "floating dtype"):
         aliases += "    if out is not None and dtype is None: dtype = dtype_of(out, _op)\n"
     body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
@@ -279,6 +285,12 @@ def _source(op, first, inplace, with_out, flag):
     meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
              "            return _self(*_args, **_kwargs)\n")
     return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        raise leaving(_error)\n"
+
+
+def float_parameter(op):
+    """The parameter that takes a Python number beside the tensors, where there is one and its default is an int (`alpha`, `value`)."""
+    found = [p for p in op.params if p.kind == "number"]
+    return found[0] if len(found) == 1 and found[0].default.__class__ is int else None
 
 
 def as_written(op, values, out):
@@ -318,11 +330,13 @@ _unset = _Unset()
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
              "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
-             "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
+             "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number, "apply": apply, "apply_inplace": apply_inplace,
              "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
              "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
+    q = float_parameter(op)
+    space["_float_layout"] = q and tuple([SF if p is q else e for p, e in zip(op.params, op.layout)])
     space["_name"] = name
     exec(_code(op, first, inplace, with_out, flag), space)
     f = space["_self"] = space.pop("_f")

@@ -8,7 +8,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, is_host, meta_of, present, record, user_site, warn
+from ...engine import TRACED, context, expect, is_host, present, record, user_site, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
@@ -20,7 +20,7 @@ from ..core.dispatch import Tensor, apply, wrap
 from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.host import HostStorage
 from ..core.view import make_view
-from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, refuse_overlap, slice_write
+from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import selected, sliced
@@ -178,8 +178,9 @@ def parse(t, key):
     """(spec, storage offset, name of the view's grad_fn or None, {dimension of the view: index tensor})."""
     m = meta(t)
     shape, strides, ndim = m.shape, m.strides, m.ndim
-    if key.__class__ is tuple and len(key) <= ndim:
-        known = _basic(key, shape, strides, offset_of(t))
+    c = key.__class__
+    if (len(key) if c is tuple else 1 if c is int or c is slice else ndim + 1) <= ndim:
+        known = _basic(key if c is tuple else (key,), shape, strides, offset_of(t))
         if known is not None:
             return known
     entries = _prepared(key, m.device)
@@ -429,20 +430,23 @@ def setitem(self, key, value):
 def _set_plain(self, spec, at, name, value):
     """Write a basic index in one step, where no gradients are in play. Whether it was done."""
     m = meta(self)
-    if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self):
-        return False
-    if not m.dense:
+    if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self) or not (m.contiguous or m.dense):
         return False
     if not isinstance(value, TensorBase):
         nums = []
         token = pack(filler(value, m, "fill_", True), nums)
-        slice_write(self, spec, None, NUMBER_NAME[token], nums, PACKED[token])
+        layout, kinds = (spec, NUMBER_NAME[token]), PACKED[token]
+        if token is SC:
+            put_slice_any(self, None, layout, nums, kinds)
+        else:
+            put_slice_number(self, nums[0], layout, kinds)
         return True
     vm = meta(value)
     if vm.device is not m.device or (context.grad and needs_grad(value)):
         return False
+    part = SLICE_OP.resolve((spec, name), (m,), "").out
     if value._st is self._st:
-        part, value_at = SLICE_OP.resolve((spec, name), (m,), "").out, offset_of(value)
+        value_at = offset_of(value)
         if part is vm and at == value_at and not _computed(self) and not _computed(value):
             count(self)                        # the end of `x[key] += y`: it is there already
             return True
@@ -450,11 +454,10 @@ def _set_plain(self, spec, at, name, value):
             return False
     if vm.dtype.kind == "c" and m.dtype.kind != "c":
         return False
-    shape = tuple([1 if e[0] == NEW else e[2] for e in spec if e[0] != SELECT])
-    if vm.shape != shape and vm.ndim:
+    if vm.shape != part.shape and vm.ndim:
         value = _without_ones(value)
-        expand_check(meta(value), meta_of(shape, m.dtype, m.device))
-    slice_write(self, spec, value)
+        expand_check(meta(value), part)
+    put_slice(self, value, (spec, None))
     return True
 
 

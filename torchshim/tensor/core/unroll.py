@@ -20,6 +20,10 @@ INPLACE = (
     ("inplace2", "ab", False, "The in-place `op` on two tensors, an elementwise one; the first is returned."),
     ("inplace_number", "a", True, "The in-place `op` on one tensor, which is returned, and one Python number."),
 )
+PUTS = (
+    ("put_slice", "ab", False, "Write the tensor `b` through a basic index of `a`, where no gradient is wanted."),
+    ("put_slice_number", "a", True, "Write a Python number through a basic index of `a`, where no gradient is wanted."),
+)
 
 BEYOND = '''\
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
@@ -34,6 +38,8 @@ READ = '''\
     else:
         v{t}, e{t} = read({t}), edge({t})
 '''
+
+READ_VALUE = "    v{t} = {t}._st.value if {t}._view is None else read({t})\n"
 
 ENTER = '''\
     tr = context.trace
@@ -148,12 +154,12 @@ def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = 
                        miss=miss.format(**parts), several=several.format(**parts), **parts)
 
 
-def operands(tensors, number, again, refused=""):
-    """What the forms of few tensors say of their operands; `refused` is what they do before they record."""
+def operands(tensors, number, again, refused="", read=READ):
+    """What the forms of few tensors say of their operands, each read by `read`; `refused` is what they do before they record."""
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
     several = len(tensors) > 1
     return dict(
-        reads="".join([READ.format(t=t) for t in tensors]) + refused
+        reads="".join([read.format(t=t) for t in tensors]) + refused
         + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
@@ -202,7 +208,7 @@ def inplace(name, tensors, number, doc):
     several = len(tensors) > 1
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
-        overlap="a._st is b._st or not va.meta.contiguous" if several else "not va.meta.contiguous", tensors=f"({each(tensors, '{t}')})"))
+        overlap="a._st is b._st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)
@@ -211,7 +217,14 @@ def inplace(name, tensors, number, doc):
 BEGIN = "# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------\n"
 END = "# -- end of what unroll.py writes ---------------------------------------------------------------------------------------\n"
 
-FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()], "write.py": [inplace(*f) for f in INPLACE]}
+def put(name, tensors, number, doc):
+    """The source of one unrolled form of `put_slice_any`."""
+    again = f"put_slice_any({', '.join(tensors)}, {'None, layout, (x,), kind' if number else 'layout'})"
+    return filled(name, ", ".join([*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]), doc, again=again, objects="",
+                  done=WRITTEN, result="a", miss="return {again}", several="", **operands(tensors, number, again, read=READ_VALUE))
+
+
+FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()], "write.py": [*(inplace(*f) for f in INPLACE), *(put(*f) for f in PUTS)]}
 
 
 def written(name, source):

@@ -97,10 +97,11 @@ def _rewrite_hosted(st, whole, owner, e):
         raise
 
 
-def slice_write(t, spec, value, number=None, nums=(), kinds=""):
-    """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed."""
+def put_slice_any(t, value, layout, nums=(), kinds=""):
+    """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed; see ops.views.slice_put."""
     va = read(t)
     vals = (va,) if value is None else (va, read(value))
+    spec, number = layout
     free = moving(SLICE_PUT, spec, number, vals, kinds)
     if free is not None:
         starts = [e[1] for e, f in zip(spec, free) if e is not f]
@@ -146,7 +147,7 @@ def inplace1(op, a, layout):
         va, ea = read(a), edge(a)
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout)
-    if not va.meta.contiguous:
+    if 0 in va.meta.strides:
         refuse_overlap(a, (a,))
     tr = context.trace
     try:
@@ -197,7 +198,7 @@ def inplace2(op, a, b, layout):
         vb, eb = read(b), edge(b)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout)
-    if a._st is b._st or not va.meta.contiguous:
+    if a._st is b._st or 0 in va.meta.strides:
         refuse_overlap(a, (a, b))
     tr = context.trace
     try:
@@ -244,7 +245,7 @@ def inplace_number(op, a, x, layout, kind):
         va, ea = read(a), edge(a)
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout, (x,), kind)
-    if not va.meta.contiguous:
+    if 0 in va.meta.strides:
         refuse_overlap(a, (a,))
     tr = context.trace
     try:
@@ -267,6 +268,80 @@ def inplace_number(op, a, x, layout, kind):
     values.append(v)
     if tr.state is not state:                  # something was recorded in between
         return apply_inplace(op, (a,), layout, (x,), kind)
+    tr.state = st
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
+def put_slice(a, b, layout, op=SLICE_PUT):
+    """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
+    va = a._st.value if a._view is None else read(a)
+    vb = b._st.value if b._view is None else read(b)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+    except Immediate:
+        return put_slice_any(a, b, layout)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return put_slice_any(a, b, layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        return put_slice_any(a, b, layout)
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return put_slice_any(a, b, layout)
+    tr.state = st
+    s, extra = a._st, a._extra
+    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
+def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
+    """Write a Python number through a basic index of `a`, where no gradient is wanted."""
+    va = a._st.value if a._view is None else read(a)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),)
+    except Immediate:
+        return put_slice_any(a, None, layout, (x,), kind)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return put_slice_any(a, None, layout, (x,), kind)
+    key = (op, layout, kind, slots)
+    st = state.next.get(key)
+    if st is None:
+        return put_slice_any(a, None, layout, (x,), kind)
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    tr.nums.append(x)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return put_slice_any(a, None, layout, (x,), kind)
     tr.state = st
     s, extra = a._st, a._extra
     if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
@@ -405,13 +480,13 @@ def refuse_overlap(t, tensors=(), mode=None):
 
 def overlap_in_part(m, at, mx, x_at, strict=False):
     """Whether torch refuses to write what `m` sees of a memory from its element `at` on, and reads what `mx` sees of it from `x_at` on."""
-    if not m.numel or not mx.numel or not m.dense or not mx.dense:
+    if not m.numel or not mx.numel:
         return False
     a, b = at * m.dtype.itemsize, x_at * mx.dtype.itemsize
     a_end, b_end = a + m.numel * m.dtype.itemsize, b + mx.numel * mx.dtype.itemsize
-    if (a, a_end) == (b, b_end):
-        return strict or m.strides != mx.strides
-    return a < b_end and b < a_end
+    if b >= a_end or a >= b_end or not m.dense or not mx.dense:
+        return False
+    return strict or (a, a_end) != (b, b_end) or m.strides != mx.strides
 
 
 # -- inference tensors -----------------------------------------------------------------------------------------------------
