@@ -95,6 +95,20 @@ def test_holding_the_loss_reuses_the_program():
     assert compiles() == before
 
 
+def test_a_retained_graph_is_no_step_boundary():
+    """Two passes over one graph are one program; whoever only ever retains is cut at the second pass."""
+    w, counts = torch.ones(3, requires_grad=True), []
+    engine.flush()
+    for _ in range(2):
+        before = torch.stats()["flushes"]
+        loss = (w * 2.0).sum()
+        loss.backward(retain_graph=True)
+        counts.append(torch.stats()["flushes"] - before)
+        loss.backward(retain_graph=True)
+        counts.append(torch.stats()["flushes"] - before)
+    assert counts == [0, 1, 0, 1] and w.grad.tolist() == [8.0] * 3
+
+
 @pytest.mark.parametrize("where", ["before", "after", "never"])
 def test_item_does_not_recompile(where):
     w, b, x = model()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
+from torchshim import engine
 from torchshim.engine import counters
 
 B = torch.tensor([True, False])
@@ -168,3 +169,23 @@ def test_looking_at_parts_of_known_memory_computes_nothing():
     assert [x[i, i].item() for i in range(10)] == [11.0 * i for i in range(10)]
     assert counters["flushes"] == before
     assert pending[1, 1].item() == 22
+
+
+def test_writes_between_parts_of_a_tensor():
+    """Few records, what torch writes, and as many writes as it counts."""
+    u = torch.arange(12.0).reshape(3, 4).clone()
+    engine.flush()
+    engine.context.trace.limit = 10 ** 9
+    before = engine.context.trace.state.n_ops
+    u[1:, 1:] += 10.0                          # the part, the sum, the whole
+    assert engine.context.trace.state.n_ops == before + 3
+    u[0] = u[1]                                # the part, the whole
+    u[:, 0] = u[:, 3]
+    assert engine.context.trace.state.n_ops == before + 7
+    assert u.tolist() == [[17, 15, 16, 17], [17, 15, 16, 17], [21, 19, 20, 21]] and u._version == 4
+    v = torch.arange(6.0)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        v[1:] = v[:-1]
+    c = torch.tensor([1 + 2j, 3 - 1j])
+    c[:] = c.conj()                            # the same place, but not the same numbers
+    assert c.tolist() == [1 - 2j, 3 + 1j]
