@@ -9,7 +9,7 @@ from ..autograd.modes import no_grad
 from ..nn.modules.module import Module
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.core.dtype import int64
-from .lr_scheduler import LRScheduler, _format_param
+from ._scheduler import LRScheduler, _format_param
 
 __all__ = ["AveragedModel", "update_bn", "SWALR", "get_ema_multi_avg_fn", "get_swa_multi_avg_fn", "get_ema_avg_fn", "get_swa_avg_fn"]
 
