@@ -167,3 +167,10 @@ def test_scaled_products():
     assert torch.equal(F.scaled_mm(a, b, torch.ones(16, 1) * 2, rows, torch.ones(1, 16), rows), (2 * expected).bfloat16())
     with pytest.raises(NotImplementedError, match="scales for blocks"):
         F.scaled_mm(a, b, two, F.ScalingType.BlockWise1x128, two, whole)
+
+
+def test_a_threshold_may_be_written_where_elements_coincide():
+    x = torch.tensor([[1.5, -0.25]]).expand(3, 2)
+    assert F.threshold(x, 0.5, 0.25, inplace=True) is x and F.threshold_(x, 0.5, 0.75).tolist() == [[1.5, 0.75]] * 3
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        F.relu_(x)

@@ -84,7 +84,7 @@ def rrelu_noisy(self, noise):
 
 
 @op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0", inplace=True,
-    inplace_grad="ThresholdBackward1", functional="inplace", method=False, refuses=("threshold_cpu", "bc"))
+    inplace_grad="ThresholdBackward1", functional="inplace", method=False, refuses=("threshold_cpu", "bc"), overlap="fill")
 def threshold(self, threshold, value):
     """x where above the threshold, `value` elsewhere."""
     return jnp.where(self <= threshold, value, self)

@@ -30,7 +30,8 @@ sizes: the static parameters (`int` or `int[]`) that are sizes, which change as 
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
-  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. out=False: no out= form;
+  gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. overlap="fill": `f_` may write to
+  elements that lie in one place (tensor/core/write.py). out=False: no out= form;
   "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if that is a floating one.
 namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself; a `linalg_` before the name is
   not part of it there. aliases: other names, and other places: "linalg.matmul".
@@ -92,7 +93,7 @@ class Op(Operator):
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
-                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None):
+                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -104,7 +105,7 @@ class Op(Operator):
         self.wide_number, self.half_steps = wide_number, half_steps
         self.refuses, self.functional, self.inplace_grad, self.out = refuses, functional, inplace_grad, out
         self.sized = tuple([k for k, p in enumerate(self.params) if p.name in sizes])
-        self.multiple, self.apart, self.ordered = multiple, apart, ordered
+        self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
         if least is not None:
             self.least = least
         if saves.__class__ is tuple:

@@ -164,7 +164,7 @@ def call(op, args, name=None, first=1):
 def call_inplace(op, args, name=None, first=1):
     """The in-place form: writes into the first argument and returns it."""
     tensors, layout, nums, kinds = prepare(op, args, name, first)
-    return apply_inplace(op.inplace_op, tensors, layout, nums, kinds)
+    return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=op.overlap)
 
 
 _codes: dict = {}
