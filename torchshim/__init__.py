@@ -46,7 +46,7 @@ from .tensor.core import printing as _printing
 
 # Importing a family declares its operators or registers its functions; `torch.` has none of these names.
 from .ops import (activation as _, arithmetic as _, complex as _, index as _, linalg as _, products as _, logic as _, nn as _,
-                  reduction as _, shape as _, sorting as _, unary as _)
+                  quantization as _, reduction as _, shape as _, sorting as _, unary as _)
 from .tensor.api import (complex as _, elementwise as _, fft as _, index as _, indexing as _, linalg as _, operators as _, slicing as _,
                          ranges as _, reduction as _, products as _, sorting as _, statistics as _, shape as _, sparse as _, storages as _,
                          subclasses as _, views as _, windows as _)
@@ -64,7 +64,7 @@ globals().update(_dtypes)
 globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})
 
-from .tensor.api.storages import NAMED as _storages, TypedStorage, UntypedStorage
+from .tensor.api.storages import NAMED as _storages, Storage, TypedStorage, UntypedStorage
 globals().update(_storages)
 
 from .interop import from_jax, to_jax
@@ -153,7 +153,7 @@ _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 
 from . import _late
 __getattr__ = _missing_attribute(__name__, lazy=(
-    "accelerator", "backends", "cpu", "cuda", "distributed", "distributions", "fft", "linalg", "masked", "mps", "nn", "optim",
+    "accelerator", "backends", "cpu", "cuda", "distributed", "distributions", "fft", "linalg", "masked", "mps", "mtia", "nn", "optim",
     "quasirandom", "return_types", "signal", "utils", "func", "storage", "special", "xpu", *_late.MODULES), elsewhere=_late.NAMES)
 
 if _collects:

@@ -2,7 +2,11 @@
 
 _FROM = {
     "_dynamo.eval_frame": "compile",
-    "_toplevel": """SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
+    "_control_flow": "cond while_loop",
+    "autograd.anomaly_mode": "set_anomaly_enabled",
+    "jit": "JITException",
+    "tensor.core.qscheme": "qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric per_channel_affine_float_qparams",
+    "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
         _check_value _shape_as_tensor compiled_with_cxx11_abi cond get_device_module get_float32_matmul_precision get_num_interop_threads
         get_num_threads is_storage set_float32_matmul_precision set_num_interop_threads set_num_threads sym_float sym_int sym_ite sym_max
         sym_min sym_not sym_sum typename""",
@@ -19,7 +23,8 @@ _FROM = {
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
         get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
-        set_autocast_gpu_dtype""",
+        set_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled is_autocast_xla_enabled
+        set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled""",
 }
 MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_subclasses", "_utils", "amp", "ao",
            "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx",

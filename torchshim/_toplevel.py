@@ -9,6 +9,20 @@ from . import Tensor, device as _device
 _settings = {"threads": None, "interop": None, "precision": "highest"}
 
 
+has_lapack = has_spectral = True              # NumPy's and XLA's
+has_mkl = has_openmp = False
+
+
+def is_vulkan_available():
+    """False."""
+    return False
+
+
+def is_distributed(input, /):
+    """False: no tensor is of the kind that torch once meant."""
+    return input.is_distributed()
+
+
 def typename(obj, /):
     """The name of an object's type: that of its dtype's old class for a tensor (torch.FloatTensor), with its module for all but builtins."""
     if isinstance(obj, Tensor):

@@ -97,6 +97,13 @@ get_autocast_cpu_dtype = _old("get_autocast_cpu_dtype", "get_autocast_dtype('cpu
 set_autocast_cpu_dtype = _old("set_autocast_cpu_dtype", "set_autocast_dtype('cpu', dtype)", lambda d: set_autocast_dtype("cpu", d))
 get_autocast_gpu_dtype = _old("get_autocast_gpu_dtype", "get_autocast_dtype('cuda')", lambda: get_autocast_dtype("cuda"))
 set_autocast_gpu_dtype = _old("set_autocast_gpu_dtype", "set_autocast_dtype('cuda', dtype)", lambda d: set_autocast_dtype("cuda", d))
+_ELSEWHERE = {"ipu": float16, "xla": bfloat16}       # what torch would cast to on devices that are not used here
+for _kind in _ELSEWHERE:
+    globals().update({name: _old(name, new, f) for name, new, f in (
+        (f"is_autocast_{_kind}_enabled", f"is_autocast_enabled('{_kind}')", lambda kind=_kind: is_autocast_enabled(kind)),
+        (f"set_autocast_{_kind}_enabled", f"set_autocast_enabled('{_kind}', enabled)", lambda on, kind=_kind: set_autocast_enabled(kind, on)),
+        (f"get_autocast_{_kind}_dtype", f"get_autocast_dtype('{_kind}')", lambda kind=_kind: _ELSEWHERE[kind]),
+        (f"set_autocast_{_kind}_dtype", f"set_autocast_dtype('{_kind}', dtype)", lambda d, kind=_kind: set_autocast_dtype(kind, d)))})
 
 
 class autocast:

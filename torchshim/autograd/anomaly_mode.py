@@ -86,6 +86,11 @@ def _report(node):
     warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}")
 
 
+def set_anomaly_enabled(enabled, check_nan=True):
+    """Switch anomaly mode on or off."""
+    switch(enabled, check_nan)
+
+
 class set_detect_anomaly:
     """Switch anomaly mode on or off: takes effect at once, and is undone at the end of a `with` block."""
 

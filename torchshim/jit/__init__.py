@@ -32,6 +32,9 @@ class Error(RuntimeError):
     """An error within TorchScript; never raised here."""
 
 
+JITException = Error
+
+
 class TracingCheckError(Exception):
     """A trace that differs from the function; never raised here."""
 

@@ -139,7 +139,18 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
     return to(self, device, memory_format=memory_format)
 
 
+def _not_here(kind, error, text):
+    def method(self, device=None, non_blocking=False, memory_format=None):
+        raise error(text)
+    method.__name__ = method.__qualname__ = kind
+    method.__doc__ = f"{error.__name__}: there is no such device."
+    setattr(Tensor, kind, method)
+
+
 Tensor.cpu, Tensor.cuda = cpu, cuda
+_not_here("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
+_not_here("xpu", AssertionError, "Torch not compiled with XPU enabled")
+_not_here("mtia", AssertionError, "Torch not compiled with MTIA enabled.")
 
 
 @function(torch=False)

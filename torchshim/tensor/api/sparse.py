@@ -27,6 +27,23 @@ _wants("row compressed tensor", "crow_indices", "col_indices")
 _wants("column compressed tensor", "ccol_indices", "row_indices")
 
 
+def _part_copy(name):
+    def f(input):
+        return getattr(input, name)().clone()
+    f.__doc__ = f"A copy of {name}() of a sparse tensor."
+    function(f"{name}_copy", method=False)(f)
+
+
+for _name in ("indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices"):
+    _part_copy(_name)
+
+
+@function(torch=False)
+def is_distributed(self):
+    """False: no tensor is of the kind that torch once meant."""
+    return False
+
+
 def _no_kernel(*names, torch=False):
     for name in names:
         def f(self, *args, _name=name, **kwargs):
@@ -183,6 +200,5 @@ def _missing(name, where, why="there are no quantized tensors"):
 
 
 function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
-for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic",
-              "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "sspaddmm"):
+for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "sspaddmm"):
     function(_name, method=False)(_missing(_name, "torch"))

@@ -381,6 +381,7 @@ _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
           "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
 NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch", "__doc__": f"A TypedStorage of {d}."})
          for n, d in _NAMES.items()}
+Storage = NAMED["FloatStorage"]
 
 
 @function(method=False)

@@ -78,9 +78,11 @@ uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint
 complex32 = ALL["complex32"] = _Absent("complex32", 4, "JAX has no complex numbers of half precision")
 for _name in [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)] + ["bits1x8", "bits2x4", "bits4x2", "bits8", "float4_e2m1fn_x2"]:
     ALL[_name] = _Absent(_name, 1, "torch computes nothing in it on the CPU either")
+for _name, _size in (("qint8", 1), ("quint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1)):
+    ALL[_name] = _Absent(_name, _size, "there are no quantized tensors")
 ALL["bits16"] = _Absent("bits16", 2, "torch computes nothing in it on the CPU either")
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16,
-           "chalf": complex32, "cfloat": complex64, "cdouble": complex128}
+           "chalf": complex32, "bit": ALL["uint1"], "cfloat": complex64, "cdouble": complex128}
 
 
 def get_default_dtype():

@@ -150,6 +150,7 @@ def _part(name, k, rows):
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {NAMES[s._layout.name]}")
         return s._index[k]
     part.__doc__ = "Part of a compressed tensor."
+    handles(f"{name}_copy")(lambda s: part(s).clone())
 
 
 _part("crow_indices", 0, True)

@@ -1,0 +1,27 @@
+"""torch.cond and torch.while_loop. Nothing is captured here, so they are what they mean: Python's `if` and `while`, which look at the values."""
+from __future__ import annotations
+
+from . import Tensor
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """true_fn(*operands) if `pred`, a bool or a tensor of one element, is true, else false_fn(*operands)."""
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """carried_inputs after carried_inputs = body_fn(*carried_inputs) as long as cond_fn(*carried_inputs) is true."""
+    if not (callable(cond_fn) and callable(body_fn)):
+        raise RuntimeError("torch.while_loop: cond_fn and body_fn must be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(f"torch.while_loop: carried_inputs must be a tuple or a list, not {type(carried_inputs).__name__}.")
+    values = tuple(carried_inputs)
+    while cond_fn(*values):
+        made = body_fn(*values)
+        made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        if len(made) != len(values):
+            raise RuntimeError(f"torch.while_loop: body_fn must return as many values as it takes, {len(values)}, not {len(made)}.")
+        values = made
+    return values
