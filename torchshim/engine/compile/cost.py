@@ -20,6 +20,11 @@ _COSTLY = {**dict.fromkeys((
     "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh", "cosh", "reduce_window_sum", "reduce_window_max"), 2),
     "sort": -50, "top_k": -50, "cumlogsumexp": -400, "cumsum": -1, "cumprod": -1, "cummax": -5, "cummin": -5, "argmax": -2, "argmin": -2,
     "sin": -6, "cos": -6, "pow": -5}
+# Those without a NumPy loop are calls of small compiled programs when they are interpreted.
+_CALLED = frozenset((
+    "lu", "lu_pivots_to_permutation", "triangular_solve", "cholesky", "cholesky_update", "eigh", "eig", "svd", "geqrf", "qr", "geqp3",
+    "householder_product", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
+_ONE_CALL = 30_000
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
 
@@ -39,7 +44,11 @@ def weighed(jaxpr):
         elements = sum([math.prod(getattr(v.aval, "shape", ())) for v in (eqn.invars if name.startswith(_SHRINK) else eqn.outvars)])
         total[0] += 1
         total[1] += 1
-        if name in _COSTLY:
+        if name in _CALLED:
+            total[3] += _ONE_CALL
+        elif name == "gather" and not all([n == 1 for n in eqn.params["slice_sizes"]]):
+            pass                               # NumPy copies rows as fast
+        elif name in _COSTLY:
             total[3] += elements * _COSTLY[name]
         else:
             total[2] += elements

@@ -29,6 +29,21 @@ def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enab
     return None
 
 
+@jax.custom_jvp
+def _weights(s):
+    """softmax along the last dimension; zeros for a row of -inf, whose top would make exp() nan."""
+    top = peak(s, -1)
+    e = jnp.exp(s - jnp.where(jnp.isneginf(top), 0, top))
+    total = jnp.sum(e, -1, keepdims=True)
+    return e / jnp.where(total == 0, 1, total)
+
+
+@_weights.defjvp
+def _weights_tangent(primals, tangents):
+    w, t = _weights(*primals), tangents[0]
+    return w, w * (t - jnp.sum(w * t, -1, keepdims=True))
+
+
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
     "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, nondiff=("keep",), function=False, method=False)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
@@ -52,11 +67,7 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
         s = jnp.where(seen, s, -jnp.inf)
     if attn_mask is not None:
         s = jnp.where(attn_mask, s, -jnp.inf) if attn_mask.dtype == jnp.bool_ else s + attn_mask.astype(s.dtype)
-    # the top of a row that sees nothing is -inf: 0 there keeps exp() free of nan
-    top = jax.lax.stop_gradient(peak(s, -1))
-    e = jnp.exp(s - jnp.where(jnp.isneginf(top), 0, top))
-    total = jnp.sum(e, -1, keepdims=True)
-    w = e / jnp.where(total == 0, 1, total)
+    w = _weights(s)
     if keep is not None:
         w = w * (keep.astype(w.dtype) / (1 - p).astype(w.dtype))
     return jnp.matmul(w, v, precision=rounds).astype(query.dtype)
