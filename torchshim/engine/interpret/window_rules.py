@@ -15,6 +15,7 @@ from .rules import F32, category, rule
 # A convolution unfolds its input into patches; beyond this many elements compiling it with XLA
 # costs less than the unfolding.
 _PATCH_LIMIT = 1 << 22
+_ROW = 64                  # results of an image from which on they are the rows of a product for each image
 
 
 def _windows(x, out_shape, kernel, strides, dilation, lead):
@@ -68,8 +69,12 @@ def _make_conv(params, ins, outs):
             view = view.reshape(groups, n, channels, *shape)
         else:
             view = view.reshape(n, groups, channels, *shape)
-        patches = view.transpose(*lead, *space, 2, *window).reshape(groups, n * positions, channels * taps)
         weights = w.reshape(groups, out_features // groups, channels * taps)
+        if positions >= _ROW:                  # patches are copied in rows, and the result lies as it should
+            patches = view.transpose(*lead, 2, *window, *space).reshape(groups, n, channels * taps, positions)
+            result = np.matmul(weights[:, None], patches).transpose(1, 0, 2, 3)
+            return result.reshape(n, out_features, *out_spatial).transpose(restore).astype(out_dtype, copy=False)
+        patches = view.transpose(*lead, *space, 2, *window).reshape(groups, n * positions, channels * taps)
         result = np.matmul(patches, weights.transpose(0, 2, 1))
         result = result.reshape(groups, n, *out_spatial, out_features // groups)
         result = result.transpose(1, 0, 2 + k, *range(2, 2 + k))
