@@ -71,7 +71,8 @@ class GradList:
 
 #: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
 #: does not exist, where that of relu, a kernel of torch's, is zero.
-_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax".split())
+_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax cummax "
+                           "cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
 
 
 class GradTensors:
@@ -94,8 +95,15 @@ class GradTensors:
 
     @staticmethod
     def vjp(node, saved, cts):
-        r = apply(node.plan.vjp, saved_tensors(node, saved) + cts, (), node.nums, node.plan.vjp_kinds)
-        return list(r) if r.__class__ is tuple else [r]
+        given = saved_tensors(node, saved) + cts
+        r = apply(node.plan.vjp, given, (), node.nums, node.plan.vjp_kinds)
+        made = list(r) if r.__class__ is tuple else [r]
+        if made[0]._edge is not None:          # torch has a formula for each: it has a history where what it reads has one
+            reads = influences(node.plan.vjp.resolve((), tuple([meta(x) for x in given]), node.plan.vjp_kinds))
+            for k, g in enumerate(made):
+                if not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
+                    g._edge = None
+        return made
 
     @staticmethod
     def slice(g, steps):

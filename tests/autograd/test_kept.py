@@ -1,0 +1,85 @@
+"""What a node keeps for backward, which nodes a backward pass runs, and which gradients have a history: as torch's formulas say.
+
+Every expectation holds for real torch 2.13: replacing the import below by `import torch` must leave the file green.
+"""
+import pytest
+
+import torchshim as torch
+
+MODIFIED = "modified by an inplace operation"
+
+
+@pytest.fixture
+def xy():
+    x = torch.tensor([[0.3, 0.5], [0.2, 0.9]], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([[0.4, 0.1], [0.7, 0.6]], dtype=torch.float64, requires_grad=True)
+    return x, y
+
+
+@pytest.mark.parametrize("text", ["torch.hypot(x, y)", "x ** y", "torch.dist(x, y)", "x.amax(0)", "x.max()", "x.prod()", "x.norm()", "x.std()",
+                                  "x.logsumexp(0)", "x.cumprod(0)", "torch.copysign(x, y)", "x.median()", "torch.softmax(x, 0)"])
+def test_a_result_that_torch_keeps_may_not_be_written(xy, text):
+    x, y = xy
+    out = eval(text)
+    with torch.no_grad():
+        out.add_(0)
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("text", ["x ** 2", "x * y", "x.sum(0)", "x.var()", "x.cummax(0)[0]", "x.trace()", "x @ y"])
+def test_other_results_may_be_written(xy, text):
+    x, y = xy
+    out = eval(text)
+    with torch.no_grad():
+        out.add_(0)
+    out.sum().backward()
+
+
+def test_a_view_in_place_counts_as_a_write(xy):
+    out = xy[0].softmax(0)
+    s = out.sum()
+    out.unsqueeze_(0)
+    with pytest.raises(RuntimeError, match="output 0 of Softmax, is at version 1"):
+        s.backward()
+
+
+def test_the_message_names_the_node_with_its_number_and_remade_views(xy):
+    x, y = xy
+    for first, name in ((lambda: x.clone().pow(y), "Pow1"), (lambda: (x * 1)[0], "AsStrided")):
+        a = first()
+        out = a.exp() * a
+        base = a if a._base is None else a._base
+        with torch.no_grad():
+            base.add_(1)
+        with pytest.raises(RuntimeError, match=f"output 0 of {name},"):
+            out.sum().backward()
+
+
+def test_hooks_run_only_where_a_gradient_is_asked_for(xy):
+    x, y = xy
+    seen = []
+    a = x * 2
+    a.register_hook(lambda g: seen.append("a"))
+    x.register_hook(lambda g: seen.append("x"))
+    torch.autograd.grad((a + y).sum(), y)
+    assert seen == []
+    # a single root is looked at whatever it leads to
+    assert torch.autograd.grad(a, y, torch.ones_like(a), allow_unused=True) == (None,)
+    assert seen == ["a"]
+
+
+@pytest.mark.parametrize("text, history", [
+    ("torch.nn.functional.linear(x, y, y[0])", True), ("torch.addcmul(x, y, y)", False), ("x.nansum()", False), ("x.cummax(0)[0]", False),
+    ("torch.addmm(x, y, y)", False), ("x.quantile(0.5)", False), ("x.trace()", False), ("x.relu()", True), ("x * y", True), ("x.clamp(0, 1)", False)])
+def test_a_gradient_has_a_history_where_its_own_formula_reads_one(xy, text, history):
+    x, y = xy
+    g, = torch.autograd.grad(eval(text).sum(), x, create_graph=True)
+    assert g.requires_grad is history
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "round", "trunc", "sign", "sgn"])
+def test_a_gradient_that_is_zero_has_no_history(xy, name):
+    x, y = xy
+    g, = torch.autograd.grad(getattr(x, name)(), x, y, create_graph=True)
+    assert not g.requires_grad and not g.any()
