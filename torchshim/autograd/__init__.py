@@ -165,7 +165,7 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
     return tuple(rows)
 
 
-from . import forward_ad, functional, graph  # noqa: E402
+from . import forward_ad, graph  # noqa: E402
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
 from . import function, grad_mode  # noqa: E402
@@ -186,4 +186,4 @@ def _is_checkpoint_valid():
 
 
 torch = sys.modules[__name__.partition(".")[0]]        # torch.autograd.torch, which old programs spell
-__getattr__ = _missing_attribute(__name__, lazy=("profiler",))
+__getattr__ = _missing_attribute(__name__, lazy=("functional", "profiler"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import jax.numpy as jnp
-from jax.scipy import special
 
 from . import bessel_series as series
+from .common import special
 from .registry import op
 
 END = 12.0                       # where the series in x ** 2 hand over to the ones in 1 / x

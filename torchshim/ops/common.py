@@ -1,6 +1,7 @@
 """Small things that many operator bodies need."""
 from __future__ import annotations
 
+import importlib
 from functools import partial
 
 import jax
@@ -17,6 +18,19 @@ def peak(x, axes):
     """The maximum along axes, which are kept, to be subtracted before `exp`. It may miss a NaN, which shows in what it is subtracted from,
     and costs a third of one that does not: `engine.compile.lowering` leaves a jitted function of this name alone."""
     return jnp.max(x, axes, keepdims=True, initial=-jnp.inf)
+
+
+class Later:
+    """The functions of a module that is imported when one of them is called for the first time."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        return lambda *args: getattr(importlib.import_module(self._module), name)(*args)
+
+
+special = Later("jax.scipy.special")           # it takes as long to import as twenty of our own modules
 
 
 def wrap_dim(d, ndim):

@@ -7,8 +7,8 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy import special
 
+from .common import special
 from .loops import while_loop
 from .registry import T, op
 from .unary import declare, lgamma

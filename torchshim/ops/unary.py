@@ -6,10 +6,9 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy import special
 
 from . import promotion as P
-from .common import is_complex, is_float
+from .common import is_complex, is_float, special
 from .registry import op
 
 

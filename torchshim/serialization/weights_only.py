@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import functools
 import pickle
-import pickletools
 import threading
 
 import _codecs
@@ -82,6 +81,7 @@ def default_table():
 
 def globals_named(pickled):
     """The names of all globals that a pickle asks for, in order."""
+    import pickletools                         # only files need it
     names = []
     for opcode, arg, _ in pickletools.genops(pickled):
         if opcode.name == "GLOBAL":
@@ -143,6 +143,7 @@ class Unpickler:
             if allowed_values is None:
                 allowed_values = {id(v) for v in (*self.allowed.values(), *self.users.values())}
             return allowed_values
+        import pickletools
         try:
             for opcode, arg, _ in pickletools.genops(self.file):
                 name = opcode.name
