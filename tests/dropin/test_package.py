@@ -93,3 +93,11 @@ def test_distribution_is_torchshim():
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("not installed: run from the source tree")
     assert version == TORCHSHIM_VERSION
+
+
+def test_functorch_stands_beside_torch():
+    run("-m", "torchshim", "-c", """if True:
+        import functorch, torch
+        from functorch.experimental import replace_all_batch_norm_modules_
+        assert functorch.__version__ == torch.__version__ and functorch.make_functional.__module__ == "functorch.stateless"
+    """)

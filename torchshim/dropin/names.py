@@ -1,12 +1,12 @@
-"""How torchshim's module names and PyTorch's correspond."""
+"""How torchshim's module names and PyTorch's correspond. functorch, which PyTorch installs beside torch, is `torchshim.functorch`."""
 
 #: Top-level parts of torchshim that are its own and have no place under ``torch``.
 PRIVATE = frozenset({"__main__", "compat", "dropin", "engine", "ops", "tensor"})
 
 
 def is_torch(name: str) -> bool:
-    """Whether ``name`` names the module torch or one inside it."""
-    return name == "torch" or name.startswith("torch.")
+    """Whether ``name`` names the module torch or one inside it, or functorch or one inside that."""
+    return name.partition(".")[0] in ("torch", "functorch")
 
 
 def is_torchshim(name: str) -> bool:
@@ -20,12 +20,13 @@ def is_private(name: str) -> bool:
 
 
 def to_torchshim(name: str) -> str:
-    """``torch.nn`` -> ``torchshim.nn``."""
-    return "torchshim" + name.removeprefix("torch")
+    """``torch.nn`` -> ``torchshim.nn``, ``functorch`` -> ``torchshim.functorch``."""
+    return "torchshim." + name if name.startswith("functorch") else "torchshim" + name.removeprefix("torch")
 
 
 def to_torch(name: str) -> str:
     """``torchshim.nn`` -> ``torch.nn``; any other name, and a private one, stays as it is."""
     if not is_torchshim(name) or is_private(name):
         return name
-    return "torch" + name.removeprefix("torchshim")
+    inner = name.removeprefix("torchshim.")
+    return inner if inner.partition(".")[0] == "functorch" else "torch" + name.removeprefix("torchshim")

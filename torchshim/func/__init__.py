@@ -7,12 +7,12 @@ the same code runs on tracers.
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.api import docs as _docs
 from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
-from .models import functional_call, stack_module_state
+from .models import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .vmap import vmap
 from .functionalize import functionalize
 
 __all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call", "functionalize",
-           "stack_module_state"]
+           "replace_all_batch_norm_modules_", "stack_module_state"]
 
 _docs.complete({"torch.func.": globals()})
 __getattr__ = _missing_attribute(__name__)

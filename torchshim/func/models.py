@@ -42,3 +42,13 @@ def stack_module_state(models):
     for name, _ in models[0].named_buffers():
         buffers[name] = torch.stack([dict(m.named_buffers())[name].detach() for m in models])
     return parameters, buffers
+
+
+def replace_all_batch_norm_modules_(root):
+    """The module, whose batch norms have no running statistics any more."""
+    from ..nn.modules.batchnorm import _BatchNorm
+    for m in root.modules():
+        if isinstance(m, _BatchNorm) and m.track_running_stats:
+            m.running_mean = m.running_var = m.num_batches_tracked = None
+            m.track_running_stats = False
+    return root
