@@ -30,8 +30,8 @@ class Stop(Exception):
     pass
 
 
-RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply_number, dispatch.finish, dispatch.wrap, handle.read, handle.edge,
-             view.make_view, view.make_view_any, write.write, write.rewrite, write.set_value, write.count, write.inplace1, write.inplace2,
+RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply3, dispatch.apply_number, dispatch.finish, dispatch.wrap,
+             handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write.set_value, write.count, write.inplace1, write.inplace2,
              write.inplace_number, write.apply_inplace, write._history, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
              trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}

@@ -120,6 +120,10 @@ def _apply2(op, a, b, layout):
     return plain["apply2"](op, *cast(op, (a, b)), layout)
 
 
+def _apply3(op, a, b, c, layout):
+    return plain["apply3"](op, *cast(op, (a, b, c), layout), layout)
+
+
 def _apply_number(op, a, x, layout, kind):
     return plain["apply_number"](op, *cast(op, (a,)), x, layout, kind)
 
@@ -137,7 +141,7 @@ def _function(name, args, kwargs):
     return plain[name](*values[:len(args)], **dict(zip(names, values[len(args):])))
 
 
-casting = {"apply1": _apply1, "apply2": _apply2, "apply_number": _apply_number, "apply": _apply, "apply_any": _apply_any}
+casting = {"apply1": _apply1, "apply2": _apply2, "apply3": _apply3, "apply_number": _apply_number, "apply": _apply, "apply_any": _apply_any}
 plain, _codes = {}, {}
 
 

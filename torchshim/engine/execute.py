@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from operator import itemgetter
 
 import jax
 import numpy as np
@@ -89,7 +90,8 @@ def _scheduled(state, live, numpy):
 
 
 def _schedule(steps, state, live, numpy):
-    """(dtypes of the numbers, what to do in order: (function, where its arguments are, first result, how many, what is not needed any more, Instance, site)).
+    """(dtypes of the numbers, what to do in order: (function, where its arguments are, what gets them there, first result, how many, what is not
+    needed any more, Instance, site)).
 
     Places are those in a list of the values, then the numbers, then the inputs from behind: an input's slot is negative. Functions are
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes.
@@ -105,7 +107,7 @@ def _schedule(steps, state, live, numpy):
         last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
         seen |= last
         places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
-        schedule.append((functions[inst], places, first, count, tuple(last), inst, site))
+        schedule.append((functions[inst], places, itemgetter(*places) if len(places) > 1 else None, first, count, tuple(last), inst, site))
     dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
     return dtypes, schedule[::-1]
 
@@ -121,12 +123,17 @@ def _run_steps(schedule, state, values, inputs, nums, live, tr):
     made += [v.array for v in inputs[:state.n_inputs][::-1]]
     failed, lost = None, set()
     with np.errstate(all="ignore"):
-        for f, places, first, count, last, inst, site in schedule:
+        for f, places, get, first, count, last, inst, site in schedule:
             if failed and not lost.isdisjoint(places):
                 lost.update(range(first, first + count))
                 continue
             try:
-                made[first:first + count] = f(*[made[s] for s in places])
+                if get is not None:
+                    made[first:first + count] = f(*get(made))
+                elif places:
+                    made[first:first + count] = f(made[places[0]])
+                else:
+                    made[first:first + count] = f()
             except Exception as error:
                 failed = failed or (error, inst, site)
                 lost.update(range(first, first + count))

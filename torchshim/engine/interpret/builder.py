@@ -127,19 +127,21 @@ class _Text:
             return names[slot]
 
         body = []
-        for k, (_, ins, out, last) in enumerate(steps):
+        for k, (fn, ins, out, last) in enumerate(steps):
             call = f"f{k}({', '.join(map(name, ins))})"
+            if fn is _to_numpy:                # mostly it is an array already
+                call = f"{name(ins[0])} if {name(ins[0])}.__class__ is ndarray else {call}"
             made = "".join([name(slot) + ", " for slot in out]) if out.__class__ is list else name(out)
             body.append(f"{made} = {call}" if made else call)
             if last and k < len(steps) - 1:
                 body.append(" = ".join(map(name, last)) + " = None")
         body.append(f"return [{', '.join(map(name, outputs))}]")
-        given = ", ".join([f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
+        given = ", ".join(["ndarray"] + [f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
         arguments = ", ".join([f"a{slot}" for slot in range(builder.arguments)])
         self.source = f"def make({given}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n"
 
     def function(self, functions) -> Callable[..., list]:
-        return _made(self.source)(*functions, *self.constants)
+        return _made(self.source)(_ndarray, *functions, *self.constants)
 
 
 @functools.lru_cache(maxsize=2048)

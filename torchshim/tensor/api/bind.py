@@ -22,7 +22,7 @@ from .out import SHARED, dtype_of, into, writer
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
-from ..core.dispatch import apply, apply1, apply2, apply_number, wrapped
+from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, wrapped
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase, meta, read
 from ..core.write import apply_inplace, inplace1, inplace2, inplace_number
@@ -244,12 +244,17 @@ def _source(op, first, inplace, with_out, flag):
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
     plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
-    if plain and len(tensors) in (1, 2) and not op.fields and op.params[0].kind == "tensor":
+    if plain and len(tensors) in (1, 2, 3) and not op.fields and op.params[0].kind == "tensor":
         ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
         conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
         conds += ["out is None"] * with_out + ["not inplace"] * flag
         given = " and ".join([f"isinstance({n}, TensorBase)" for n in ts] + conds)
-        done = f"inplace{len(ts)}(_op.inplace_op, {', '.join(ts)}, _layout)" if inplace else f"apply{len(ts)}(_op, {', '.join(ts)}, _layout)"
+        if not inplace:
+            done = f"apply{len(ts)}(_op, {', '.join(ts)}, _layout)"
+        elif len(ts) < 3:
+            done = f"inplace{len(ts)}(_op.inplace_op, {', '.join(ts)}, _layout)"
+        else:
+            done = f"apply_inplace(_op.inplace_op, ({', '.join(ts)}), _layout)"
         fast = f"    if {given}:\n        return {done}\n"
         if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
             x = names[1]
@@ -329,8 +334,8 @@ _unset = _Unset()
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
-             "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply_number": apply_number,
-             "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number, "apply": apply, "apply_inplace": apply_inplace,
+             "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply3": apply3,
+             "apply_number": apply_number, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number, "apply": apply, "apply_inplace": apply_inplace,
              "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
              "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:

@@ -11,7 +11,7 @@ from ...ops import promotion as P
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
-from ..core.dispatch import apply, apply1, apply2
+from ..core.dispatch import apply, apply1, apply2, apply3
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
 from ..core.write import apply_inplace
@@ -217,7 +217,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     if input is None or other is None:
         raise TypeError("where() received an invalid combination of arguments")
     if isinstance(input, TensorBase) and isinstance(other, TensorBase):
-        r = apply(WHERE, (condition, input, other), WHERE.layout)
+        r = apply3(WHERE, condition, input, other, WHERE.layout)
     else:
         r = call(WHERE, (condition, input, other))
     return r if out is None else into(out, r, "where", (condition, input, other))

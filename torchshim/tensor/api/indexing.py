@@ -16,7 +16,7 @@ from ...ops.shape import FILL_ITEM
 from ...ops.views import COMPUTED, NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from ..core import host
-from ..core.dispatch import Tensor, apply, wrap
+from ..core.dispatch import Tensor, apply, apply2, wrap
 from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.host import HostStorage
 from ..core.view import make_view
@@ -45,7 +45,10 @@ def bounds_of(st):
     except AttributeError:
         pass
     a = np.asarray(v.array)
-    b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
+    if a.size == 1:
+        b = st.bounds = (v, int(a.item()), int(a.item()))
+    else:
+        b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
     return b
 
 
@@ -319,7 +322,7 @@ def getitem(self, key):
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
             in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
-            return (picked if self._st.__class__ is HostStorage else apply)(I.INDEX, (self, key), FIRST)
+            return picked(I.INDEX, (self, key), FIRST) if self._st.__class__ is HostStorage else apply2(I.INDEX, self, key, FIRST)
     spec, at, name, picks = parse(self, key)
     if not picks:
         return make_view(self, SLICE_OP, (spec, name), at) if name is not None else alias_of(self)
@@ -337,7 +340,7 @@ def picked(op, tensors, layout):
             value = host.picked(op, layout, t, metas, [np.asarray(look(i)) for i in indices])
             if value is not None:
                 return wrap(value)
-    return apply(op, tensors, layout)
+    return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
 
 
 def pick(t, picks):

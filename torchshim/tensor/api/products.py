@@ -4,7 +4,7 @@ from __future__ import annotations
 from ...ops import products as L
 from ...ops.registry import InplaceOp, T
 from .bind import call, function, into, prepare
-from ..core.dispatch import apply, apply2
+from ..core.dispatch import apply, apply2, apply3
 from ..core.handle import TensorBase, edge, read
 from ..core.write import apply_inplace, check_inplace, rewrite, write
 from .reduction import need_tensor, warn_once
@@ -21,7 +21,7 @@ def linear(input, weight, bias=None, *, out=None):
         if bias is None:
             return apply2(L.linear, input, weight, _PLAIN)
         if isinstance(bias, TensorBase):
-            return apply(L.linear, (input, weight, bias), _BIASED)
+            return apply3(L.linear, input, weight, bias, _BIASED)
     return call(L.linear, (input, weight, bias))
 
 

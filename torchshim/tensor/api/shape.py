@@ -14,7 +14,7 @@ from ...ops.common import wrap_dim
 from ...ops.registry import T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
-from ..core.dispatch import Tensor, apply, apply1, wrap
+from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
 from ..core.dtype import int64
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import contiguous_format, is_in_format, strides_for
@@ -264,7 +264,8 @@ def _some(xs, name):
 
 
 def join(op, xs, dim):
-    return apply(op, list(xs), ((T,) * len(xs), dim))
+    layout = ((T,) * len(xs), dim)
+    return apply2(op, *xs, layout) if len(xs) == 2 else apply(op, list(xs), layout)
 
 
 @function("cat", "concat", "concatenate", method=False, out=True)

@@ -1,6 +1,7 @@
 """From a call on tensors to a record in the trace, a node in the graph and a new tensor. Everything passes here.
 
-`apply_any` serves every operator; `apply`, `apply1`, `apply2` and `apply_number` are the same for the calls that programs are made of.
+`apply_any` serves every operator; `apply`, `apply1`, `apply2`, `apply3` and `apply_number` are the same for the calls that programs are
+made of.
 """
 from __future__ import annotations
 
@@ -169,6 +170,65 @@ def apply2(op, a, b, layout):
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
         t._edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
+        if node is not None and node.plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
+def apply3(op, a, b, c, layout):
+    """`op` on three tensors."""
+    if a._view is None:
+        va, ea = a._st.value, a._edge
+        if ea is True:
+            ea = a
+    else:
+        va, ea = read(a), edge(a)
+    if b._view is None:
+        vb, eb = b._st.value, b._edge
+        if eb is True:
+            eb = b
+    else:
+        vb, eb = read(b), edge(b)
+    if c._view is None:
+        vc, ec = c._st.value, c._edge
+        if ec is True:
+            ec = c
+    else:
+        vc, ec = read(c), edge(c)
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va),
+                 vb.slot if vb.trace is tr else tr.enter(vb),
+                 vc.slot if vc.trace is tr else tr.enter(vc))
+    except Immediate:
+        return apply_any(op, (a, b, c), layout)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, (a, b, c), layout)
+    key = (op, layout, "", slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va, vb, vc))
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply_any(op, (a, b, c), layout)
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._st, t._view, t._edge, t._extra = s, None, None, None
+    if len(values) != n:
+        tr.trim(state)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_any(op, (a, b, c), layout)
+    tr.state = st
+    needs = (0 if ea is None else 1) | (0 if eb is None else 2) | (0 if ec is None else 4)
+    if needs and context.grad:
+        t._edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:

@@ -1,9 +1,9 @@
 """Writes the fast forms of `apply_any`, of `make_view_any` and of `apply_inplace`: `python -m torchshim.tensor.core.unroll`.
 
-Calls with one or two tensors, and with one and a number, are most of what a program does; unrolled they take half the time of
+Calls with one to three tensors, and with one and a number, are most of what a program does; unrolled they take half the time of
 `apply`, and that takes two thirds of the time of `apply_any`, which does it with calls and leaves nothing out. All are written from one
-text, so that there is one way to record (engine/record/trace.py tells why it goes so). Whatever is rare goes to the general function: several
-results, operands that cannot be recorded, histories of what is written, and records that are made again.
+text, so that there is one way to record (engine/record/trace.py tells why it goes so). Whatever is rare goes to the general function:
+several results, operands that cannot be recorded, histories of what is written, and records that are made again.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pathlib
 FORMS = (
     ("apply1", "a", False, "`op` on one tensor."),
     ("apply2", "ab", False, "`op` on two tensors."),
+    ("apply3", "abc", False, "`op` on three tensors."),
     ("apply_number", "a", True, "`op` on one tensor and one Python number, in the order that `layout` says."),
 )
 INPLACE = (
@@ -143,8 +144,8 @@ WRITTEN = '''\
 '''
 
 
-def each(tensors, text):
-    return ", ".join([text.format(t=t) for t in tensors]) + ("," if len(tensors) == 1 else "")
+def each(tensors, text, between=", "):
+    return between.join([text.format(t=t) for t in tensors]) + ("," if len(tensors) == 1 else "")
 
 
 def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = state.miss(key, {vals})", several=SEVERAL, **parts):
@@ -160,7 +161,7 @@ def operands(tensors, number, again, refused="", read=READ):
     several = len(tensors) > 1
     return dict(
         reads="".join([read.format(t=t) for t in tensors]) + refused
-        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})"), again=again),
+        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", ",\n                 " if len(tensors) > 2 else ", "), again=again),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
@@ -187,8 +188,8 @@ def general():
     return filled(
         "apply", 'op, tensors, layout, nums=(), kinds=""',
         "`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several.", READ_AND_ENTER,
-        "apply_any(op, tensors, layout, nums, kinds)", OBJECTS, NODE, vals="vals", edges="edges", tensors="tensors", nums="nums", kinds="kinds",
-        unclean="len(values) != n or len(tr.nums) != state.n_nums", number="    if kinds:\n        tr.nums.extend(nums)\n",
+        "apply_any(op, tensors, layout, nums, kinds)", OBJECTS, NODE, vals="vals", edges="edges", tensors="tensors", nums="nums",
+        kinds="kinds", unclean="len(values) != n or len(tr.nums) != state.n_nums", number="    if kinds:\n        tr.nums.extend(nums)\n",
         count="", wants="needs", needs="needs")
 
 
@@ -220,11 +221,12 @@ END = "# -- end of what unroll.py writes ---------------------------------------
 def put(name, tensors, number, doc):
     """The source of one unrolled form of `put_slice_any`."""
     again = f"put_slice_any({', '.join(tensors)}, {'None, layout, (x,), kind' if number else 'layout'})"
-    return filled(name, ", ".join([*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]), doc, again=again, objects="",
-                  done=WRITTEN, result="a", miss="return {again}", several="", **operands(tensors, number, again, read=READ_VALUE))
+    args = [*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]
+    return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="", **operands(tensors, number, again, read=READ_VALUE))
 
 
-FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()], "write.py": [*(inplace(*f) for f in INPLACE), *(put(*f) for f in PUTS)]}
+FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()],
+         "write.py": [*(inplace(*f) for f in INPLACE), *(put(*f) for f in PUTS)]}
 
 
 def written(name, source):
