@@ -16,10 +16,11 @@ NEVER = 1 << 62
 
 # What it saves for an element of a costly function; where NumPy's loop is the faster one, it loses.
 _COSTLY = {**dict.fromkeys((
-    "exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "tan", "erf", "erfc", "erf_inv", "lgamma", "digamma", "gather", "scatter",
-    "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh", "cosh", "reduce_window_sum", "reduce_window_max"), 2),
+    "erf_inv", "lgamma", "digamma", "gather", "scatter", "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh", "cosh", "tan",
+    "erfc", "reduce_window_sum", "reduce_window_max"), 2),
+    "erf": 5, "exp": 1, "exp2": 1, "tanh": 1, "logistic": 1, "expm1": 0, "log1p": 0,
     "sort": -50, "top_k": -50, "cumlogsumexp": -400, "cumsum": -1, "cumprod": -1, "cummax": -5, "cummin": -5, "argmax": -2, "argmin": -2,
-    "sin": -6, "cos": -6, "pow": -5}
+    "reduce_max": -0.4, "reduce_min": -0.4, "rem": -8, "sin": -6, "cos": -6, "pow": -5}
 # Those without a NumPy loop are calls of small compiled programs when they are interpreted.
 _CALLED = frozenset((
     "lu", "lu_pivots_to_permutation", "triangular_solve", "cholesky", "cholesky_update", "eigh", "eig", "svd", "geqrf", "qr", "geqp3",
@@ -78,10 +79,13 @@ def of_instance(inst):
     return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly + PRODUCT * products, programmed
 
 
-def of_trace(steps, results, inputs):
-    """(nanoseconds saved by each run of a compiled program, nanoseconds to compile it) for operators with so many arrays out and in."""
-    each = [s[0].cost for s in steps]
-    return sum([c[0] for c in each]) - CALL - RESULT * results - INPUT * inputs, COMPILE + COMPILE_PRIMITIVE * sum([c[1] for c in each])
+def of_trace(steps, live, inputs):
+    """(nanoseconds saved by each run of a compiled program, nanoseconds to compile it) for operators of which the slots `live` are wanted,
+    with so many arrays in."""
+    each, wanted = [s[0].cost for s in steps], set(live)
+    written = sum([m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
+    saved = sum([c[0] for c in each]) - ELEMENT * written           # results are written in any case
+    return saved - CALL - RESULT * len(live) - INPUT * inputs, COMPILE + COMPILE_PRIMITIVE * sum([c[1] for c in each])
 
 
 def repetitions(saved, price):

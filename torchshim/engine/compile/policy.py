@@ -51,7 +51,7 @@ def due(state, tier, live):
         return tier == "compiled"
     if state.due is None:
         host = is_host(state_device(state))
-        state.due = cost.repetitions(*cost.of_trace(steps_of(state), len(live), state.n_inputs)) if host else 2
+        state.due = cost.repetitions(*cost.of_trace(steps_of(state), live, state.n_inputs)) if host else 2
     return state.seen >= state.due
 
 

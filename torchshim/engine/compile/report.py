@@ -15,9 +15,9 @@ _events: collections.deque = collections.deque(maxlen=1000)
 class Event:
     """A compile: what was compiled, why, and how often it ran since."""
 
-    def __init__(self, state, outputs, cause):
-        self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, outputs, cause, state.site, state.seen
-        self.saves, self.price = cost.of_trace(steps_of(state), outputs, state.n_inputs)
+    def __init__(self, state, live, cause):
+        self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, len(live), cause, state.site, state.seen
+        self.saves, self.price = cost.of_trace(steps_of(state), live, state.n_inputs)
         self.runs = 0
 
     def __str__(self):
@@ -40,7 +40,7 @@ def note_compile(state, live, known):
         cause = f"a value is still held that no earlier program returned: {names}" if extra else f"same trace, {names}"
     else:
         cause = _divergence(state)
-    event = Event(state, len(live), cause)
+    event = Event(state, live, cause)
     _events.append(event)
     return event
 
