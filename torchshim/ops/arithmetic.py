@@ -250,8 +250,8 @@ def check_lerp(self, end, weight):
               lambda out, self, end, weight: end - self))
 def lerp(self, end, weight):
     """self + weight * (end - self), computed from the nearer end."""
-    near = jnp.abs(weight) < 0.5
-    return jnp.where(near, self + weight * (end - self), end - (end - self) * (1 - weight))
+    near, span = jnp.abs(weight) < 0.5, end - self
+    return jnp.where(near, self + weight * span, end - span * (1 - weight))
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------

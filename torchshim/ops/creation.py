@@ -42,10 +42,19 @@ def _full(shape, dtype, *value):
     return jnp.broadcast_to(v.astype(dtype), shape)
 
 
-def _arange(shape, dtype, start, step, xp=jnp):
+def _arange(shape, dtype, start, step):
     wide = dtype if P.kind_of(dtype) == 1 else np.float64
-    n = shape[0]
-    return (start.astype(wide) + xp.arange(n, dtype=wide) * step.astype(wide)).astype(dtype)
+    return (start.astype(wide) + jnp.arange(shape[0], dtype=wide) * step.astype(wide)).astype(dtype)
+
+
+def _arange_on_host(shape, dtype, start, step):
+    wide = dtype if P.kind_of(dtype) == 1 else np.float64
+    out = np.arange(shape[0], dtype=wide)
+    if step != 1:
+        out *= step.astype(wide)
+    if start != 0:
+        out += start.astype(wide)
+    return out.astype(dtype, copy=False)
 
 
 def _ends(dtype, numbers):
@@ -82,7 +91,7 @@ def _logspace(shape, dtype, *numbers):
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)
 ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype), np.ones)
 FULL = Make("full", _full, lambda shape, dtype, value: np.full(shape, value != 0 if dtype == np.bool_ else value, dtype))
-ARANGE = Make("arange", _arange, functools.partial(_arange, xp=np))
+ARANGE = Make("arange", _arange, _arange_on_host)
 LINSPACE = Make("linspace", _linspace, functools.partial(_linspace, xp=np))
 LOGSPACE = Make("logspace", _logspace)
 EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype), lambda shape, dtype: np.eye(*shape, dtype=dtype))
