@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import re
 
 from ..engine import VjpOp, influences, context, record
 from ..ops import promotion as P
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
-from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read
+from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
 from ..tensor.core.storage import read_steps, write_steps
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode
@@ -149,7 +148,7 @@ _TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", 
 
 def modified_error(meta, now, expected, producer=None, nr=0):
     """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
-    made = f", which is output {nr} of {re.sub('Backward0?', '', producer)}," if producer else ""
+    made = f", which is output {nr} of {without_number(producer)}," if producer else ""
     return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
                         f"[{_TYPE_NAMES.get(meta.dtype.name, meta.dtype.name)} {list(meta.shape)}]{made} is at version {now}; expected "
                         f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")

@@ -187,15 +187,16 @@ def _checked(ctx, args, tangents, versions, k, o, t):
     if at in versions and (t is not tangents[at] or t._version == versions[at]):
         raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
                            "input inplace, then the jvp function must modify the corresponding gradient inplace.")
-    base = o._view.base if o._view is not None else None
-    if at is None and base is not None:
-        source = next((j for j, a in enumerate(args) if a is base), None)
+    if at is None and o._view is not None:
+        source = next((j for j, a in enumerate(args) if isinstance(a, TensorBase) and a._st is o._st), None)
         if source is not None and tangents[source] is not None:
             if t._view is None or t._view.base is None:
                 raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
-            if t._view.base is not tangents[source]:
-                raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view of "
-                                   "the given tangent.")
+            if t._st is not tangents[source]._st:
+                seen, given = args[source]._view, tangents[source]._view
+                of_view = seen is not None and seen.base is not None and tangent_of(seen.base) is not None
+                same = "the same base as " if of_view or given is not None and given.base is not None else ""
+                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {same}the given grad input.")
     return t
 
 

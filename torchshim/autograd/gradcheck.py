@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import warn
+from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import empty_like, zeros_like
 from ..tensor.api.shape import stack
 from ..tensor.api.sharing import from_numpy
@@ -42,6 +43,26 @@ def _tuple(x):
 
 def _differentiable(outs):
     return tuple([o for o in _tuple(outs) if o.requires_grad])
+
+
+def _by_values(func, inputs):
+    """`func` and its inputs with the values of sparse ones in their places: it is checked where these have elements."""
+    made = {k: x for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.layout.name != "strided" and x.requires_grad}
+    if not made:
+        return func, inputs
+    with grad_mode(False):
+        parts = [(x._values() if made[k].layout.name == "sparse_coo" else x.values()).clone().requires_grad_() if k in made else x
+                 for k, x in enumerate(inputs)]
+    return lambda *ts: func(*[_sparse(made[k], t) if k in made else t for k, t in enumerate(ts)]), tuple(parts)
+
+
+def _sparse(like, values):
+    """A tensor as sparse as `like`, with these values."""
+    if like.layout.name == "sparse_coo":
+        return FUNCTIONS["sparse_coo_tensor"](like._indices(), values, like.shape)
+    by_rows = like.layout.name in ("sparse_csr", "sparse_bsr")
+    first, second = (like.crow_indices(), like.col_indices()) if by_rows else (like.ccol_indices(), like.row_indices())
+    return FUNCTIONS["sparse_compressed_tensor"](first, second, values, like.shape, layout=like.layout)
 
 
 def _check_inputs(inputs):
@@ -315,7 +336,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    inputs = _tuple(inputs)
+    func, inputs = _by_values(func, _tuple(inputs))
     _check_inputs(inputs)
     known = None
     try:

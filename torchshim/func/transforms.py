@@ -234,6 +234,9 @@ def _directions(primals, tangents):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
+    for x in tree.flatten(primals)[0]:
+        if not (x.is_floating_point() or x.is_complex()):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
     r = _Run(func, primals, tuple(range(len(primals))), hooks=True)
     value, aux = _pair(r.value, "jvp(f, primals, tangents)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "jvp(f, primals, tangents)")

@@ -161,10 +161,14 @@ def _root_jvp(primals, tangents):
     return y, tangents[0] * jnp.where(flat, jnp.zeros_like(y), 0.5 / jnp.where(flat, 1, y))
 
 
+def refuse_integers(x, name="std and var"):
+    if P.kind_of(x.dtype) < 2:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+
+
 def spread_args(self, dim, correction, name="std and var"):
     """(accumulation array, axes, correction) of the variance family."""
-    if P.kind_of(self.dtype) < 2:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    refuse_integers(self, name)
     axes = wrap_dims(dim, self.ndim)
     return wide(self), axes, 1.0 if correction is None else float(correction)
 
@@ -176,6 +180,7 @@ def real_dtype(d):
 def few_degrees(name):
     """torch's warning where nothing is left to divide by."""
     def precheck(self, dim=None, correction=1, *rest):
+        refuse_integers(self)
         axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if dim not in (None, (), []) and self.ndim else range(self.ndim)
         if math.prod([self.shape[wrap_dim(a, self.ndim)] for a in axes]) - (1 if correction is None else correction) <= 0:
             warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "

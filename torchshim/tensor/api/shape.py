@@ -17,7 +17,7 @@ from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
 from ..core.dtype import int64
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
-from ..core.memory_format import contiguous_format, is_in_format, strides_for
+from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view
 from ..core.write import apply_inplace, bump, check_inplace, needs_grad, refuse_inference, refuse_overlap, write
 from .undefined import no_derivative
@@ -32,6 +32,9 @@ def clone(input, *, memory_format=None):
     if memory_format is None or memory_format.name == "preserve_format":
         strides = S.kept_strides(m)
     else:
+        if batched(input) and memory_format is not contiguous_format:
+            raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
+                               f"torch.contiguous_format (got {_CPP[memory_format.name]})")
         strides = strides_for(m.shape, memory_format)
     return apply1(CLONE, input, (T, strides))
 
@@ -43,11 +46,13 @@ def contiguous(self, *, memory_format=None):
     if fmt.name == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if fmt.name != "contiguous_format":
+        refuse_batched(self)
         strides_for(m.shape, fmt)
     return self if is_in_format(m, fmt) else clone(self, memory_format=fmt)
 
 
 Tensor.contiguous = contiguous
+_CPP = {"channels_last": "ChannelsLast", "channels_last_3d": "ChannelsLast3d"}
 
 
 def copy_(self, src, non_blocking=False):

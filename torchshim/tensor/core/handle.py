@@ -168,13 +168,19 @@ def log_grad(t):
         undo.append(restore)
 
 
+def without_number(name):
+    """A node's name as torch's messages have it: Relu for ReluBackward0, Pow1 for PowBackward1."""
+    stem, _, number = name.partition("Backward")
+    return stem + number if number.isdigit() and number != "0" else stem if number in ("", "0") else name
+
+
 def creation_error(t, vw, indirect=False):
     """Why a view may not be written in place; `indirect`: its memory was written through another tensor."""
     e = t._edge
     node, nr = e if e.__class__ is tuple else (e, 0)
     mode = "inference" if vw.creation == "inference" else "no_grad"
     what = "its base or another view of its base has been" if indirect else "is being"
-    made = f"Output {nr} of {node.name().replace('Backward0', '').replace('Backward', '')} is a view" if isinstance(node, Node) else "A view"
+    made = f"Output {nr} of {without_number(node.name())} is a view" if isinstance(node, Node) else "A view"
     if vw.creation not in ("multi", "custom") or made == "A view":
         where = "in normal mode" if mode == "inference" else "with grad mode enabled"
         made = made + " of a view which was" if made != "A view" else made + " was"

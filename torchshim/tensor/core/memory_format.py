@@ -1,6 +1,7 @@
 """Memory formats: which dimension of a dense tensor lies innermost."""
 from __future__ import annotations
 
+from ...engine import TRACED, context
 from ...ops.layout import channels_last_strides, lies_channels_last
 from ...ops.views import memory_order
 from .layout import Named
@@ -27,6 +28,16 @@ def strides_for(shape, fmt):
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {fmt.name} format")
     return channels_last_strides(shape)
+
+
+def batched(t):
+    """Whether a vmap sees the examples of a batch in a tensor."""
+    return "transform" in context.modes and t._st.value.extra is TRACED
+
+
+def refuse_batched(t):
+    if batched(t):
+        raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format")
 
 
 def is_in_format(m, fmt):

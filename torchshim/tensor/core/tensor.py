@@ -180,7 +180,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def is_contiguous(self, memory_format=None):
         """Whether the elements lie row-major without gaps (or in `memory_format`)."""
         if memory_format is not None and getattr(memory_format, "name", None) not in (None, "contiguous_format"):
-            from .memory_format import is_in_format
+            from .memory_format import is_in_format, refuse_batched
+            refuse_batched(self)
             return is_in_format(self._meta, memory_format)
         return self._meta.contiguous
 
@@ -613,6 +614,12 @@ def _strided():
     return strided
 
 
+def _no_deletion(message):
+    def refuse(self):
+        raise RuntimeError(message)
+    return refuse
+
+
 def read_only(cls):
     """Properties without a setter refuse in torch's words."""
     for name, p in list(vars(cls).items()):
@@ -627,6 +634,11 @@ def _refusal(name):
     return refuse
 
 
+# torch's private names of two properties: code that asks for them meets torch's refusal to delete them
+Tensor._grad_fn = property(lambda self: self.grad_fn, _refusal("_grad_fn"),
+                           _no_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
+Tensor._backward_hooks = property(lambda self: self._extra and self._extra.hooks, _refusal("_backward_hooks"),
+                                  _no_deletion("Deletion of _backwards_hooks not allowed!"))
 dispatch.use_class(Tensor)
 
 

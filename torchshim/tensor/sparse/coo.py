@@ -85,7 +85,8 @@ def gathered(s, places, vals, shape=None, index_shape=None):
     index_shape = shape[:s._index[0].shape[0]] if index_shape is None else index_shape
     kept, to = np.unique(places, return_inverse=True)
     device = to_jax(vals.device)
-    index = on(device, np.stack(np.unravel_index(kept, index_shape)).astype(np.int64).reshape(len(index_shape), -1))
+    where = np.stack(np.unravel_index(kept, index_shape)) if index_shape else np.zeros((0, len(kept)))
+    index = on(device, where.astype(np.int64).reshape(len(index_shape), len(kept)))
     if len(kept) == len(places):
         order = np.argsort(places, kind="stable")
         vals = vals if (order[:-1] < order[1:]).all() else vals[on(device, order)]

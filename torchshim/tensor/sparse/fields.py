@@ -79,6 +79,14 @@ def detach(s):
     return like(s, s._vals.detach())
 
 
+@handles("data=")
+def set_data(x, other):
+    """torch's refusal to let a dense tensor become a sparse one, or the other way round."""
+    if isinstance(x, Sparse) and isinstance(other, Sparse):
+        raise NotImplementedError("torchshim: data= of a sparse tensor")
+    raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
+
+
 @handles("data")
 def data(s):
     return like(s, s._vals.detach())
