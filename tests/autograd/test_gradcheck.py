@@ -77,3 +77,9 @@ def test_forward_mode_of_channels_last():
     x = torch.rand(1, 2, 2, 3, dtype=torch.float64).to(memory_format=torch.channels_last).requires_grad_()
     assert gradcheck(lambda x: x * x, (x,), check_forward_ad=True)
     assert gradcheck(lambda x: x.sin(), (x,), check_forward_ad=True, check_backward_ad=False)
+
+
+@pytest.mark.parametrize("layout, block", [(torch.sparse_coo, None), (torch.sparse_csr, None), (torch.sparse_bsc, (2, 2))])
+def test_a_sparse_input_is_checked_where_it_has_elements(layout, block):
+    x = torch.tensor([[1.0, 0.0], [2.0, 3.0]], dtype=torch.float64).to_sparse(layout=layout, blocksize=block).requires_grad_()
+    assert gradcheck(torch.sum, x, masked=True, check_batched_grad=False)

@@ -108,3 +108,10 @@ def test_a_function_under_jvp_may_write_to_its_argument():
     x, y, v = torch.zeros(3), torch.arange(3.0), torch.ones(3)
     out, tangent = jvp(lambda a, b: a.copy_(b * b), (x, y), (v, v))
     assert out.tolist() == [0, 1, 4] == x.tolist() and tangent.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("ask, text", [(lambda x: x.clone(memory_format=torch.channels_last), r"clone\(memory_format\) inside vmap"),
+                                       (lambda x: x.contiguous(memory_format=torch.channels_last), "querying is_contiguous inside of vmap")])
+def test_memory_formats_are_those_of_examples(ask, text):
+    with pytest.raises(RuntimeError, match=text):
+        torch.vmap(ask)(torch.ones(3, 2))
