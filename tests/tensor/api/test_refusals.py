@@ -45,6 +45,11 @@ REFUSED = [
     (lambda: torch.gradient(torch.ones(3, 3), dim=(0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
     (lambda: torch.dist(torch.ones(2), torch.ones(3)), RuntimeError,
      "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"),
+    (lambda: torch.index_reduce(torch.ones(3), 0, torch.tensor([0]), torch.ones(2), "prod"), RuntimeError,
+     "index_reduce_(): Number of indices (1) should be equal to source.size(dim): (2), for dim: 0"),
+    (lambda: torch.index_add(torch.ones(3), 0, torch.tensor([[0]]), torch.ones(1)), IndexError,
+     "index_add_(): Index is supposed to be a vector, but got dim: 2 with type: Long and size: [1, 1]"),
+    (lambda: torch.unravel_index(torch.tensor([1]), (-2, 3)), ValueError, "'shape' cannot have negative values, but got (-2, 3)"),
     (lambda: torch.bitwise_and(1, 2), TypeError, "bitwise_and(): argument 'other' must be Tensor, not int"),
     (lambda: torch.einsum("ij->i.", torch.ones(2, 2)), RuntimeError,
      "einsum(): found '.' for output that is not part of any ellipsis (...)"),
@@ -99,3 +104,10 @@ def test_what_is_no_integer_is_refused_in_torchs_words(call, text):
     with pytest.raises(TypeError) as e:
         call(torch.ones(3))
     assert str(e.value) == text
+
+
+def test_old_functions_name_their_successors_once():
+    with pytest.warns(UserWarning, match="torch.lu_solve is deprecated in favor of torch.linalg.lu_solve") as said:
+        for _ in range(2):
+            torch.lu_solve(torch.ones(2, 1), torch.eye(2), torch.tensor([1, 2], dtype=torch.int32))
+    assert len(said) == 1

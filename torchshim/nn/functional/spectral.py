@@ -7,6 +7,7 @@ from ...tensor.api.bind import call, function
 from ...tensor.api.complex import view_as_real
 from ...tensor.api.creation import ones
 from ...tensor.api.fft import scale_of
+from ...tensor.api.views import warn_once
 from ...tensor.core.dtype import ALL
 from .padding import pad as padded
 
@@ -21,6 +22,9 @@ def _shown_window(window):
 
 def _flag(x):
     return "None" if x is None else int(x)
+
+
+_PLAIN_WINDOW = "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
 
 
 def _placed(window, n_fft, win_length, like):
@@ -43,6 +47,9 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     times, the signal being padded by `pad_mode`. onesided: half of the frequencies (for real signals). return_complex: complex
     numbers, or pairs of real ones in a last dimension.
     """
+    if window is None:
+        warn_once("A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such "
+                  "as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _PLAIN_WINDOW)
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if not center and align_to_window is None:
@@ -103,6 +110,9 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
           return_complex=False):
     """The signal of which `stft` made `input`: the inverse transforms, windowed again, added up and divided by the sum of the squared
     windows, which must nowhere be 0 (it is looked at)."""
+    if window is None:
+        warn_once("A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the "
+                  "inversion lossless." + _PLAIN_WINDOW)
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     kind = "CPU" if input.device.type == "cpu" else input.device.type.upper()

@@ -8,6 +8,7 @@ from ...ops import promotion as P
 from ...ops.shape import TO
 from .bind import FUNCTIONS, function, type_name
 from .creation import like_strides
+from .views import warn_once
 from ..core import settings
 from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
 from ..core.dispatch import apply1, wrap
@@ -81,6 +82,8 @@ def to(self, *args, **kw):
         same_layout = True
     if dtype == m.dtype and not copy and same_layout:
         return t
+    if m.dtype.kind == "c" and P.kind_of(dtype) < 3 and P.kind_of(dtype):
+        warn_once("Casting complex values to real discards the imaginary part")
     return apply1(TO, t, (dtype, strides))
 
 

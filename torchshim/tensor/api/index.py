@@ -199,29 +199,29 @@ def index_select(input, dim, index):
     return picked(I.INDEX_SELECT, (input, index), (T, d, T))
 
 
-def _vector(name, index):
-    im = meta(index)
-    if im.ndim > 1:
-        raise IndexError(f"{name}_(): Index should have dimension 1 or 0 (got {im.ndim})")
+def _fitting(name, self, d, index, source):
+    """Refuse an index and a source that do not fit, for index_add and index_reduce; the metas of `self` and `source`."""
+    m, im, sm = meta(self), meta(index), meta(source)
     if im.dtype.name not in ("int64", "int32"):
-        raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index")
+        raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index but got: {P.c_name(im.dtype)}")
+    if sm.dtype != m.dtype:
+        raise RuntimeError(f"{name}_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")
+    if im.ndim > 1:
+        raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {im.ndim} with type: {P.c_name(im.dtype)} and size: "
+                         f"{list(im.shape)}")
+    n = (sm.shape[d] if d < sm.ndim else 1) if sm.ndim else 1
+    if im.numel != n:
+        raise RuntimeError(f"{name}_(): Number of indices ({im.numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
+    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]:
+        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(m.shape)} source.shape = {list(sm.shape)}")
+    return m, sm
 
 
 def _index_add(inplace, self, dim, index, source, *, alpha=1):
     """Slices added at the places that a 1-d index names."""
-    m, sm = meta(self), meta(source)
-    d = wrap_dim(integer(dim, "index_add", "dim"), m.ndim)
-    if meta(index).dtype.name not in ("int64", "int32"):
-        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + P.c_name(meta(index).dtype))
-    _vector("index_add", index)
-    if sm.dtype != m.dtype:
-        raise RuntimeError(f"index_add_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")
-    n = sm.shape[d] if sm.ndim else 1
-    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]:
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                           f"{list(m.shape)} source.shape = {list(sm.shape)}")
-    if meta(index).numel != n:
-        raise RuntimeError(f"index_add_(): Number of indices ({meta(index).numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
+    d = wrap_dim(integer(dim, "index_add", "dim"), meta(self).ndim)
+    m, sm = _fitting("index_add", self, d, index, source)
     if sm.numel:
         _within_rows(index, m, d)
     if alpha == 1 and alpha.__class__ is int:
@@ -274,6 +274,8 @@ def _index_fill(inplace, self, dim, index, value):
     n = m.shape[d] if m.ndim else 1
     if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
+    if inplace:
+        _warn_of_expanded("index_fill_", m)
     if isinstance(value, TensorBase):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")
@@ -290,15 +292,10 @@ forms("index_fill", _index_fill, out=True)
 def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=True):
     """Slices reduced into the places that a 1-d index names: prod, mean, amax or amin."""
     warn_once("index_reduce() is in beta and the API may change at any time.")
-    m, sm = meta(self), meta(source)
-    d = wrap_dim(integer(dim, "index_reduce", "dim"), m.ndim)
+    d = wrap_dim(integer(dim, "index_reduce", "dim"), meta(self).ndim)
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    _vector("index_reduce", index)
-    if sm.dtype != m.dtype:
-        raise RuntimeError("index_reduce_(): self and source must have the same scalar type")
-    if meta(index).numel != (sm.shape[d] if sm.ndim else 1):
-        raise RuntimeError("index_reduce_(): Number of indices should be equal to self.size(dim)")
+    m, _ = _fitting("index_reduce", self, d, index, source)
     _within_rows(index, m, d)
     return run(I.INDEX_REDUCE, (self, index, source), (T, d, T, T, reduce, include_self), inplace)
 
@@ -307,6 +304,12 @@ forms("index_reduce", _index_reduce, out=True)
 
 
 # -- masks --------------------------------------------------------------------------------------------------------------------
+def _warn_of_expanded(name, m):
+    if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+        warn_once(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+                  "applies to advanced indexing e.g. tensor[mask] = scalar")
+
+
 def _masked_fill(inplace, self, mask, value):
     """One value where the mask is true."""
     m = meta(self)
@@ -314,6 +317,8 @@ def _masked_fill(inplace, self, mask, value):
     shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
     if inplace and shape != m.shape:
         raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
+    if inplace:
+        _warn_of_expanded("masked_fill_", m)
     mask = _same_device(self, mask)
     if isinstance(value, TensorBase):
         vm = meta(value)
@@ -445,6 +450,8 @@ def _put(inplace, self, index, source, accumulate=False):
                          f"{meta(source).numel}, index.numel() = {meta(index).numel}")
     if inplace:
         refuse_overlap(self)
+    if not meta(self).numel and meta(index).numel:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
     _flat_range(self, index)
     return run(I.PUT, (self, index, source), (T, T, T, bool(accumulate)), inplace, overlap="put")
 
@@ -552,11 +559,18 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 @function("unravel_index", method=False)
 def unravel_index(indices, shape):
     """The coordinates of flat places in a shape."""
-    shape = (shape,) if isinstance(shape, int) else ints((shape,), "unravel_index", "shape")
     if P.kind_of(meta(indices).dtype) != 1:
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, list, tuple)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in shape:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if any([n < 0 for n in shape]):
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     out, step = [], 1
     for n in reversed(shape):
         out.append((indices // step) % n)
         step *= n
-    return tuple(reversed(out))
+    return FUNCTIONS["stack"](out[::-1], -1).unbind(-1) if out else ()

@@ -19,6 +19,7 @@ from .bind import call, function
 from .indexing import flag, in_range
 from .reduction import as_int, need_tensor
 from .undefined import undefined
+from .views import warn_once
 from ..core.handle import edge, look, read
 
 linalg = dict(method=False, namespace="linalg", out=True)
@@ -96,10 +97,33 @@ def cholesky(input, *, upper=False):
     return L
 
 
+#: What replaces an old function, in torch's words.
+_SUCCESSORS = {
+    "cholesky": "torch.linalg.cholesky and", "qr": "torch.linalg.qr and", "lu_solve": "torch.linalg.lu_solveand",
+    "lu": "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and"}
+_HOW = {
+    "cholesky": "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be "
+                "replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric "
+                "positive definite) inputs.",
+    "qr": "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+          "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+    "lu_solve": "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be replaced with\n"
+                "X = torch.linalg.lu_solve(LU, pivots, B)",
+    "lu": "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+          "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+          "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
+}
+
+
+def _deprecated(name):
+    warn_once(f"torch.{name} is deprecated in favor of {_SUCCESSORS[name]} will be removed in a future PyTorch release.\n{_HOW[name]}")
+
+
 @function("cholesky", out=True)
 def _cholesky(input, upper=False):
     """torch.linalg.cholesky is its successor. Looks at the values."""
     need_tensor("cholesky", input)
+    _deprecated("cholesky")
     L, info = call(factor.cholesky_old, (input, upper))
     failed(info, _indefinite("cholesky"))
     return L
@@ -147,6 +171,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 def lu(A, pivot=True, get_infos=False):
     """torch.linalg.lu_factor and lu_factor_ex are its successors. Looks at the values unless `get_infos`."""
     need_tensor("lu", A, "A")
+    _deprecated("lu")
     LU, pivots, info = call(factor.linalg_lu_factor_ex, (A, pivot, True))
     if get_infos:
         return return_types._lu_with_info((LU, pivots, info))
@@ -158,6 +183,7 @@ def lu(A, pivot=True, get_infos=False):
 def _lu_solve(input, LU_data, LU_pivots):
     """torch.linalg.lu_solve is its successor."""
     need_tensor("lu_solve", input)
+    _deprecated("lu_solve")
     return call(factor.linalg_lu_solve, (LU_data, LU_pivots, input, True, False))
 
 
@@ -181,6 +207,7 @@ def _linalg_qr(A, mode="reduced"):
 @function("qr", out=True)
 def _qr(input, some=True):
     """torch.linalg.qr is its successor."""
+    _deprecated("qr")
     return return_types.qr(tuple(_linalg_qr(input, "reduced" if some else "complete")))
 
 

@@ -7,7 +7,8 @@ from .bind import call, function, into, prepare
 from ..core.dispatch import apply, apply2, apply3
 from ..core.handle import TensorBase, edge, read
 from ..core.write import apply_inplace, check_inplace, rewrite, write
-from .reduction import need_tensor, warn_once
+from .reduction import need_tensor
+from .views import warn_once
 
 _PLAIN, _BIASED = (T, T, None), (T, T, T)
 

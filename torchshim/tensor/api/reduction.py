@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import math
 
-from ...engine import warn
 from ...ops import promotion as P, reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from .bind import call, function, into, type_name
-from ..core import settings
 from ..core.handle import TensorBase
 from .undefined import no_derivative
+from .views import warn_once
 
 
 def need_tensor(name, x, what="input", position=1):
@@ -105,12 +104,6 @@ def bincount(input, weights=None, minlength=0):
             raise wrong
         length = high + 1 if high >= minlength else minlength
     return no_derivative(call(OPS[None, "bincount.sized"], (input, weights, length)), (weights,), "aten::bincount")
-
-
-def warn_once(text):
-    """What torch says once in a process."""
-    if settings.once(text):
-        warn(text)
 
 
 @function()

@@ -75,7 +75,7 @@ def copy_(self, src, non_blocking=False):
         write(self, read(src))
         return self
     if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
-        warn("Casting complex values to real discards the imaginary part", UserWarning)
+        warn_once("Casting complex values to real discards the imaginary part")
     return apply_inplace(COPY.inplace_op, (self, src), (T, T))
 
 

@@ -11,6 +11,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
+from ..core import settings
 from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
@@ -321,12 +322,10 @@ def _matrix(t, name):
 
 def warn_once(message):
     """A warning that torch gives once in a program."""
-    if message not in _given:
-        _given.add(message)
+    if settings.once(message):
         warn(message)
 
 
-_given: set = set()
 
 
 def _get_T(self):
