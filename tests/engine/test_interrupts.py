@@ -15,7 +15,7 @@ from torchshim.autograd.backward import accumulate_grad
 from torchshim.autograd.replay import Walk
 from torchshim.engine.compile import policy
 from torchshim.engine.record import trace, trie
-from torchshim.tensor.core import dispatch, handle, view, write
+from torchshim.tensor.core import dispatch, handle, host, view, write
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,10 @@ class Stop(Exception):
 
 
 RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply3, dispatch.apply_number, dispatch.finish, dispatch.wrap,
-             handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write.set_value, write.count, write.inplace1, write.inplace2,
-             write.inplace_number, write.apply_inplace, write._history, trace.record, trace.place_input, trace.Trace.enter, trace.Trace.trim,
-             trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
+             handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write._rewrite_hosted, write.set_value,
+             write.count, write.inplace1, write.inplace2, write.inplace_number, write.put_slice, write.put_slice_number, write.apply_inplace,
+             write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record, trace.place_input,
+             trace.Trace.enter, trace.Trace.trim, trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}
 #: After these CPython may take a signal, collect garbage or switch threads; elsewhere it does not.
 INTERRUPTIBLE = ("CALL", "BUILD", "JUMP_BACKWARD", "RESUME")
@@ -122,15 +123,18 @@ def histories(step):
     w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     x = w * 1.0
     x.retain_grad()
-    v = x[1:]
+    v, h = x[1:], torch.zeros(3)
+    seen = h.numpy()
     done = 0
     with contextlib.suppress(Stop), step:
+        h.add_(w)                              # NumPy sees it
         x.mul_(2.0)
         done = 1
         v.add_(x[:2] * 3.0)
         done = 2
         x.exp_()
         done = 3
+    assert seen.tolist() == ([1, 2, 3] if h.requires_grad else [0, 0, 0])
     got, (a, b, c) = x.tolist(), (1.0, 2.0, 3.0)
     reached = [[a, b, c], [2 * a, 2 * b, 2 * c], [2 * a, 2 * b + 6 * a, 2 * c + 6 * b]]
     reached.append([math.exp(e) for e in reached[2]])

@@ -7,7 +7,7 @@ from ..engine import context, warn
 from ..tensor.api.creation import zeros_like
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import leads_nowhere
-from ..tensor.core.handle import edge
+from ..tensor.core.handle import edge, read
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
@@ -84,7 +84,6 @@ def _roots(tensors):
 
 
 def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
-    from ..tensor.core.handle import read
     if not create_graph and "forward AD" not in context.modes:
         cts = [read(c) for c in cts]
     return run(roots, cts, retain_graph, create_graph, inputs, accumulate)

@@ -14,6 +14,7 @@ from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
 from ..tensor.core.storage import read_steps, write_steps
+from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
@@ -580,7 +581,6 @@ def accumulate_grad(leaf, g, mode):
 
 def make_cts(outputs, grads):
     """Cotangents for the roots: the given ones checked, ones for scalars."""
-    from ..tensor.core.tensor import Tensor
     out = []
     for k, (t, g) in enumerate(zip(outputs, grads)):
         m = read(t).meta

@@ -335,8 +335,8 @@ _unset = _Unset()
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
              "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply3": apply3,
-             "apply_number": apply_number, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number, "apply": apply, "apply_inplace": apply_inplace,
-             "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
+             "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
+             "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
              "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default

@@ -157,11 +157,12 @@ def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = 
 
 def operands(tensors, number, again, refused="", read=READ):
     """What the forms of few tensors say of their operands, each read by `read`; `refused` is what they do before they record."""
+    between = ",\n                 " if len(tensors) > 2 else ", "
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
     several = len(tensors) > 1
     return dict(
         reads="".join([read.format(t=t) for t in tensors]) + refused
-        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", ",\n                 " if len(tensors) > 2 else ", "), again=again),
+        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
@@ -222,7 +223,8 @@ def put(name, tensors, number, doc):
     """The source of one unrolled form of `put_slice_any`."""
     again = f"put_slice_any({', '.join(tensors)}, {'None, layout, (x,), kind' if number else 'layout'})"
     args = [*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]
-    return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="", **operands(tensors, number, again, read=READ_VALUE))
+    return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="",
+                  **operands(tensors, number, again, read=READ_VALUE))
 
 
 FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()],

@@ -98,7 +98,8 @@ def _rewrite_hosted(st, whole, owner, e):
 
 
 def put_slice_any(t, value, layout, nums=(), kinds=""):
-    """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed; see ops.views.slice_put."""
+    """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed. layout and numbers:
+    see ops.views.slice_put."""
     va = read(t)
     vals = (va,) if value is None else (va, read(value))
     spec, number = layout
