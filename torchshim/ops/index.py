@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engine import contiguous_strides, meta_of
 from . import promotion as P
-from .common import is_complex, wide, wrap_dim
+from .common import is_complex, taken, wide, wrap_dim
 from .layout import elementwise_strides, kept_strides
 from .registry import cast, op
 from .views import _places
@@ -46,17 +46,8 @@ class Elements(NamedTuple):
     dim: int
     index: jax.Array
 
-    def numbers(self, rank):
-        """(the dimension, all others), as gather and scatter name them."""
-        return (self.dim,), tuple([k for k in range(rank) if k != self.dim])
-
-    def get(self, x):
-        one, others = self.numbers(x.ndim)
-        numbers = jax.lax.GatherDimensionNumbers((), one, one, others, others)
-        return jax.lax.gather(x, self.index[..., None], numbers, (1,) * x.ndim, mode="clip")
-
     def put(self, x, values, how):
-        one, others = self.numbers(x.ndim)
+        one, others = (self.dim,), tuple([k for k in range(x.ndim) if k != self.dim])
         numbers = jax.lax.ScatterDimensionNumbers((), one, one, others, others)
         values = jnp.broadcast_to(values.astype(x.dtype), self.index.shape)
         return _SCATTERS[how](x, self.index[..., None], values, numbers, mode="drop")
@@ -184,7 +175,7 @@ def _gather(self, dim, index):
     if not i.size:
         return jnp.zeros(index.shape, self.dtype)
     x = jax.lax.slice(x, (0,) * x.ndim, [n if k == d else m for k, (n, m) in enumerate(zip(x.shape, i.shape))])
-    return Elements(d, i).get(x).reshape(index.shape)
+    return taken(x, i, d).reshape(index.shape)
 
 
 def _wrapped(self, dim, index):

@@ -16,7 +16,7 @@ from ..engine import warn
 from . import promotion as P
 from .arithmetic import check_sub
 from .clamping import maximum, minimum
-from .common import as_number, is_complex, is_float, peak, wide, wrap_dim, wrap_dims
+from .common import as_number, is_complex, is_float, peak, taken, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes
 from .registry import SI, cast, op
 
@@ -251,7 +251,7 @@ def _chosen_jvp(axis, primals, tangents):
     if index.shape[axis] == 1:
         here = jax.lax.broadcasted_iota(index.dtype, x.shape, axis) == index
         return values, jnp.sum(jnp.where(here, t, jnp.zeros((), t.dtype)), axis, keepdims=True)
-    return values, jnp.take_along_axis(t, index, axis, mode="clip")
+    return values, taken(t, index, axis)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2, 3))
@@ -349,7 +349,7 @@ def picked(x, index, d, ndim, keepdim):
     """(values, indices) at one place along `d`."""
     result = shaped(index, d, ndim, keepdim)
     index = result.reshape(index.shape)           # the gradient goes by what is returned: nothing else need be kept
-    values = jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip")
+    values = taken(jax.lax.stop_gradient(x), index, d)
     if jnp.issubdtype(x.dtype, jnp.inexact):
         values = chosen(x, index, values, d)
     return shaped(values, d, ndim, keepdim), result

@@ -8,7 +8,7 @@ import numpy as np
 from ..engine import contiguous_strides
 from . import loops
 from . import promotion as P
-from .common import is_complex, is_float, wide, wrap_dim
+from .common import is_complex, is_float, taken, wide, wrap_dim
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
 from .registry import cast, op
 
@@ -42,7 +42,7 @@ def ordered(x, d, descending=False):
     codes = packed(key, d, descending)
     if codes is not None:            # numbers alone sort several times faster than pairs by a comparison of floats
         index = jax.lax.sort(codes, dimension=d, is_stable=False) & 0xFFFFFFFF
-        return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
+        return taken(jax.lax.stop_gradient(x), index, d), index
     if descending:
         key = jnp.flip(key, d)
     at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
@@ -132,7 +132,7 @@ def leading(x, k, d, largest):
     else:
         key = _beyond(wide(key), largest)
     index = jnp.moveaxis(jax.lax.top_k(key, k)[1], -1, d).astype(np.int64)
-    return jnp.take_along_axis(jax.lax.stop_gradient(x), index, d, mode="clip"), index
+    return taken(jax.lax.stop_gradient(x), index, d), index
 
 
 def _beyond(key, largest):
@@ -216,7 +216,7 @@ def _median(self, ignore_nan):
 def _median_dim(name, self, dim, keepdim, ignore_nan):
     d, x = along(name, self, dim)
     kernel_refuses("median_cpu", x)
-    index = jnp.take_along_axis(ordered(x, d)[1], middle(x, d, ignore_nan), d, mode="clip")
+    index = taken(ordered(x, d)[1], middle(x, d, ignore_nan), d)
     return picked(x, index, d, self.ndim, keepdim)
 
 
@@ -256,7 +256,7 @@ def mode(self, dim, keepdim):
     start = jnp.where((values != before) | (at == 0), at, 0)
     length = at - jax.lax.cummax(start, axis=d)
     end = place(length, d, True)
-    return picked(x, jnp.take_along_axis(order, end, d, mode="clip"), d, self.ndim, keepdim)
+    return picked(x, taken(order, end, d), d, self.ndim, keepdim)
 
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
