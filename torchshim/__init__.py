@@ -156,5 +156,17 @@ __getattr__ = _missing_attribute(__name__, lazy=(
     "accelerator", "backends", "cpu", "cuda", "distributed", "distributions", "fft", "linalg", "masked", "mps", "mtia", "nn", "optim",
     "quasirandom", "return_types", "signal", "utils", "func", "storage", "special", "xpu", *_late.MODULES), elsewhere=_late.NAMES)
 
+
+
+def _operators(name):
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.ops' has no attribute {name!r}", name=name)
+    from .library.namespaces import Namespace
+    setattr(ops, name, Namespace(name))
+    return getattr(ops, name)
+
+
+ops.__getattr__ = _operators               # torch.ops.<namespace>: from above, as operators know nothing of functions and methods
+
 if _collects:
     _gc.enable()

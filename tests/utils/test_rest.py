@@ -154,3 +154,25 @@ def test_cond_runs_one_branch():
                        ((torch.ones(1), len, len, (3,)), r"tensor leaves, but got \(3,\)"), (("a", len, len), "bool or tensor, but got a")):
         with pytest.raises(RuntimeError, match=text):
             torch.cond(*args)
+
+
+def test_names_for_annotations_and_tests():
+    """What libraries take at their import: pyro, captum, monai, fvcore, lightning."""
+    from torchshim.ao.quantization import FakeQuantizeBase, ObserverBase
+    from torchshim.futures import Future
+    from torchshim.serialization import MAP_LOCATION
+    from torchshim.utils._pytree import PyTree
+    from torchshim.utils.data._utils.collate import np_str_obj_array_pattern
+    assert Future[int] and MAP_LOCATION and PyTree and torch.cuda.CUDAGraph | None and not torch.profiler.kineto_available()
+    assert np_str_obj_array_pattern.search("<U3") and not np_str_obj_array_pattern.search("<f4")
+    assert not isinstance(torch.nn.Linear(1, 1), (FakeQuantizeBase, ObserverBase, torch.ScriptModule))
+    with pytest.raises(NotImplementedError, match="CUDA graphs"):
+        torch.cuda.CUDAGraph()
+    with pytest.raises(NotImplementedError, match="PyTorchFileReader"):
+        torch.PyTorchFileReader("x")
+
+
+def test_the_text_of_tensors():
+    from torchshim._tensor_str import PRINT_OPTS, _str, _tensor_str
+    x = torch.tensor([[1.5, 2.0], [3.0, -4.0]], requires_grad=True)
+    assert _tensor_str(x, indent=0) == "[[ 1.5000,  2.0000],\n [ 3.0000, -4.0000]]" and _str(x) == repr(x) and PRINT_OPTS.threshold == 1000

@@ -1,8 +1,9 @@
-"""``__module__`` of public classes and functions while the drop-in is installed.
+"""``__module__`` of public classes and functions, and ``__name__`` of public modules, while the drop-in is installed.
 
 Under the drop-in `torch.nn.Linear` says that it comes from ``torch.nn...``: it prints as in PyTorch,
-string tests on ``type(x).__module__`` hold, and pickles name it as PyTorch's pickles do. The object
-is the same; only the attribute changes, and `restore` puts it back.
+string tests on ``type(x).__module__`` hold, and pickles name it as PyTorch's pickles do; libraries
+that take several array modules know this one by ``torch.__name__``. The object is the same; only the
+attribute changes, and `restore` puts it back.
 """
 
 import types
@@ -11,30 +12,32 @@ from torchshim.dropin.names import to_torch
 
 
 class Branding:
-    """The ``__module__`` attributes changed so far."""
+    """The attributes changed so far: (object, attribute, what it was)."""
 
     def __init__(self):
-        self._original: list[tuple[object, str]] = []
+        self._original: list[tuple[object, str, str]] = []
 
     def apply(self, module: types.ModuleType) -> None:
-        """Rename what ``module`` holds, by where each object says it belongs.
+        """Rename ``module`` and what it holds, by where each object says it belongs.
 
         Private modules are included: what they define for the public surface carries the public
         module's name already.
         """
+        if isinstance(module, types.ModuleType):          # what replaced itself in sys.modules may be anything
+            self._rename(module, "__name__")
         for value in list(vars(module).values()):
-            if not isinstance(value, (type, types.FunctionType)):
-                continue
-            home = value.__module__
-            if not isinstance(home, str):
-                continue
-            public = to_torch(home)
-            if public != home:
-                value.__module__ = public
-                self._original.append((value, home))
+            if isinstance(value, (type, types.FunctionType)) and isinstance(value.__module__, str):
+                self._rename(value, "__module__")
+
+    def _rename(self, value: object, attribute: str) -> None:
+        before = getattr(value, attribute)
+        public = to_torch(before)
+        if public != before:
+            setattr(value, attribute, public)
+            self._original.append((value, attribute, before))
 
     def restore(self) -> None:
         """Undo every `apply`."""
-        for value, home in self._original:
-            value.__module__ = home
+        for value, attribute, before in self._original:
+            setattr(value, attribute, before)
         self._original.clear()

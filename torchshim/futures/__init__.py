@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import threading
+from typing import Generic, TypeVar
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
+_T = TypeVar("_T")
 
-class Future:
+
+class Future(Generic[_T]):
     """A result that some thread sets and others wait for."""
 
     def __init__(self, *, devices=None):

@@ -1,6 +1,8 @@
 """torch.jit.annotations: types that only TorchScript's signatures have. They say nothing to Python."""
 from __future__ import annotations
 
+from typing import Any, Dict, List, Optional, Tuple, Union        # noqa: F401  programs take them from here
+
 from ..dropin import missing_attribute as _missing_attribute
 
 

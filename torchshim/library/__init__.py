@@ -12,10 +12,7 @@ _known = {}
 
 def _place(qualname, op):
     space, name = qualname.split("::")
-    home = getattr(_ops, space, None)
-    if home is None:
-        home = types.SimpleNamespace()
-        setattr(_ops, space, home)
+    home = getattr(_ops, space)
     if isinstance(home, types.ModuleType):
         raise NotImplementedError(f"torchshim: operators in the namespace {space!r}, which is a part of torchshim")
     setattr(home, name, op)

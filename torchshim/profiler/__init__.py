@@ -7,7 +7,7 @@ import socket
 import time
 
 from ..autograd import profiler as _profiler
-from ..autograd.profiler import record_function
+from ..autograd.profiler import kineto_available, record_function
 from ..dropin import missing_attribute as _missing_attribute
 
 __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",

@@ -12,6 +12,8 @@ import os
 import pickle
 import struct
 import sys
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from ..tensor.core.layout import ALL as layouts, layout as torch_layout
 from . import weights_only as _safe
 from .archive import Reader, Writer, replacing
 from .pickling import find_torch, pickler, storage_name
+
+MAP_LOCATION: TypeAlias = Callable[[UntypedStorage, str], UntypedStorage] | torch_device | str | dict[str, str] | None
 
 __all__ = ["save", "load", "add_safe_globals", "get_safe_globals", "clear_safe_globals", "safe_globals", "get_unsafe_globals_in_checkpoint",
            "register_package", "location_tag", "default_restore_location", "LoadEndianness", "get_default_load_endianness",

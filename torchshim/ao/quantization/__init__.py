@@ -1,4 +1,6 @@
 """torch.ao.quantization: the stubs that mark where a model would be quantized. Quantizing raises NotImplementedError."""
+from abc import ABC
+
 from ...dropin import missing_attribute as _missing_attribute
 from ...nn import Module
 
@@ -19,6 +21,14 @@ class QuantStub(_Stub):
 
 class DeQuantStub(_Stub):
     """Marks where values would cease to be quantized: gives back its argument. qconfig: kept as an attribute."""
+
+
+class ObserverBase(ABC, Module):
+    """Base class of modules that watch values to choose a quantization; nothing here is one."""
+
+
+class FakeQuantizeBase(ABC, Module):
+    """Base class of modules that round values as a quantization would; nothing here is one."""
 
 
 def _no_quantization(name):

@@ -219,7 +219,7 @@ def _laid_out(
     return block(0, 0)
 
 
-def _contents(data: np.ndarray, dtype: str, shape: tuple[int, ...], indent: int) -> str:
+def bracketed(data: np.ndarray, dtype: str, shape: tuple[int, ...], indent: int) -> str:
     """The bracketed numbers of a tensor that has some."""
     if not shape:
         return _written(data, dtype)[0][0]
@@ -304,7 +304,7 @@ def format_tensor(
     elif empty:
         contents = "[]"
     else:
-        contents = _contents(data, dtype, shape, indent)
+        contents = bracketed(data, dtype, shape, indent)
     return prefix + with_suffixes(opening + contents, suffixes, indent) + ")"
 
 

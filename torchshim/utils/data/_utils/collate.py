@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import numpy as np
 
 from .... import Tensor, as_tensor, float64, stack, tensor
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")       # of dtypes that hold no numbers
 _ERROR = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 

@@ -1,0 +1,36 @@
+"""torch.ops: operators by the names of their kernels, as libraries with `__torch_dispatch__` tables name them."""
+import pytest
+
+import torchshim as torch
+
+aten = torch.ops.aten
+
+
+def test_names():
+    assert repr(aten.add) == "<OpOverloadPacket(op='aten.add')>" and repr(aten.add.Tensor) == "<OpOverload(op='aten.add', overload='Tensor')>"
+    assert str(aten.add.Tensor) == "aten.add.Tensor" and aten.add.Tensor.name() == "aten::add.Tensor" and aten.mm.default.name() == "aten::mm"
+    assert aten.add.Tensor is aten.add.Tensor and aten.add.Tensor.overloadpacket is aten.add and len({aten.add.Tensor, aten.add.Scalar}) == 2
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"):
+        aten.nope
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'pyg' object has no attribute 'knn'"):
+        torch.ops.pyg.knn
+
+
+def test_calls():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(aten.add.Tensor(x, x, alpha=2), x * 3) and torch.equal(aten.mm(x, x.t()), x @ x.t())
+    assert torch.equal(aten.slice.Tensor(x, 1, 1, 3), x[:, 1:3]) and torch.equal(aten.index.Tensor(x, [None, torch.tensor([2])]), x[:, [2]])
+    assert aten.sum.dim_IntList(x, [1]).tolist() == [3, 12] and aten.linalg_vector_norm.default(x[0], 2).item() == x[0].norm().item()
+    assert torch.equal(aten.gelu.default(x), torch.nn.functional.gelu(x)) and aten.fft_fft.default(x).dtype == torch.complex64
+    y = aten._to_copy.default(x, dtype=torch.float64)
+    assert y.dtype == torch.float64 and aten._to_copy(x) is not x and aten.alias.default(x).data_ptr() == x.data_ptr()
+    aten.add_.Tensor(x, 1)
+    assert x[0, 0] == 1
+    with pytest.raises(NotImplementedError, match="_sparse_addmm"):
+        aten._sparse_addmm.default(x, x, x)
+
+
+def test_gradients_flow():
+    w = torch.ones(2, 2, requires_grad=True)
+    aten.mul.Tensor(w, 3.0).sum().backward()
+    assert w.grad.tolist() == [[3, 3], [3, 3]]

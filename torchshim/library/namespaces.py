@@ -1,0 +1,118 @@
+"""torch.ops: `torch.ops.<namespace>.<name>.<overload>`. `aten` has PyTorch's operators by the names of their kernels; other namespaces have what
+`torch.library` put there.
+"""
+from __future__ import annotations
+
+import inspect
+import types
+
+from .. import Tensor, fft, linalg, special
+from ..nn import functional
+from ..tensor.api.bind import FUNCTIONS
+
+
+def _slice(self, dim=0, start=None, end=None, step=1):
+    return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
+
+
+def _index(self, indices):
+    return self[tuple([slice(None) if i is None else i for i in indices])]
+
+
+def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return self.to(device=device, dtype=dtype, non_blocking=non_blocking, copy=True, **options)
+
+
+def _missing(name):
+    def missing(*args, **kwargs):
+        raise NotImplementedError(f"torchshim: torch.ops.aten.{name}")
+    return missing
+
+
+#: Kernels that neither a function nor a method stands for.
+_KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self, size: self.reshape(size),
+            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice}
+_KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl"))
+_PREFIXED = {"fft_": fft, "linalg_": linalg, "special_": special}
+
+
+def _kernel(name):
+    """What computes aten::name, or None."""
+    if name in _KERNELS:
+        return _KERNELS[name]
+    for prefix, home in _PREFIXED.items():
+        if name.startswith(prefix):
+            return getattr(home, name.removeprefix(prefix), None)
+    found = FUNCTIONS.get(name) or getattr(Tensor, name, None) or _functional(name)
+    return found if callable(found) else None
+
+
+def _functional(name):
+    """torch.nn.functional's function where its arguments are the kernel's: a loss's kernel takes its reduction as a number."""
+    found = vars(functional).get(name)
+    return found if isinstance(found, types.FunctionType) and "reduction" not in inspect.signature(found).parameters else None
+
+
+class OpOverload:
+    """One overload of an operator. It takes what its packet takes."""
+
+    def __init__(self, packet, overload):
+        self._overloadpacket, self._overloadname, self.namespace = packet, overload, packet._qualified_op_name.partition("::")[0]
+        self.__name__ = f"{packet.__name__}.{overload}"
+        self.__qualname__ = self.__name__
+
+    overloadpacket = property(lambda self: self._overloadpacket, doc="All overloads of the name.")
+
+    def name(self):
+        """`aten::add.Tensor`, without `.default`."""
+        return self._overloadpacket._qualified_op_name + ("" if self._overloadname == "default" else f".{self._overloadname}")
+
+    def __call__(self, /, *args, **kwargs):
+        return self._overloadpacket(*args, **kwargs)
+
+    def __str__(self):
+        return f"{self._overloadpacket}.{self._overloadname}"
+
+    def __repr__(self):
+        return f"<OpOverload(op='{self._overloadpacket}', overload='{self._overloadname}')>"
+
+
+class OpOverloadPacket:
+    """All overloads of one name; called, it chooses by the arguments."""
+
+    def __init__(self, namespace, name, kernel):
+        self._qualified_op_name, self.__name__, self._kernel = f"{namespace}::{name}", name, kernel
+
+    def __getattr__(self, overload):
+        if overload.startswith("__"):
+            raise AttributeError(f"'{self}' can't have an overload name beginning with '__' and the underlying op "
+                                 f"{self._qualified_op_name} has no attribute {overload} either.")
+        made = self.__dict__[overload] = OpOverload(self, overload)
+        return made
+
+    def __call__(self, /, *args, **kwargs):
+        return self._kernel(*args, **kwargs)
+
+    def __str__(self):
+        return self._qualified_op_name.replace("::", ".")
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class Namespace:
+    """`torch.ops.<name>`."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, op):
+        kernel = _kernel(op) if self.name == "aten" and not op.startswith("__") else None
+        if kernel is None:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op}'")
+        made = self.__dict__[op] = OpOverloadPacket(self.name, op, kernel)
+        return made
+
+    def __repr__(self):
+        return f"<module 'torch.ops.{self.name}' from 'torch.ops'>"
