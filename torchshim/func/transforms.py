@@ -10,7 +10,7 @@ from ..autograd.levels import Level, running
 from ..autograd.modes import grad_mode
 from ..engine import context
 from ..tensor.core.handle import TensorBase, edge
-from . import tree
+from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from .graphs import auxiliary, gradients, leaf, now, outside
 from .vmap import batched
 
@@ -39,14 +39,14 @@ class _Run:
         self.on = context.grad is True         # whether the caller wants a history of the results
         since = now()
         with grad_mode(True):
-            given, self.form = tree.flatten(tuple([args[k] for k in which]))
+            given, self.form = tree_flatten(tuple([args[k] for k in which]))
             self.given = given
             self.ins = copies = [_inner(x) if isinstance(x, TensorBase) else x for x in given]
             if hooks:                          # forward mode lets the function write to its arguments
                 self.ins = [t.clone() if isinstance(t, TensorBase) else t for t in copies]
             self.starts = [edge(t) if isinstance(t, TensorBase) else None for t in self.ins]
             full = list(args)
-            for k, a in zip(which, tree.unflatten(self.ins, self.form)):
+            for k, a in zip(which, tree_unflatten(self.ins, self.form)):
                 full[k] = a
             pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
             level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
@@ -57,14 +57,14 @@ class _Run:
                 if hooks and edge(t) is not e:
                     with grad_mode(False):
                         x.copy_(t.detach())
-            leaves = [x for x in tree.flatten(self.value)[0] if isinstance(x, TensorBase)]
+            leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
             own = [t for t in copies if isinstance(t, TensorBase) and t._edge is True]
             self.deep = self.on and bool(outside(leaves, since, own))
 
     def plain(self, x):
         """A result as the caller gets it: with a history only where it leads out of the function."""
-        leaves, form = tree.flatten(x)
-        return tree.unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves], form)
+        leaves, form = tree_flatten(x)
+        return tree_unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves], form)
 
     def back(self, outs, cts, create_graph=None):
         """The gradients of `ins`, zeros where there are none."""
@@ -115,7 +115,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if value.ndim:
             raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                                f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
-        gs = tree.unflatten(r.back([value], [None if edge(value) is None else _one(value)]), r.form)
+        gs = tree_unflatten(r.back([value], [None if edge(value) is None else _one(value)]), r.form)
         gs = gs[0] if single else gs
         return (gs, (r.plain(value), r.plain(aux))) if has_aux else (gs, r.plain(value))
     return wrapped
@@ -141,12 +141,12 @@ def grad(func, argnums=0, has_aux=False):
 def _pair(value, name):
     if not (isinstance(value, tuple) and len(value) == 2):
         raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
-    _tensors(tree.flatten(value[1])[0])
+    _tensors(tree_flatten(value[1])[0])
     return value
 
 
 def _outputs(value, name):
-    outs, form = tree.flatten(value)
+    outs, form = tree_flatten(value)
     if not outs or value is None:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {outs})")
     for o in outs:
@@ -165,14 +165,14 @@ def vjp(func, *primals, has_aux=False):
     def pull(*cotangents, retain_graph=True, create_graph=None):
         """The products of the cotangents with the Jacobians."""
         given = cotangents[0] if len(cotangents) == 1 else cotangents
-        cts, shape = tree.flatten(given)
+        cts, shape = tree_flatten(given)
         if shape != form:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {tree.shown(shape)}, primal output: {tree.shown(form)}")
+                               f"cotangents: {treespec_pprint(shape)}, primal output: {treespec_pprint(form)}")
         for k, (c, o) in enumerate(zip(cts, outs)):
             if c.shape != o.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of {o.shape}.")
-        return tree.unflatten(r.back(outs, cts, create_graph), r.form)
+        return tree_unflatten(r.back(outs, cts, create_graph), r.form)
     return (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
 
 
@@ -216,12 +216,12 @@ def _spaced(got, us, outs, n, deep):
 def _directions(primals, tangents):
     if not isinstance(primals, tuple):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    xs, form = tree.flatten(primals)
-    vs, shape = tree.flatten(tangents)
+    xs, form = tree_flatten(primals)
+    vs, shape = tree_flatten(tangents)
     if form != shape:
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
                            "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-                           f"{tree.shown(form)} and tangents with structure {tree.shown(shape)}")
+                           f"{form} and tangents with structure {shape}")
     if not xs:
         raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
     for x, v in zip(_tensors(xs), _tensors(vs)):
@@ -234,7 +234,7 @@ def _directions(primals, tangents):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
-    for x in tree.flatten(primals)[0]:
+    for x in tree_flatten(primals)[0]:
         if not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
     r = _Run(func, primals, tuple(range(len(primals))), hooks=True)
@@ -243,7 +243,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     if strict and any([edge(o) is None for o in outs]):
         raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
                            "strict=True.")
-    pushed = tree.unflatten(_pusher(r, outs)(vs), form)
+    pushed = tree_unflatten(_pusher(r, outs)(vs), form)
     return (r.plain(value), pushed, r.plain(aux)) if has_aux else (r.plain(value), pushed)
 
 
@@ -254,7 +254,7 @@ def linearize(func, *primals):
     pusher = _pusher(r, outs)
 
     def push(*tangents):
-        return tree.unflatten(pusher(_directions(primals, tangents)), form)
+        return tree_unflatten(pusher(_directions(primals, tangents)), form)
     return r.plain(r.value), push
 
 
@@ -283,9 +283,9 @@ def _nested(rows, out_form, r, single):
     """rows[i][j], output by input, in the forms of the outputs and of the arguments."""
     parts = []
     for row in rows:
-        per_input = tree.unflatten(row, r.form)
+        per_input = tree_unflatten(row, r.form)
         parts.append(per_input[0] if single else per_input)
-    return tree.unflatten(parts, out_form)
+    return tree_unflatten(parts, out_form)
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):

@@ -20,7 +20,7 @@ from ..random.generator import restore, states
 from ..tensor.core.graph import node_class, sequence
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of
 from ..tensor.core.view import make_view_any
-from . import tree
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, now, outside
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
@@ -190,11 +190,11 @@ def _in_dims(func, in_dims, args):
     if not args:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
                          "function with no inputs. The latter is unsupported.")
-    leaves, structure = tree.flatten(args)
-    dims = tree.spread(in_dims, structure)
+    leaves, structure = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, structure)
     if dims is None:
         raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
-                         f"in_dims has structure {tree.shown(tree.flatten(in_dims)[1])} but inputs has structure {tree.shown(structure)}.")
+                         f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {structure}.")
     sizes = []
     for k, (x, d) in enumerate(zip(leaves, dims)):
         if d is None:
@@ -208,7 +208,7 @@ def _in_dims(func, in_dims, args):
         dims[k] = d % x.ndim
         sizes.append(x.shape[dims[k]])
     if not sizes:
-        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must have an in_dim that is not None")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
         raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
                          "dimension")
@@ -238,7 +238,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             full = list(leaves)
             for k, t in zip(at, ts):
                 full[k] = t
-            outs, info["structure"] = tree.flatten(func(*tree.unflatten(full, structure), **kwargs))
+            outs, info["structure"] = tree_flatten(func(*tree_unflatten(full, structure), **kwargs))
             for o in outs:
                 if not isinstance(o, TensorBase):
                     raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(o)}. Did you mean "
@@ -249,24 +249,24 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             info["same"] = [next((k for k, t in zip(at, ts) if o is t), None) for o in outs]
             return outs
         outs = batched(flat_seen, [leaves[k] for k in at], [dims[k] for k in at], randomness)
-        where = tree.spread(out_dims, info["structure"])
-        if where is None and info["structure"] is tree.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        where = _broadcast_to_and_flatten(out_dims, info["structure"])
+        if where is None and info["structure"].is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
             where = list(out_dims)
         if where is None:
             raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-                             f"`outputs`. out_dims has structure {tree.shown(tree.flatten(out_dims)[1])} but outputs has structure "
-                             f"{tree.shown(info['structure'])}.")
+                             f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure "
+                             f"{info['structure']}.")
         outs = [leaves[k] if k is not None and d == dims[k] else o[0] if d is None else o if d == 0 else o.movedim(0, d)
                 for o, d, k in zip(outs, where, info["same"])]
-        return tree.unflatten(outs, info["structure"])
+        return tree_unflatten(outs, info["structure"])
 
     def _in_chunks(leaves, structure, dims, n, kwargs):
         import torchshim as torch
         made, form = [], None
         for first in range(0, n, chunk_size):
             part = [x if d is None else x.narrow(d, first, min(chunk_size, n - first)) for x, d in zip(leaves, dims)]
-            outs, form = tree.flatten(_whole(part, structure, dims, min(chunk_size, n - first), kwargs))
+            outs, form = tree_flatten(_whole(part, structure, dims, min(chunk_size, n - first), kwargs))
             made.append(outs)
-        where = tree.spread(out_dims, form)
-        return tree.unflatten([torch.cat(parts, d) if d is not None else parts[0] for parts, d in zip(zip(*made), where)], form)
+        where = _broadcast_to_and_flatten(out_dims, form)
+        return tree_unflatten([torch.cat(parts, d) if d is not None else parts[0] for parts, d in zip(zip(*made), where)], form)
     return mapped

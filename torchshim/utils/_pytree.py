@@ -233,6 +233,9 @@ def _register_builtin():
 _register_builtin()
 
 
+_DICTS = (dict, OrderedDict, defaultdict)      # alike where one structure is compared with another
+
+
 def is_namedtuple_class(cls):
     """Whether a class was made by `namedtuple`."""
     fields = getattr(cls, "_fields", None)
@@ -360,10 +363,9 @@ class TreeSpec:
             out.append(tree)
             return
         cls, d = _definition(tree)
-        dicts = (dict, OrderedDict, defaultdict)
-        if cls is not self.type and not (cls in dicts and self.type in dicts):
+        if cls is not self.type and not (cls in _DICTS and self.type in _DICTS):
             raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {cls if cls is namedtuple else type(tree)!r}.")
-        if cls in dicts:
+        if cls in _DICTS:
             keys = self._context[1] if self.type is defaultdict else self._context
             if set(keys) != set(tree):
                 missing, extra = [k for k in keys if k not in tree], [k for k in tree if k not in keys]
@@ -521,10 +523,15 @@ def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     cls, d = _definition(tree)
-    if treespec.type is not cls:
+    if treespec.type is not cls and not (cls in _DICTS and treespec.type in _DICTS):
         return None
     children, context = d.flatten_fn(tree)
-    if len(children) != treespec.num_children or context != treespec.context:
+    if len(children) != treespec.num_children:
+        return None
+    if cls in _DICTS:
+        if set(tree) != set(treespec.context[1] if treespec.type is defaultdict else treespec.context):
+            return None
+    elif context != treespec.context:
         return None
     out = []
     for child, spec in zip(children, treespec.children()):
