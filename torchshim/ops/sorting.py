@@ -16,9 +16,9 @@ from .registry import cast, op
 def order_code(x):
     """Unsigned 32-bit numbers in the order of x: the zeros equal, every nan last. None for dtypes with more bits."""
     if is_float(x) and x.dtype.itemsize <= 4:
-        bits = jax.lax.bitcast_convert_type(x.astype(np.float32), np.uint32)
-        sign = np.uint32(0x80000000)
-        code = jnp.where(bits > sign, ~bits, bits | sign)
+        bits = jax.lax.bitcast_convert_type(x.astype(np.float32), np.int32)
+        below = jax.lax.shift_right_arithmetic(bits, np.int32(31))                  # -1 for the negative, else 0
+        code = jax.lax.bitcast_convert_type((bits ^ (below | np.int32(-2 ** 31))) - below, np.uint32)
         return jnp.where(jnp.isnan(x), np.uint32(0xFFFFFFFF), code)
     if x.dtype.itemsize <= 4 and not is_complex(x):
         return (x.astype(np.int64) + (0 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else 2 ** 31)).astype(np.uint32)

@@ -173,9 +173,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     _refuse_complex("unique" if dim is None else "unique_dim", input)
     a, back = _host(input)
     if dim is None:
-        values, inverse, counts = np.unique(a.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-        return _answer(back(values), _long(inverse, input, a.shape), _long(counts, input), return_inverse, return_counts, input,
-                       "Unique2Backward0", "_unique2")
+        values, inverse, counts = _distinct(a.reshape(-1), return_inverse)
+        inverse = _long(inverse, input, a.shape) if return_inverse else None
+        return _answer(back(values), inverse, _long(counts, input), return_inverse, return_counts, input, "Unique2Backward0", "_unique2")
     d = _check_dim("unique", input, dim)
     rows = _rows(a, d)
     order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
@@ -184,6 +184,16 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     inverse[order] = group
     return _answer(back(np.take(a, order[first], axis=d), d), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
                    "UniqueDimBackward0", "unique_dim")
+
+
+def _distinct(a, return_inverse):
+    """(distinct elements of a vector in order, which of them each element is or None, how often each occurs)."""
+    # NumPy's sort alone is twenty times faster than one that says where things were, but mixes the two zeros
+    if return_inverse or a.dtype.kind not in "iubf" or a.dtype.kind == "f" and (np.signbit(a) & (a == 0)).any():
+        return np.unique(a, return_inverse=True, return_counts=True, equal_nan=False)
+    a = np.sort(a)
+    first = np.flatnonzero(np.concatenate([np.ones(min(a.size, 1), bool), a[1:] != a[:-1]]))
+    return a[first], None, np.diff(first, append=a.size)
 
 
 def _runs(rows):
