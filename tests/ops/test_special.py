@@ -49,3 +49,5 @@ def test_polynomials_of_high_degree():
     same(S.chebyshev_polynomial_v(x[:1], d(7)), [-15])
     same(S.shifted_chebyshev_polynomial_u(d(0, .3), d(9, 8)), [-10, math.sin(9 * math.acos(-.4)) / math.sin(math.acos(-.4))])
     same(S.legendre_polynomial_p(x, 3), [-1, -.4375, 1, 17])
+    x, n = torch.tensor([1, .5, 60, 8e37, NAN, 2]), torch.tensor([1e20, INF, 1e6, 3, 6, NAN])     # degrees beyond an int64 count as negative
+    same(S.hermite_polynomial_h(x, n), [0, 0, NAN, NAN, NAN, 0])

@@ -163,11 +163,11 @@ def igammac(self, other):
 
 # -- orthogonal polynomials --------------------------------------------------------------------------------------------
 def polynomial(name, first, step, shifted=False, closed=None):
-    """P_n(x), with n for each element, by the recurrence p_(k+1) = step(k, x, p_k, p_(k-1)); 0 for negative n. `closed(n, x)` is the
-    value for |x| <= 1, taken from degree 7 on as in torch."""
+    """P_n(x), with n for each element, by the recurrence p_(k+1) = step(k, x, p_k, p_(k-1)); 0 for negative n and what is beyond an int64,
+    NaN from the first on. `closed(n, x)` is the value for |x| <= 1, taken from degree 7 on as in torch."""
     def body(x, n):
         x = 2 * x - 1 if shifted else x
-        n = jnp.trunc(n)
+        n = jnp.where(jnp.abs(n) < 2.0 ** 63, jnp.trunc(n), -1)
         one = jnp.ones_like(x)
         known = (n > 6) & (jnp.abs(x) <= 1) if closed else jnp.zeros(x.shape, bool)
         degree = jnp.where(known, 0, n)
@@ -175,9 +175,9 @@ def polynomial(name, first, step, shifted=False, closed=None):
         def advance(state):
             k, p, before, found = state
             p, before = step(k, x, p, before), p
-            return k + 1, p, before, jnp.where(n == k + 1, p, found)
+            return k + 1, p, before, jnp.where((n == k + 1) | (n > k) & jnp.isnan(p), p, found)
         start = (jnp.ones((), x.dtype), first(x), one, jnp.where(n < 0, 0, jnp.where(n == 0, one, first(x))))
-        out = while_loop(lambda state: (degree > state[0]).any(), advance, start)[3]
+        out = while_loop(lambda state: ((degree > state[0]) & ~jnp.isnan(state[1])).any(), advance, start)[3]
         return jnp.where(known, closed(n, x), out) if closed else out
     body.__name__, body.__doc__ = name, f"The polynomial {name.replace('_', ' ')} of degree n."
     return op(f"{name}(Tensor x, Tensor n) -> Tensor", promote="float", namespace="special", method=False, numbers=("x", "n"),
@@ -205,7 +205,7 @@ _KINDS = {
 for _prefix, _shifted in (("", False), ("shifted_", True)):
     for _kind, (_first, _closed) in _KINDS.items():
         polynomial(f"{_prefix}chebyshev_polynomial_{_kind}", _first, _chebyshev, _shifted, _closed)
-polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * (x * p - k * q))
+polynomial("hermite_polynomial_h", lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q)
 polynomial("hermite_polynomial_he", lambda x: x, lambda k, x, p, q: x * p - k * q)
 polynomial("laguerre_polynomial_l", lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
 polynomial("legendre_polynomial_p", lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
