@@ -1,16 +1,18 @@
 """`python -m compat.pairs`: operators in pairs, g(f(x)), on special values, compiled against interpreted.
 
-Reports every NaN, infinity or zero (with its sign) that only one tier has. For each outer operator one program computes all pairs. What
-is compared are real operators of one tensor whose other arguments have defaults, and of two tensors of one shape (the second is x itself).
+Reports every NaN, infinity or zero (with its sign) that only one tier has. One program computes many pairs. What is compared are real
+operators of one tensor whose other arguments have defaults, and of two tensors of one shape (the second is x itself). With `--sample N`
+each outer operator is put around itself and N others, drawn with the seed, instead of all.
 """
 import argparse
+import random
 import re
 import sys
 
 import numpy as np
 
 import torchshim as torch
-from torchshim.engine.compile import policy
+from torchshim.engine.compile import cost, policy
 from torchshim.ops.registry import OPS, REQUIRED
 from torchshim.tensor.core.dispatch import apply_any
 from torchshim.tensor.core.handle import meta
@@ -20,20 +22,22 @@ TINY = 1.2e-38             # XLA flushes smaller numbers to zero on CPU, NumPy k
 RANDOM = re.compile("rand|dropout|bernoulli|exponential|geometric|cauchy|log_normal|normal|multinomial|poisson|uniform|empty")
 
 
-def operators():
-    """{name: function of a tensor}: all that take x, or x and x, and return floating numbers as a first result."""
+def operators(most=None):
+    """{name: function of a tensor}, simple ones first: all that take x, or x and x, return floating numbers as a first result, and are
+    made of at most so many primitives."""
     found, vector = {}, meta(torch.tensor(SPECIAL))
     for (namespace, name), op in sorted(OPS.items(), key=lambda item: (item[0][0] or "", item[0][1])):
         tensors = [p for p in op.params if p.kind == "tensor"]
         if RANDOM.search(name) or not 1 <= len(tensors) <= 2 or any([p.default is REQUIRED for p in op.params if p.kind != "tensor"]):
             continue
         try:
-            out = op.resolve(op.layout, (vector,) * len(tensors), "").out_metas[0]
+            inst = op.resolve(op.layout, (vector,) * len(tensors), "")
         except Exception:                      # whatever a body says that is not for a vector
             continue
-        if out.dtype == np.float32 and out.numel:
-            found[f"{namespace}.{name}" if namespace else name] = _called(op, len(tensors))
-    return found
+        out, weight = inst.out_metas[0], cost.weighed(inst.jaxpr.jaxpr)[1]
+        if out.dtype == np.float32 and out.numel and (most is None or weight <= most):
+            found[f"{namespace}.{name}" if namespace else name] = weight, _called(op, len(tensors))
+    return {name: function for name, (_, function) in sorted(found.items(), key=lambda item: item[1][0])}
 
 
 def _called(op, count):
@@ -48,39 +52,42 @@ def kinds(a):
     return np.where(np.isnan(a), 3, np.where(np.isinf(a), 2, np.where(a == 0, np.where(np.signbit(a), -1, 1), 0)))
 
 
-def results(tier, outer, inner, rows):
-    """{name of f: g(f(x))} in one tier; pairs that raise are left out."""
+def results(tier, functions, pairs):
+    """{(g, f): g(f(x))} in one tier; pairs that raise are left out."""
     policy.pin(tier)
-    x, made = torch.tensor(SPECIAL), {}
-    for name in rows:
+    x, made, inner = torch.tensor(SPECIAL), {}, {}
+    for g, f in pairs:
         try:
-            made[name] = outer(inner[name](x))
+            if f not in inner:
+                inner[f] = functions[f](x)
+            made[g, f] = functions[g](inner[f])
         except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
             continue
-    found = {}
-    for name, t in made.items():
-        found[name] = t.numpy()
+    found = {pair: t.numpy() for pair, t in made.items()}
     policy.pin(None)
     return found
 
 
-def differences(name, functions, chunk=40):
+def differences(functions, pairs):
     """(pair, value of x, interpreted, compiled) for each element of which only one tier has the kind."""
-    names, found = list(functions), []
-    for k in range(0, len(names), chunk):
-        a = results("operators", functions[name], functions, names[k:k + chunk])
-        b = results("compiled", functions[name], functions, names[k:k + chunk])
-        for f in a:
-            one, other = a[f], b.get(f)
-            if other is None or one.shape != other.shape:
-                found.append((f"{name}({f}(x))", None, one, other))
-                continue
-            small = (np.abs(one) < TINY) & (np.abs(other) < TINY) & ~((one == 0) & (other == 0))
-            for at in np.argwhere((kinds(one) != kinds(other)) & ~small):
-                at = tuple(at)
-                x = SPECIAL[at[0]] if one.shape == (len(SPECIAL),) else None
-                found.append((f"{name}({f}(x))", x, one[at], other[at]))
+    found = []
+    a, b = (results(tier, functions, pairs) for tier in ("operators", "compiled"))
+    for (g, f), one in a.items():
+        other = b.get((g, f))
+        if other is None or one.shape != other.shape:
+            found.append((f"{g}({f}(x))", None, one, other))
+            continue
+        small = (np.abs(one) < TINY) & (np.abs(other) < TINY) & ~((one == 0) & (other == 0))
+        for at in np.argwhere((kinds(one) != kinds(other)) & ~small):
+            at = tuple(at)
+            x = SPECIAL[at[0]] if one.shape == (len(SPECIAL),) else None
+            found.append((f"{g}({f}(x))", x, one[at], other[at]))
     return found
+
+
+def sampled(functions, inner, count, seed):
+    """The inner operators of each outer one: {g: names}."""
+    return {g: [g, *random.Random(f"{seed} {g}").sample(sorted(inner), min(count, len(inner)))] if count else [g, *inner] for g in functions}
 
 
 def main(argv=None):
@@ -89,21 +96,28 @@ def main(argv=None):
     parser.add_argument("--outer", metavar="REGEX", default="", help="outer operators that match")
     parser.add_argument("--inner", metavar="REGEX", default="", help="inner operators that match")
     parser.add_argument("--list", action="store_true", help="print the operators")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N inner operators for each outer one (0: all)")
+    parser.add_argument("--most", type=int, metavar="N", help="only operators of at most N primitives")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--chunk", type=int, default=60, help="pairs of one program")
+    parser.add_argument("--verbose", action="store_true", help="say on stderr how far it is")
     args = parser.parse_args(argv)
-    functions = operators()
+    functions = operators(args.most)
     if args.list:
         print(" ".join(functions))
         return 0
-    inner = {n: f for n, f in functions.items() if re.search(args.inner, n)}
-    pairs = wrong = 0
-    for name in functions:
-        if re.search(args.outer, name):
-            found = differences(name, {name: functions[name], **inner})
-            pairs, wrong = pairs + len(inner), wrong + len({pair for pair, *_ in found})
-            for pair, x, one, other in found:
-                print(f"{pair} at {x}: interpreted {one}, compiled {other}", flush=True)
-    print(f"{pairs} pairs, {wrong} differ")
-    return int(wrong > 0)
+    inner = [n for n in functions if re.search(args.inner, n)]
+    outer = [n for n in functions if re.search(args.outer, n)]
+    pairs = [(g, f) for g, fs in sampled(outer, inner, args.sample, args.seed).items() for f in dict.fromkeys(fs)]
+    wrong = set()
+    for k in range(0, len(pairs), args.chunk):
+        if args.verbose:
+            print(f"{k} of {len(pairs)} pairs, {pairs[k][0]}", file=sys.stderr, flush=True)
+        for pair, x, one, other in differences(functions, pairs[k:k + args.chunk]):
+            wrong.add(pair)
+            print(f"{pair} at {x}: interpreted {one}, compiled {other}", flush=True)
+    print(f"{len(outer)} outer operators, {len(pairs)} pairs, {len(wrong)} differ")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
