@@ -11,7 +11,7 @@ from ..engine import VjpOp, influences, context, record
 from ..ops import promotion as P
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import apply, wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
 from ..tensor.core.storage import read_steps, write_steps
 from ..tensor.core.tensor import Tensor
@@ -74,6 +74,36 @@ class GradList:
 _BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax cummax "
                            "cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
 
+#: Operators whose backward is, in torch, a kernel that is given operands on which its result does not depend, and (below) those of which this
+#: is so where there are no elements: their gradients have a history all the same, which leads to zeros.
+_READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fractional_max_pool max_pool_with_indices pad_edge nll_loss
+
+    atan2 cholesky cholesky_inverse cholesky_solve hardshrink hardsigmoid hardtanh lgamma ndtri ormqr prelu sinc softplus softshrink
+    triangular_solve linalg_cholesky linalg_cholesky_ex linalg_det linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv
+    linalg_inv_ex linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_pinv linalg_qr linalg_slogdet linalg_solve
+    linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals matrix_exp""".split())
+
+
+class _Constant(Node):
+    """The history of a gradient that depends on none of the operands it has a history for."""
+    __slots__ = ("meta", "operands")
+    n_outputs = 1
+
+    def out_meta(self, nr):
+        return self.meta
+
+    def custom_backward(self, box, mode):
+        return [None if e is None else mode.zeros(m) for e, m in zip(self.next, self.operands)]
+
+
+def _constant(g, of):
+    """Give the gradient `g` that the node `of` made a history that leads to zeros."""
+    node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
+    node.inst = node.plan = node.extra = None
+    node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), of.next, next(sequence)
+    node.meta, node.operands = meta(g), of.inst.in_metas
+    g._edge = node
+
 
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
@@ -103,6 +133,10 @@ class GradTensors:
             for k, g in enumerate(made):
                 if not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
                     g._edge = None
+        if node.inst.op.name in _READ_IN_VAIN:
+            for g in made:
+                if g._edge is None:
+                    _constant(g, node)
         return made
 
     @staticmethod
