@@ -161,14 +161,13 @@ def _root_jvp(primals, tangents):
     return y, tangents[0] * jnp.where(flat, jnp.zeros_like(y), 0.5 / jnp.where(flat, 1, y))
 
 
-def refuse_integers(x, name="std and var"):
+def refuse_integers(x, name):
     if P.kind_of(x.dtype) < 2:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
 
 
-def spread_args(self, dim, correction, name="std and var"):
+def spread_args(self, dim, correction):
     """(accumulation array, axes, correction) of the variance family."""
-    refuse_integers(self, name)
     axes = wrap_dims(dim, self.ndim)
     return wide(self), axes, 1.0 if correction is None else float(correction)
 
@@ -180,7 +179,7 @@ def real_dtype(d):
 def few_degrees(name):
     """torch's warning where nothing is left to divide by."""
     def precheck(self, dim=None, correction=1, *rest):
-        refuse_integers(self)
+        refuse_integers(self, name if name.endswith("_mean") else "std and var")
         axes = (dim if isinstance(dim, (tuple, list)) else (dim,)) if dim not in (None, (), []) and self.ndim else range(self.ndim)
         if math.prod([self.shape[wrap_dim(a, self.ndim)] for a in axes]) - (1 if correction is None else correction) <= 0:
             warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -207,14 +206,14 @@ def declare_spread(name, grad, compute, returns="Tensor", **options):
     everything.doc = along_dims.doc = with_correction.doc
 
 
-def var(self, dim, correction, keepdim, name="std and var"):
+def var(self, dim, correction, keepdim):
     """Variance; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return variance(*spread_args(self, dim, correction, name), keepdim).astype(real_dtype(self.dtype))
+    return variance(*spread_args(self, dim, correction), keepdim).astype(real_dtype(self.dtype))
 
 
-def std(self, dim, correction, keepdim, name="std and var"):
+def std(self, dim, correction, keepdim):
     """Standard deviation; `correction` is subtracted from the number of elements (1: Bessel's), `unbiased` is a correction of 1 or 0."""
-    return root(variance(*spread_args(self, dim, correction, name), keepdim)).astype(real_dtype(self.dtype))
+    return root(variance(*spread_args(self, dim, correction), keepdim)).astype(real_dtype(self.dtype))
 
 
 def mean_of(self, dim, keepdim):
@@ -223,12 +222,12 @@ def mean_of(self, dim, keepdim):
 
 def var_mean(self, dim, correction, keepdim):
     """Variance and mean."""
-    return var(self, dim, correction, keepdim, "var_mean"), mean_of(self, dim, keepdim)
+    return var(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
 
 
 def std_mean(self, dim, correction, keepdim):
     """Standard deviation and mean."""
-    return std(self, dim, correction, keepdim, "std_mean"), mean_of(self, dim, keepdim)
+    return std(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
 
 
 declare_spread("var", "VarBackward0", var)

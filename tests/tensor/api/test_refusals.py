@@ -106,6 +106,14 @@ def test_what_is_no_integer_is_refused_in_torchs_words(call, text):
     assert str(e.value) == text
 
 
+@pytest.mark.parametrize("call", [torch.flatten, torch.squeeze, torch.nonzero, torch.clone, torch.diag, torch.fliplr, torch.imag,
+                                  lambda x: torch.take(x, x), lambda x: torch.ones(2).type_as(x), lambda x: torch.movedim(x, 0, 1)])
+def test_arrays_are_no_tensors(call):
+    for x in (np.ones((2, 2)), 1, None):
+        with pytest.raises(TypeError, match="must be Tensor, not"):
+            call(x)
+
+
 def test_old_functions_name_their_successors_once():
     with pytest.warns(UserWarning, match="torch.lu_solve is deprecated in favor of torch.linalg.lu_solve") as said:
         for _ in range(2):

@@ -60,6 +60,8 @@ def static(p, x, op):
     """A static argument in its canonical, hashable form."""
     if x.__class__ in (str, list, tuple) and p.type.startswith("int") and (x.__class__ is str or not p.is_list):
         raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be int, not {type_name(x)}")
+    if x.__class__ is str and p.type.startswith("ScalarType"):
+        raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be torch.dtype, not str")
     if x is None or x.__class__ in (bool, str):
         return x
     if x.__class__ is int:

@@ -126,7 +126,16 @@ def type_(self, dtype=None, non_blocking=False, **kw):
 
 
 Tensor.type = type_
-Tensor.type_as = lambda self, other: to(self, other)
+
+
+def type_as(self, other):
+    """This tensor with the dtype and on the device of another."""
+    if not isinstance(other, TensorBase):
+        raise TypeError(f"type_as(): argument 'other' (position 1) must be Tensor, not {type_name(other)}")
+    return to(self, other)
+
+
+Tensor.type_as = type_as
 
 
 def cpu(self, memory_format=None):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ...ops import products as L
 from ...ops.registry import InplaceOp, T
-from .bind import call, function, into, prepare
+from .bind import call, function, into, prepare, type_name
 from ..core.dispatch import apply, apply2, apply3
 from ..core.handle import TensorBase, edge, read
 from ..core.write import apply_inplace, check_inplace, rewrite, write
@@ -49,6 +49,8 @@ def einsum(*args, path=None):
             equation += "->" + text(args[-1])
     else:
         equation, operands = args[0], args[1:]
+        if not isinstance(equation, str):
+            raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     if len(operands) == 1:

@@ -60,8 +60,13 @@ def _read_again(t, vw, root):
 
 
 def meta(t):
-    """A tensor's Meta, without recording anything."""
-    vw = t._view
+    """A tensor's Meta, without recording anything. TypeError for what is no tensor: functions ask for it first."""
+    try:
+        vw = t._view
+    except AttributeError:
+        if isinstance(t, TensorBase):
+            raise
+        raise TypeError(f"argument must be Tensor, not {type(t).__name__}") from None
     return t._st.value.meta if vw is None else vw.meta
 
 
