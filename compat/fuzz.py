@@ -6,9 +6,9 @@
 
 A program is made from its seed alone: statements over a pool of tensors (operators, views, writes in place, hooks, several roots, regions
 without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
-strides, requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of
-its exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that
-meet one of PyTorch's own internal assertions do not count.
+requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
+exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
+one of PyTorch's own internal assertions do not count.
 """
 from __future__ import annotations
 
@@ -23,37 +23,43 @@ import sys
 import tempfile
 
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (0,), (4,)]
-UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.sigmoid()", "-{}", "{} * 2", "2 - {}", "{} / 3", "1 / ({} + 5)",
-         "{} ** 2", "{} ** 3", "{}.clamp(-1, 1)", "{}.square()", "torch.nn.functional.softplus({})", "{}.clone()", "{}.neg()", "{}.cos()",
-         "torch.where({} > 0, {}, {} * 0.5)", "{}.sign()", "{}.detach()", "{}.abs().add(1).log()", "{}.abs().add(1).sqrt()", "{}.clamp(min=0)",
-         "torch.nn.functional.gelu({})", "torch.nn.functional.leaky_relu({}, 0.1)", "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "{}.round()",
-         "{}.expm1()", "{}.erf()", "{}.to(torch.float64)", "torch.nn.functional.elu({})", "{}.reciprocal()", "{}.floor()",
-         "{} * {}", "{} + {}.detach()", "torch.zeros_like({})", "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()",
-         "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()", "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)"]
-BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})", "torch.where({} > {}, {}, {})",
-          "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.3)", "torch.atan2({}, {} + 3)", "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}",
-          "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})", "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})",
-          "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}", "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",
-          "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {})", "{}.heaviside({})", "{}.xlogy({}.abs() + 1)"]
-REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})", "{}.norm()",
-          "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()", "{}.mean()", "{}.max()",
-          "{}.prod()", "{}.std({d}, keepdim=True)", "{}.median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})", "{}.norm(dim={d})", "{}.flip({d})",
-          "{}.min()", "{}.argmax({d})", "{}.nansum()", "{}.cummax({d})[0]", "{}.topk(1, {d})[0]", "{}.kthvalue(1, {d})[0]", "{}.renorm(2, {d}, 1.0)",
-          "{}.diff(dim={d})", "{}.roll(1, {d})", "{}.index_select({d}, torch.tensor([0]))", "{}.unfold({d}, 1, 1).sum(-1)", "{}.trace()"]
-VIEWS = ["{}.t()", "{}.transpose(0, -1)", "{}.reshape(-1)", "{}.view(-1)", "{}.unsqueeze(0)", "{}.unsqueeze(-1)", "{}.squeeze()", "{}[0]", "{}[-1]",
-         "{}[1:]", "{}[..., 0]", "{}[:, 1:]", "{}[::2]", "{}.narrow(0, 0, 1)", "{}.expand(2, *{}.shape)", "{}.diagonal()", "{}.flatten()",
-         "{}.chunk(2)[0]", "{}.split(1)[-1]", "{}.unbind()[0]", "{}.movedim(0, -1)", "{}.select(0, 0)", "{}.view_as({})", "{}[None]",
-         "{}.detach()", "{}.as_strided((2,), (1,))", "{}.permute(tuple(range({}.dim() - 1, -1, -1)))", "{}.T", "{}.squeeze(0)", "{}.mT", "{}.real",
-         "{}.data", "{}[:]", "{}.view({}.shape)", "{}.swapaxes(0, -1)", "{}.tensor_split(2)[1]", "{}.unflatten(0, (1, -1))", "{}[torch.tensor([0])]",
-         "{}[{} > 0]", "{}.expand_as({})", "{}.ravel()", "{}.conj()", "{}.alias_copy() if hasattr({}, 'alias_copy') else {}.clone()"]
-INPLACE = ["{}.add_(1)", "{}.mul_(2)", "{}.zero_()", "{}.exp_()", "{}.relu_()", "{}.clamp_(-1, 1)", "{}.neg_()", "{}.sub_({})", "{}.mul_({})",
-           "{}.copy_({})", "{}.fill_(0.5)", "{}.sigmoid_()", "{}.masked_fill_({} > 0, 1.)", "{}.div_(2)", "{}.tanh_()", "{}.sin_()", "{}.t_()",
-           "{}.unsqueeze_(0)", "{}.squeeze_()", "{}.detach_()", "{}.requires_grad_()", "{}.add_({}, alpha=2)", "{}.pow_(2)", "{}.addcmul_({}, {})",
-           "{}.transpose_(0, -1)", "{}.abs_()", "{}.sqrt_()", "{}.lerp_({}, 0.5)", "{}.index_fill_(0, torch.tensor([0]), 2.)", "{}.cumsum_(0)",
-           "{}.requires_grad_(False)", "{}.reciprocal_()", "{}.clamp_(min=0)", "{}.tril_()", "{}.floor_()", "{}.fill_diagonal_(1.)"]
-WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}", "{} *= 2", "{} -= 1", "{} /= 2", "{}[0] += 1", "{}[{} > 0] = 0",
-          "{}.data = {}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}", "{}.requires_grad = True",
-          "{}.grad.zero_()", "{}.data[0] = 1", "{}[torch.tensor([0])] = {}", "{} **= 2"]
+UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.sigmoid()", "-{}", "{} * 2", "2 - {}", "{} / 3",
+         "1 / ({} + 5)", "{} ** 2", "{} ** 3", "{}.clamp(-1, 1)", "{}.square()", "torch.nn.functional.softplus({})", "{}.clone()",
+         "{}.neg()", "{}.cos()", "torch.where({} > 0, {}, {} * 0.5)", "{}.sign()", "{}.detach()", "{}.abs().add(1).log()",
+         "{}.abs().add(1).sqrt()", "{}.clamp(min=0)", "torch.nn.functional.gelu({})", "torch.nn.functional.leaky_relu({}, 0.1)",
+         "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "{}.round()", "{}.expm1()", "{}.erf()", "{}.to(torch.float64)",
+         "torch.nn.functional.elu({})", "{}.reciprocal()", "{}.floor()", "{} * {}", "{} + {}.detach()", "torch.zeros_like({})",
+         "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()", "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()",
+         "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)"]
+BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})",
+          "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.3)", "torch.atan2({}, {} + 3)",
+          "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}", "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})",
+          "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})", "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}",
+          "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",
+          "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {})", "{}.heaviside({})",
+          "{}.xlogy({}.abs() + 1)"]
+REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})",
+          "{}.norm()", "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()",
+          "{}.mean()", "{}.max()", "{}.prod()", "{}.std({d}, keepdim=True)", "{}.median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})",
+          "{}.norm(dim={d})", "{}.flip({d})", "{}.min()", "{}.argmax({d})", "{}.nansum()", "{}.cummax({d})[0]", "{}.topk(1, {d})[0]",
+          "{}.kthvalue(1, {d})[0]", "{}.renorm(2, {d}, 1.0)", "{}.diff(dim={d})", "{}.roll(1, {d})",
+          "{}.index_select({d}, torch.tensor([0]))", "{}.unfold({d}, 1, 1).sum(-1)", "{}.trace()"]
+VIEWS = ["{}.t()", "{}.transpose(0, -1)", "{}.reshape(-1)", "{}.view(-1)", "{}.unsqueeze(0)", "{}.unsqueeze(-1)", "{}.squeeze()", "{}[0]",
+         "{}[-1]", "{}[1:]", "{}[..., 0]", "{}[:, 1:]", "{}[::2]", "{}.narrow(0, 0, 1)", "{}.expand(2, *{}.shape)", "{}.diagonal()",
+         "{}.flatten()", "{}.chunk(2)[0]", "{}.split(1)[-1]", "{}.unbind()[0]", "{}.movedim(0, -1)", "{}.select(0, 0)", "{}.view_as({})",
+         "{}[None]", "{}.detach()", "{}.as_strided((2,), (1,))", "{}.permute(tuple(range({}.dim() - 1, -1, -1)))", "{}.T",
+         "{}.squeeze(0)", "{}.mT", "{}.real", "{}.data", "{}[:]", "{}.view({}.shape)", "{}.swapaxes(0, -1)", "{}.tensor_split(2)[1]",
+         "{}.unflatten(0, (1, -1))", "{}[torch.tensor([0])]", "{}[{} > 0]", "{}.expand_as({})", "{}.ravel()", "{}.conj()",
+         "{}.alias_copy() if hasattr({}, 'alias_copy') else {}.clone()"]
+INPLACE = ["{}.add_(1)", "{}.mul_(2)", "{}.zero_()", "{}.exp_()", "{}.relu_()", "{}.clamp_(-1, 1)", "{}.neg_()", "{}.sub_({})",
+           "{}.mul_({})", "{}.copy_({})", "{}.fill_(0.5)", "{}.sigmoid_()", "{}.masked_fill_({} > 0, 1.)", "{}.div_(2)", "{}.tanh_()",
+           "{}.sin_()", "{}.t_()", "{}.unsqueeze_(0)", "{}.squeeze_()", "{}.detach_()", "{}.requires_grad_()", "{}.add_({}, alpha=2)",
+           "{}.pow_(2)", "{}.addcmul_({}, {})", "{}.transpose_(0, -1)", "{}.abs_()", "{}.sqrt_()", "{}.lerp_({}, 0.5)",
+           "{}.index_fill_(0, torch.tensor([0]), 2.)", "{}.cumsum_(0)", "{}.requires_grad_(False)", "{}.reciprocal_()",
+           "{}.clamp_(min=0)", "{}.tril_()", "{}.floor_()", "{}.fill_diagonal_(1.)"]
+WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}", "{} *= 2", "{} -= 1", "{} /= 2", "{}[0] += 1",
+          "{}[{} > 0] = 0", "{}.data = {}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}",
+          "{}.requires_grad = True", "{}.grad.zero_()", "{}.data[0] = 1", "{}[torch.tensor([0])] = {}", "{} **= 2"]
 REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
            "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}"]
 
@@ -76,7 +82,8 @@ class Program:
         r, shape = self.r, self.r.choice(SHAPES)
         n = math.prod(shape)
         values = [r.randint(-8, 8) / 4 for _ in range(n)]
-        self.emit(f"v{k} = torch.tensor({values}, dtype=torch.float64).reshape({shape}).clone().requires_grad_({r.random() < 0.75})", f"v{k}")
+        text = f"torch.tensor({values}, dtype=torch.float64).reshape({shape}).clone().requires_grad_({r.random() < 0.75})"
+        self.emit(f"v{k} = {text}", f"v{k}")
         self.names.append(f"v{k}")
 
     def name(self):
@@ -131,7 +138,8 @@ class Program:
             self.emit(text, name)
         elif what == "product":
             a = self.name()
-            name, text = self.new(r.choice((f"torch.func.grad(lambda x: (x * x).sum())({a})", f"torch.func.vmap(lambda x: x.sin())({a}.detach())",
+            name, text = self.new(r.choice((f"torch.func.grad(lambda x: (x * x).sum())({a})",
+                                            f"torch.func.vmap(lambda x: x.sin())({a}.detach())",
                                             f"torch.func.jvp(torch.sin, ({a},), (torch.ones_like({a}),))[1]",
                                             f"torch.autograd.functional.vjp(lambda x: x ** 2, {a}, torch.ones_like({a}))[1]",
                                             f"torch.func.jacrev(lambda x: x ** 2)({a}).clone()")))
@@ -148,7 +156,8 @@ class Program:
         else:
             root, how = self.name(), r.choice(("", "retain_graph=True", "create_graph=True"))
             self.emit(r.choice((f"{root}.sum().backward({how})", f"{root}.backward(torch.ones_like({root}){', ' * bool(how)}{how})",
-                                f"{root}.backward({how})", f"torch.autograd.backward([{root}.sum(), {self.name()}.sum()]{', ' * bool(how)}{how})")),
+                                f"{root}.backward({how})",
+                                f"torch.autograd.backward([{root}.sum(), {self.name()}.sum()]{', ' * bool(how)}{how})")),
                       *self.names)
 
     def finish(self):
@@ -209,7 +218,8 @@ def described(torch, x, gradient=False, born=0):
         version = None if gradient else x._version - born
     except RuntimeError as e:
         version = str(e)
-    return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, None if fn is None else "some" if gradient else fn.name(), version, values]
+    name = None if fn is None else "some" if gradient else fn.name()
+    return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, name, version, values]
 
 
 _NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")

@@ -1,9 +1,10 @@
 """torch.overrides: functions that leave their work to arguments with `__torch_function__`, or to modes.
 
-A program in which nobody asks pays nothing: `begin` gives the public functions code that looks at its arguments first, in place, so that a
-function stays the object it was, wherever somebody keeps it. That happens when a subclass of Tensor is defined, when a mode is entered, when
-this module is asked for its tables, or when an operator is first handed a foreign object that wants to be asked. (A function written in terms
-of operators, given a program's first foreign object, is not asked itself: the operator inside of it is. Call `begin()` to have it asked.)
+A program in which nobody asks pays nothing: `begin` gives the public functions code that looks at its arguments first, in place, so that
+a function stays the object it was, wherever somebody keeps it. That happens when a subclass of Tensor is defined, when a mode is entered,
+when this module is asked for its tables, or when an operator is first handed a foreign object that wants to be asked. (A function written
+in terms of operators, given a program's first foreign object, is not asked itself: the operator inside of it is. Call `begin()` to have it
+asked.)
 """
 from __future__ import annotations
 
@@ -21,31 +22,35 @@ from .tensor.api.placement import standing_at
 from .tensor.core.overriding import (DisableTorchFunctionSubclass, ask, asked, disabled_torch_function_impl as _disabled, overrides,
                                      switches)
 
-__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions", "get_ignored_functions",
-           "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-           "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
+__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
+           "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
+           "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
+           "wrap_torch_function"]
 
 _torch = sys.modules[__name__.partition(".")[0]]
 #: Functions that ask no argument, though a mode sees those that make tensors.
 _IGNORED = """arange as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast empty empty_permuted empty_strided eye
     frombuffer full hamming_window hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range result_type
     scalar_tensor sparse_coo_tensor sparse_csr_tensor tensor tril_indices triu_indices vander zeros""".split()
-_UNSEEN = """from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed promote_types save seed
-    set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
-_UNSEEN_METHODS = """__array_priority__ __class__ __contains__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__ __jax_array__
-    __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig __array_wrap__""".split()
+_UNSEEN = """from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed promote_types
+    save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
+_UNSEEN_METHODS = """__array_priority__ __class__ __contains__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__
+    __jax_array__ __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig
+    __array_wrap__""".split()
 #: Python's operators that hand on another method's name, and those that answer NotImplemented where that method raises TypeError.
-_HANDED_ON = {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div", "__div__": "div",
-              "__mod__": "remainder", "__matmul__": "matmul", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
-              "__neg__": "neg", "__pos__": "positive", "__abs__": "abs", "__rand__": "bitwise_and", "__ror__": "bitwise_or",
-              "__rxor__": "bitwise_xor", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__idiv__": "div_",
-              "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"}
+_HANDED_ON = {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+              "__div__": "div", "__mod__": "remainder", "__matmul__": "matmul", "__ne__": "ne", "__lt__": "lt", "__le__": "le",
+              "__gt__": "gt", "__ge__": "ge", "__neg__": "neg", "__pos__": "positive", "__abs__": "abs", "__rand__": "bitwise_and",
+              "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_",
+              "__itruediv__": "div_", "__idiv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"}
 _BINARY = {f"__{how}{name}__" for how in ("", "r", "i") for name in
-           "add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift".split()} | {f"__{n}__" for n in "eq ne lt le gt ge".split()}
-#: Functions of nn.functional that are compiled ones in torch: their calls are handed on as they were written, others with every option by name.
+           "add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift".split()}
+_BINARY |= {f"__{n}__" for n in "eq ne lt le gt ge".split()}
+#: Functions of nn.functional that are compiled ones in torch: their calls are handed on as they were written, others with every option by
+#: name.
 _COMPILED = set("""linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d avg_pool2d
-    avg_pool3d gelu softplus hardshrink softshrink logsigmoid pairwise_distance cosine_similarity one_hot pixel_shuffle pixel_unshuffle channel_shuffle
-    scaled_dot_product_attention prelu adaptive_avg_pool1d pdist""".split())
+    avg_pool3d gelu softplus hardshrink softshrink logsigmoid pairwise_distance cosine_similarity one_hot pixel_shuffle pixel_unshuffle
+    channel_shuffle scaled_dot_product_attention prelu adaptive_avg_pool1d pdist""".split())
 _functions: dict = {}      # {space: {name: what is handed to __torch_function__}}, filled by `begin`
 
 
@@ -86,8 +91,8 @@ class _Asking:
         if self.spelled:
             raise _nobody(self.name, found)
         listed = "\n".join([f"  - tensor subclass {type(x)}" for x in found])
-        raise TypeError(f"Multiple dispatch failed for '{self.name}'; all __torch_function__ handlers returned NotImplemented:\n\n{listed}\n\n"
-                        "For more information, try re-running with TORCH_LOGS=not_implemented")
+        raise TypeError(f"Multiple dispatch failed for '{self.name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
+                        f"{listed}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
 def spell(f, args, kwargs):

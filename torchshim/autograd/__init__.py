@@ -139,10 +139,10 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
         if g is None:
             make_cts([o], [None])
         elif g.shape[1:] != o.shape:
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-                               "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch "
-                               f"was detected: grad_output[{k}] has a shape of {g.shape[2:]} and output[{k}] has a shape of {o.shape}. If you "
-                               "only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                               "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                               f"mismatch was detected: grad_output[{k}] has a shape of {g.shape[2:]} and output[{k}] has a shape of {o.shape}. "
+                               "If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
     sizes = [g.shape[0] for g in gs if g is not None]
     if len(set(sizes)) > 1:
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -159,8 +159,8 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
         if g is None and materialize_grads:
             rows[k] = zeros_like(t.detach()).requires_grad_(create_graph)
         elif g is None and not allow_unused:
-            raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if "
-                               "this is the desired behavior.")
+            raise RuntimeError(f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True "
+                               "if this is the desired behavior.")
     return tuple(rows)
 
 

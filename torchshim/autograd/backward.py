@@ -71,8 +71,8 @@ class GradList:
 
 #: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
 #: does not exist, where that of relu, a kernel of torch's, is zero.
-_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax cummax "
-                           "cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
+_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax "
+                           "cummax cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
 
 #: Operators whose backward is, in torch, a kernel that is given operands on which its result does not depend, and (below) those of which this
 #: is so where there are no elements: their gradients have a history all the same, which leads to zeros.
@@ -191,8 +191,8 @@ def modified_error(meta, now, expected, producer=None, nr=0):
 
 _HINT = ("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
          "torch.autograd.set_detect_anomaly(True, check_nan=False).")
-_HINT_ON = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
-            "in there or anywhere later. Good luck!")
+_HINT_ON = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+            "changed in there or anywhere later. Good luck!")
 
 
 def _residuals(node):

@@ -61,7 +61,8 @@ class GradRowTensors(GradRows):
 
 
 def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
-    """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. Returns None for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
+    """For each edge d(sum of cts * outs) / d edge as a tensor with the rows of `cts` first, None where nothing leads there. Returns None
+    for all of it where a part of the graph wants to see one cotangent at a time: hooks, custom functions."""
     roots = [edge(o) for o in outs]
     if anomaly_mode.on or "forward AD" in context.modes or not _plain(roots, edges):
         return None

@@ -179,8 +179,8 @@ def through_function(ctx, args, done):
 def _checked(ctx, args, tangents, versions, k, o, t):
     """A tangent that a user's jvp returned for output `k`, with torch's refusals."""
     if not isinstance(o, TensorBase) or any([o is x for x in ctx._non_diff]):
-        raise RuntimeError(f"A non-differentiable output at position {k} was given a tangent by jvp. You should return None at that position "
-                           "instead.")
+        raise RuntimeError(f"A non-differentiable output at position {k} was given a tangent by jvp. You should return None at that "
+                           "position instead.")
     if t.shape != o.shape:
         raise RuntimeError(_SIZE.format(list(o.shape), list(t.shape)))
     at = next((j for j, a in enumerate(args) if o is a), None)

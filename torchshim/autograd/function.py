@@ -251,21 +251,21 @@ def without_tangents():
 def _check_transformable(cls, args, kwargs):
     """torch's refusals of Functions that torch.func's transforms cannot see through; whether the Function's own vmap is to be asked."""
     if cls.setup_context is Function.setup_context:
-        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-                           "the setup_context staticmethod. For more details, please see "
+        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                           "override the setup_context staticmethod. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
     if kwargs and innermost_vmap() is not None and any([isinstance(a, Tensor) for a in kwargs.values()]):
         raise NotImplementedError("Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
                                   f"autograd.Function. Got: {kwargs}")
     batched = innermost_vmap() is not None and any([isinstance(a, Tensor) and is_traced(a) for a in args])
     if batched and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
-        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
-                           "staticmethod or set generate_vmap_rule=True. For more details, please see "
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+                           "vmap staticmethod or set generate_vmap_rule=True. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
     if batched and cls.generate_vmap_rule and cls.vmap is not Function.vmap:
         raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
-                           "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
-                           "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
+                           "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+                           "ambiguity. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
     return batched and cls.vmap is not Function.vmap
 
 
@@ -313,8 +313,8 @@ def _check_dirty(ctx, args, out):
         warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
              "ctx.mark_dirty().")
     if any([not any([d is o for o in outs]) for d in ctx._dirty]):
-        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-                           "inplace must all be outputs of the Function.")
+        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                           "modified inplace must all be outputs of the Function.")
 
 
 def _finish(ctx, o, nr, args, wants):
@@ -340,12 +340,12 @@ def _finish(ctx, o, nr, args, wants):
 def _set_history(ctx, o, nr, args):
     if o._view is not None and o._view.base is not None:
         if len(ctx._out_metas) > 1:
-            raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-                               "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
-                               "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
-                               "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
-                               "does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do "
-                               "this change.")
+            raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+                               "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+                               "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+                               "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+                               "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+                               "need help to do this change.")
         if o is not next(a for a in args if isinstance(a, Tensor)):
             raise NotImplementedError("torchshim: an autograd.Function that writes in place into a view which is not its first argument")
         check_inplace(o, True)

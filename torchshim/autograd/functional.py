@@ -158,8 +158,8 @@ def _twice(gs):
     """In strict mode a gradient that is differentiated again must depend on the inputs."""
     for j, g in enumerate(gs):
         if g is None or not g.requires_grad:
-            raise RuntimeError(f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {j} is "
-                               "independent of the input. This is not allowed in strict mode. You should ensure that your function is "
+            raise RuntimeError(f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {j} "
+                               "is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
                                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
                                "function for example).")
 

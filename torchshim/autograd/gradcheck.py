@@ -27,10 +27,10 @@ class GradcheckError(RuntimeError):
 _UNDEFINED = ("Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at \"Notes "
               "about undefined output gradients\" in \"tools/autograd/derivatives.yaml\"")
 _NEW_CHECK = ("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
-              "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to disable "
-              "the feature")
-_NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
-                  "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.")
+              "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to "
+              "disable the feature")
+_NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+                  "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.")
 
 
 def _inexact(x):
@@ -248,8 +248,8 @@ def _check_undefined(func, inputs):
             gs = grad(outs, wrt, [zeros_like(o) for o in outs], allow_unused=True)
         except RuntimeError as error:
             warn(_NEW_CHECK)
-            raise GradcheckError("Expected backward function to handle undefined output grads. Please look at \"Notes about undefined output "
-                                 "gradients\" in \"tools/autograd/derivatives.yaml\"") from error
+            raise GradcheckError("Expected backward function to handle undefined output grads. Please look at \"Notes about undefined "
+                                 "output gradients\" in \"tools/autograd/derivatives.yaml\"") from error
         if any([g is not None and not bool((g == 0).all()) for g in gs]):
             warn(_NEW_CHECK)
             raise GradcheckError(_UNDEFINED)
@@ -271,8 +271,8 @@ def _check_undefined_forward(func, inputs):
                                          " has an undefined tangent value. ", " Got: ", a, " but expected: ", b)
 
 
-_BATCHED = ("gradcheck or gradgradcheck failed while testing batched gradient computation. Call gradcheck(..., {}=False) to disable this check; "
-            "the function's {} does not work under vmap.")
+_BATCHED = ("gradcheck or gradgradcheck failed while testing batched gradient computation. Call gradcheck(..., {}=False) to disable this "
+            "check; the function's {} does not work under vmap.")
 
 
 def _check_batched(outs, wrt):

@@ -191,8 +191,8 @@ class _AllowMutation:
 
     def unpack(self, s):
         if context.modes.get("allow mutation") is not self or s.context is not self:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally "
-                                 "recorded.")
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                                 "originally recorded.")
         return wrap(s.value)
 
     @property

@@ -12,7 +12,8 @@ What is compared decides what the walk does. Proof, for a graph that `Walk.fits`
   renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
 - *What each node records.* Without `extra` (hooks, retained gradients, packed residuals) a node with a plan records `plan.vjp` of its
   residuals, its cotangents and its numbers, and nothing else. The plan is compared by identity (so it says how many residuals, of which
-  metas, of which kinds the numbers are, and which edges there are), residuals by slot. A guarded residual was not written since: the generation is compared.
+  metas, of which kinds the numbers are, and which edges there are), residuals by slot. A guarded residual was not written since: the
+  generation is compared.
 - *What each leaf records.* It has no hooks, and no gradient as then, or one that is added to: a whole storage of its own, in the slot of
   then. That storage is nobody else's here: not another leaf's gradient, not memory that a residual is guarded in (the general
   walk would meet the sum there, or refuse).

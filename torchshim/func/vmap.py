@@ -241,8 +241,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             outs, info["structure"] = tree_flatten(func(*tree_unflatten(full, structure), **kwargs))
             for o in outs:
                 if not isinstance(o, TensorBase):
-                    raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(o)}. Did you mean "
-                                     "to set out_dims= to None for output?")
+                    raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(o)}. Did you "
+                                     "mean to set out_dims= to None for output?")
             return outs
         def flat_seen(ts):
             outs = flat(ts)
