@@ -83,3 +83,10 @@ def test_a_gradient_that_is_zero_has_no_history(xy, name):
     x, y = xy
     g, = torch.autograd.grad(getattr(x, name)(), x, y, create_graph=True)
     assert not g.requires_grad and not g.any()
+
+
+def test_the_gradient_of_a_trace():
+    for shape in ((2, 2), (3, 2), (1, 3)):
+        x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+        x.trace().backward()
+        assert torch.equal(x.grad, torch.eye(*shape, dtype=torch.float64))
