@@ -13,7 +13,7 @@ from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
-from ...ops.views import COMPUTED, NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
+from ...ops.views import NEW, SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from ..core import host
 from ..core.dispatch import Tensor, apply, apply2, wrap
@@ -23,7 +23,7 @@ from ..core.view import make_view
 from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
-from .slicing import selected, sliced
+from .slicing import all_of, selected, sliced
 from .views import alias_of, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
@@ -285,9 +285,7 @@ def _basic(key, shape, strides, at):
         else:
             return None
         d += 1
-    for n in shape[d:]:
-        spec.append((SLICE, 0, n, 1))
-    return tuple(spec), at, name, None
+    return tuple(spec) if d == len(shape) else (*spec, *all_of(shape)[d:]), at, name, None
 
 
 def cut(s, n):
@@ -447,14 +445,13 @@ def _set_plain(self, spec, at, name, value):
     vm = meta(value)
     if vm.device is not m.device or (context.grad and needs_grad(value)):
         return False
+    shared = value._st is self._st
+    if shared and _is_part(value, self, spec):
+        count(self)                            # the end of `x[key] += y`: it is there already
+        return True
     part = SLICE_OP.resolve((spec, name), (m,), "").out
-    if value._st is self._st:
-        value_at = offset_of(value)
-        if part is vm and at == value_at and not _computed(self) and not _computed(value):
-            count(self)                        # the end of `x[key] += y`: it is there already
-            return True
-        if overlap_in_part(part, at, vm, value_at):
-            return False
+    if shared and overlap_in_part(part, at, vm, offset_of(value)):
+        return False
     if vm.dtype.kind == "c" and m.dtype.kind != "c":
         return False
     if vm.shape != part.shape and vm.ndim:
@@ -464,9 +461,17 @@ def _set_plain(self, spec, at, name, value):
     return True
 
 
-def _computed(t):
-    """Whether a tensor does not show its memory as it is."""
-    return t._view is not None and any([inst.op in COMPUTED for inst, _ in t._view.steps])
+def _is_part(part, t, spec):
+    """Whether the tensor `part` is the view of `t` through the basic index `spec`."""
+    steps = part._view.steps if part._view is not None else ()
+    before = t._view.steps if t._view is not None else ()
+    if len(steps) != len(before) + 1 or steps[:-1] != before:
+        return False
+    inst, nums = steps[-1]
+    if inst.op is not SLICE_OP:
+        return inst.op is ALIAS and spec == all_of(inst.out.shape)
+    places = iter(nums)
+    return spec == tuple([(e[0], next(places), e[2], e[3]) if e[1] is None else e for e in inst.layout[0]] if nums else inst.layout[0])
 
 
 def expand_check(vm, m):

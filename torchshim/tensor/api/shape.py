@@ -19,7 +19,7 @@ from ..core.dtype import int64
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view
-from ..core.write import apply_inplace, bump, check_inplace, needs_grad, refuse_inference, refuse_overlap, write
+from ..core.write import apply_inplace, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap, write
 from .undefined import no_derivative
 from .views import as_strided, expanded, ints, integer, reshaped, unsqueezed, view, warn_once
 
@@ -92,6 +92,8 @@ def fill_(self, value, op=FILL):
         return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
     token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM), nums)
+    if len(nums) == 1 and 0 not in meta(self).strides:
+        return inplace_number(op.inplace_op, self, nums[0], (T, token), PACKED[token])
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
 
 
@@ -155,7 +157,9 @@ def fill(input, value):
 
 def zero_(self):
     """Write zeros everywhere."""
-    return apply_inplace(ZERO.inplace_op, (self,), (T,), overlap="fill")
+    if 0 in meta(self).strides:                # elements may coincide
+        return apply_inplace(ZERO.inplace_op, (self,), (T,), overlap="fill")
+    return inplace1(ZERO.inplace_op, self, (T,))
 
 
 Tensor.zero_ = zero_

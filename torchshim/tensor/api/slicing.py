@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ...engine import present
+from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
@@ -14,20 +15,28 @@ from ..core.view import make_view, make_views
 from .views import integer, ints
 
 
+_wholes = Memo(1024)       # {shape: the slice that is all of it}
+
+
+def all_of(shape):
+    """The slice that is all of `shape`."""
+    return _wholes.get(shape) or _wholes.keep(shape, tuple([whole(n) for n in shape]))
+
+
 def sliced(t, d, start, length, step, name="SliceBackward0"):
     """A view of part of one dimension."""
     m = meta(t)
-    spec = [whole(n) for n in m.shape]
-    spec[d] = (SLICE, start, length, step)
-    return make_view(t, SLICE_OP, (tuple(spec), name), offset_of(t) + start * m.strides[d])
+    spec = all_of(m.shape)
+    spec = (*spec[:d], (SLICE, start, length, step), *spec[d + 1:])
+    return make_view(t, SLICE_OP, (spec, name), offset_of(t) + start * m.strides[d])
 
 
 def selected(t, d, i, name="SelectBackward0"):
     """A view of one index of a dimension."""
     m = meta(t)
-    spec = [whole(n) for n in m.shape]
-    spec[d] = (SELECT, i, 0, 1)
-    return make_view(t, SLICE_OP, (tuple(spec), name), offset_of(t) + i * m.strides[d])
+    spec = all_of(m.shape)
+    spec = (*spec[:d], (SELECT, i, 0, 1), *spec[d + 1:])
+    return make_view(t, SLICE_OP, (spec, name), offset_of(t) + i * m.strides[d])
 
 
 @function("select")

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine import context, warn
+from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.layout import fastest_first
@@ -79,6 +80,18 @@ def infer_size(shape, numel):
     return shape[:unknown] + (numel // known,) + shape[unknown + 1:]
 
 
+_shapes = Memo(4096)       # {(meta, shape asked for): (shape, strides)}
+
+
+def _shaped(m, shape):
+    """(`shape` with its -1 known, the strides with which `m`'s memory is seen so or None)."""
+    known = _shapes.get((m, shape))
+    if known is None:
+        full = infer_size(shape, m.numel)
+        known = _shapes.keep((m, shape), (full, view_strides(m, full)))
+    return known
+
+
 # -- view and reshape -------------------------------------------------------------------------------------------------------
 @function("view", torch=False)
 def view(self, *shape, dtype=None, size=None):
@@ -92,9 +105,7 @@ def view(self, *shape, dtype=None, size=None):
     if not shape or any([isinstance(n, float) for n in shape]):
         raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
                         " * (tuple of ints size)\n")
-    m = meta(self)
-    shape = infer_size(ints(shape, "view"), m.numel)
-    strides = view_strides(m, shape)
+    shape, strides = _shaped(meta(self), ints(shape, "view"))
     if strides is None:
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                            "contiguous subspaces). Use .reshape(...) instead.")
@@ -109,9 +120,7 @@ def view_as(self, other):
 
 def reshaped(t, shape, copied="UnsafeViewBackward0"):
     """A view where the memory allows one, else a copy."""
-    m = meta(t)
-    shape = infer_size(shape, m.numel)
-    strides = view_strides(m, shape)
+    shape, strides = _shaped(meta(t), shape)
     if strides is not None:
         return make_view(t, V.reshape, (shape, strides, "ViewBackward0"), offset_of(t))
     from ...ops.shape import RESHAPE_COPY
