@@ -175,3 +175,22 @@ def test_inference_tensors():
     assert (x + y).requires_grad
     z = y.clone()
     z.add_(1)
+
+
+def test_saved_tensors_by_name():
+    a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    y, e = a * b, a.exp()
+    assert y.grad_fn._saved_self is a and y.grad_fn._saved_other is b
+    assert torch.equal(e.grad_fn._saved_result, e) and e.grad_fn._saved_result is not e and e.grad_fn._saved_result.grad_fn is e.grad_fn
+    assert torch.stack((a, b)).max(1).values.grad_fn._saved_indices.tolist() == [1, 1]
+    assert not hasattr((a + b).grad_fn, "_saved_self")
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2):
+        hooked = a * b
+    assert torch.equal(hooked.grad_fn._saved_self, a)
+    product = y * b
+    y.detach().add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.grad_fn._saved_self
+    e.sum().backward()
+    with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
+        e.grad_fn._saved_result

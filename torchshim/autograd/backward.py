@@ -167,6 +167,36 @@ def saved_tensors(node, saved):
     return tensors
 
 
+def _saved_names(node):
+    """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
+    inst, plan, given = node.inst, node.plan, []
+    for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
+        if p.kind == "tensor":
+            given += [p.name] * (len(x) if x.__class__ is tuple else repr(x) == "T")
+    if len(given) != len(inst.in_metas):
+        return []
+    fields = inst.op.fields or ()
+    results = [fields[k] if k < len(fields) and fields[k] else "result" if len(inst.out_metas) == 1 else f"result{k}" for k in plan.outs]
+    return [given[i] for i in plan.args] + results
+
+
+def _saved_attribute(node, name):
+    """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
+    if name.startswith("_saved_") and node.inst is not None and node.plan is not None:
+        names = _saved_names(node)
+        if name[7:] in names:
+            if node.saved is None:
+                raise RuntimeError(_RELEASED)
+            k = names.index(name[7:])
+            if node.custom_backward is not None:                  # hooks packed it
+                return node.saved[k].unpack()
+            return saved_tensors(node, _residuals(node) if node.guard else list(node.saved))[k]
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
+
+
+Node.__getattr__ = _saved_attribute
+
+
 def tensor_at(value, e):
     """A tensor with this value and history; a leaf is itself while it holds the value."""
     leaf = e.variable if e.__class__ is AccumulateGrad else e
@@ -452,7 +482,7 @@ def _apply(node, box, mode):
     """The gradients of a node's inputs, aligned with `node.next`."""
     if isinstance(node, CopySlices):
         return _copy_slices(node, box[0], mode)
-    custom = getattr(node, "custom_backward", None)
+    custom = node.custom_backward
     if custom is not None:
         return custom(box, mode)
     plan = node.plan

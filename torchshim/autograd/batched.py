@@ -90,4 +90,4 @@ def _plain(roots, edges):
 def _recorded(node):
     if isinstance(node, CopySlices):
         return node.fn is None or node.fn.extra is None and _recorded(node.fn)
-    return node.plan is not None and getattr(node, "custom_backward", None) is None
+    return node.plan is not None and node.custom_backward is None

@@ -25,6 +25,7 @@ class Node:
     lies: (place in `saved`, storage, version, generation, view steps), for the check that it was not written since.
     """
     __slots__ = ("inst", "plan", "saved", "guard", "next", "nums", "seq", "extra", "__weakref__")
+    custom_backward = None
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
