@@ -174,3 +174,57 @@ def test_a_threshold_may_be_written_where_elements_coincide():
     assert F.threshold(x, 0.5, 0.25, inplace=True) is x and F.threshold_(x, 0.5, 0.75).tolist() == [[1.5, 0.75]] * 3
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         F.relu_(x)
+
+
+MIXED = "mixed dtype \\(CPU\\): all inputs must share same datatype."
+FLOAT = "mixed dtype \\(CPU\\): expect parameter to have scalar type of Float"
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda x, t: F.layer_norm(x, (4,), t(4), t(4)), MIXED),
+    (lambda x, t: F.group_norm(x, 2, t(4), t(4)), MIXED),
+    (lambda x, t: F.batch_norm(x, None, None, t(4), t(4), True), MIXED),
+    (lambda x, t: F.batch_norm(x, t(4), t(4) + 1), MIXED),
+    (lambda x, t: F.layer_norm(x.float(), (4,), t(4).double()), FLOAT),
+    (lambda x, t: F.linear(x, t(3, 4), t(3)), "mat1 and mat2 must have the same dtype, but got Double and Float"),
+    (lambda x, t: F.linear(x, t(3, 4)), "expected m1 and m2 to have the same dtype, but got: double != float"),
+    (lambda x, t: F.bilinear(x, x, t(2, 4, 4)), "All tensors must have the same dtype, got input1: double, input2: double, weight: float"),
+    (lambda x, t: F.conv1d(x[None], t(3, 7, 2), t(3)), "Input type \\(double\\) and bias type \\(float\\) should be the same"),
+    (lambda x, t: F.kl_div(x, t(5, 4).long()), "kl_div: Integral inputs not supported."),
+])
+def test_layers_refuse_parameters_of_another_dtype(call, said):
+    with pytest.raises(RuntimeError, match=said):
+        call(torch.ones(5, 4, dtype=torch.float64), lambda *shape: torch.ones(shape))
+
+
+def test_half_inputs_take_float_parameters():
+    x = torch.ones(2, 4, 3, dtype=torch.bfloat16)
+    for y in (F.layer_norm(x, (3,), torch.ones(3)), F.group_norm(x, 2, torch.ones(4)), F.batch_norm(x, torch.zeros(4), torch.ones(4))):
+        assert y.dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize("f, kernel", [
+    (lambda x: F.max_pool1d(x, 2), "max_pool1d_impl"), (lambda x: F.max_pool1d(x, 2, return_indices=True), "max_pool2d"),
+    (lambda x: F.avg_pool2d(x, 2), "avg_pool2d"), (lambda x: F.max_pool2d(x, 2), "max_pool2d"),
+    (lambda x: F.fractional_max_pool2d(x, 2, 2), "fractional_max_pool2d_out_frame"),
+])
+def test_pooling_refuses_complex_numbers(f, kernel):
+    with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'ComplexFloat'"):
+        f(torch.ones(2, 4, 4, dtype=torch.complex64))
+
+
+def test_losses_with_targets_of_another_dtype():
+    x = logits()
+    assert F.binary_cross_entropy_with_logits(x.double(), torch.ones(2, 3)).dtype is torch.float32
+    assert F.cross_entropy(x, torch.softmax(x.detach().double(), 1)).dtype is torch.float64
+
+
+def test_padding_and_pooling_of_too_few_dimensions():
+    with pytest.raises(RuntimeError, match="two times the input dimension but got padding length 4 and input of dimension 1"):
+        F.pad(torch.ones(3), (1, 1, 1, 1), "reflect")
+    with pytest.raises(ValueError, match="expected 3D or 4D input \\(got 2D input\\)"):
+        torch.nn.CircularPad2d(1)(torch.ones(3, 3))
+    with pytest.raises(ValueError, match="Input dimension should be at least 3"):
+        F.adaptive_avg_pool2d(torch.ones(3, 3), (2, None))
+    with pytest.raises(TypeError, match="Conv2d.forward"):
+        torch.nn.Conv2d(1, 1, 1)()

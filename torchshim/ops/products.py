@@ -37,11 +37,13 @@ def refuse_bool(a, kernel):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
-def fits_mm(a, b, rows=None):
-    """Two matrices; `rows`: the left one's rows after folding its leading dimensions."""
+def fits_mm(a, b, rows=None, added=False):
+    """Two matrices; `rows`: the left one's rows after folding its leading dimensions; `added`: a third one is."""
     rows = a.shape[0] if rows is None else rows
     if a.shape[-1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {b.shape[0]}x{b.shape[1]})")
+    if added and a.dtype != b.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
     same_dtype(a, b)
     refuse_bool(a, "addmm_impl_cpu_")
 
@@ -293,7 +295,9 @@ def _linear_name(inst):
 
 def _check_linear(input, weight, bias):
     """torch adds the bias in one kernel with the product where the rows lie one after the other, else in place."""
-    if bias is None or weight.ndim != 2:
+    if input.ndim > 2 and not input.contiguous and weight.ndim == 2 and input.dtype != weight.dtype and input.shape[-1] == weight.shape[1]:
+        raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
+    if bias is None or weight.ndim != 2 or input.dtype != weight.dtype:
         return
     if input.ndim == 2 or input.contiguous:
         same_as_self(bias, weight)
@@ -312,7 +316,7 @@ def linear(input, weight, bias):
     if weight.ndim == 1:
         fits_matmul(input, weight)
     else:
-        fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows)
+        fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows, bias is not None)
     out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision())
     if bias is None:
         return out
@@ -328,6 +332,9 @@ linear.edges = (2, 0, 1)                   # torch's addmm has the bias first
     grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0")
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({x.dtype for x in given.values()}) > 1:
+        raise RuntimeError("All tensors must have the same dtype, got " + ", ".join([f"{k}: {P.cpp_name(x.dtype)}" for k, x in given.items()]))
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):

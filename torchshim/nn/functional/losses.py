@@ -74,6 +74,9 @@ def _check_soft(m, tm, weight, ignore_index):
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
+    if P.kind_of(m.dtype) != 2:
+        raise NotImplementedError(f"\"{'log_softmax_lastdim_kernel_impl' if m.ndim < 3 else 'log_softmax_kernel_impl'}\" not implemented for "
+                                  f"'{P.c_name(m.dtype)}'")
     c = m.shape[1 if m.ndim > 1 else 0]
     if weight is not None and tuple(weight.shape) != (c,):
         raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {c} classes or no classes but got weight "
@@ -150,7 +153,10 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if P.kind_of(target._meta.dtype) < 2:
         raise RuntimeError(f"result type {P.c_name(input._meta.dtype)} can't be cast to the desired output type "
                            f"{P.c_name(target._meta.dtype)}")
-    return call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
+    if P.kind_of(input._meta.dtype) < 2:
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._meta.dtype)}'")
+    y = call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
+    return y if y._meta.dtype == target._meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -166,6 +172,11 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         reduction = reduction_of(reduction, size_average, reduce)
     if reduction == "batchmean" and not input.dim():
         reduction = "sum"
+    kinds = [P.kind_of(t._meta.dtype) for t in (input, target)]
+    if max(kinds) > 2:
+        raise RuntimeError("kl_div: Complex inputs not supported.")
+    if min(kinds) < 2:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     return call(ops.kl_div, (input, target, reduction, bool(log_target)))
 
 

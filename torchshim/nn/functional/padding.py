@@ -20,6 +20,9 @@ def pad(input, pad, mode="constant", value=None):
     if value is not None and value != 0:
         raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
     n, k = input.dim(), len(pad) // 2
+    if len(pad) > 2 * n:
+        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and "
+                           f"input of dimension {n}")
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not (k in (1, 2, 3) and n in (k + 1, k + 2)):

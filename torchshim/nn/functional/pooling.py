@@ -110,7 +110,7 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         _check(name, input, windows, ceil_mode)
     else:
         _check_1d(input, windows, ceil_mode)
-        if not with_indices and P.kind_of(input._meta.dtype) < 2:
+        if P.kind_of(input._meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._meta.dtype)}'")
     layout = T, *windows, bool(ceil_mode)
     if with_indices:
@@ -230,6 +230,8 @@ def _targets(name, input, output_size, dims):
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(given) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}")
+    if dims > 1 and isinstance(output_size, (tuple, list)) and len(input.shape) <= dims:
+        raise ValueError(f"Input dimension should be at least {dims + 1}")
     sizes = (1,) * dims + tuple(input.shape)
     return tuple([n if g is None else g.__index__() for g, n in zip(given, sizes[-dims:])])
 
@@ -254,7 +256,7 @@ def _adaptive_avg(dims, input, output_size):
     if min(target) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received "
                            f"{{{', '.join(map(str, target))}}}")
-    _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d", "")
+    _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
     if dims > 1 and max(target) == min(target) == 1:
         return input.mean(tuple(range(-dims, 0)), True)
     return apply(ops.adaptive_avg_pool, (input,), (T, target))
@@ -281,7 +283,7 @@ def _adaptive_max(dims, input, output_size):
     target = _targets(name, input, output_size, dims)
     if dims == 1:
         _expect_1d(name, input)
-    _check_adaptive(name, input, target, f"adaptive_max_pool{max(dims, 2)}d", ":")
+    _check_adaptive(name, input, target, f"adaptive_max_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), ":")
     if min(target) < 0:
         bad = next(n for n in target if n < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {list(input.shape)[:-dims] + list(target)}")
@@ -352,6 +354,8 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     for what, n, k, out in zip(("time", "height", "width")[-dims:], shape[-dims:], kernel, target):
         if out + k - 1 > n:
             raise RuntimeError(f"{name}{'_out' if dims == 3 else ''}(): pool {what} {k} too large relative to input {what} {n}")
+    if P.kind_of(input._meta.dtype) == 3:
+        raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{P.c_name(input._meta.dtype)}'")
     return call(ops.fractional_max_pool, (input, samples, kernel, target))
 
 

@@ -91,7 +91,7 @@ class _ConvNd(Module):
             self.padding_mode = "zeros"
 
 
-class _Forward(_ConvNd):
+class _PlainConvNd(_ConvNd):
     """A convolution; its function is looked up by the number of dimensions."""
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
@@ -107,23 +107,29 @@ class _Forward(_ConvNd):
                             0, self.dilation, self.groups)
         return function(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
+
+class Conv1d(_PlainConvNd):
+    """Convolution of (N, C, L) or (C, L); see functional.conv1d. padding_mode: what stands around the input."""
+    _dims = 1
+
     def forward(self, input):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Forward):
-    """Convolution of (N, C, L) or (C, L); see functional.conv1d. padding_mode: what stands around the input."""
-    _dims = 1
-
-
-class Conv2d(_Forward):
+class Conv2d(_PlainConvNd):
     """Convolution of (N, C, H, W) or (C, H, W); see functional.conv2d. padding_mode: what stands around the input."""
     _dims = 2
 
+    def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
 
-class Conv3d(_Forward):
+
+class Conv3d(_PlainConvNd):
     """Convolution of (N, C, D, H, W) or (C, D, H, W); see functional.conv3d. padding_mode: what stands around the input."""
     _dims = 3
+
+    def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class _ConvTransposeNd(_ConvNd):

@@ -26,6 +26,14 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
+class _CircularPad(_Pad):
+    def forward(self, input):
+        n = input.dim()
+        if n not in (self._n + 1, self._n + 2):
+            raise ValueError(f"expected {self._n + 1}D or {self._n + 2}D input (got {n}D input)")
+        return super().forward(input)
+
+
 class _ConstantPad(_Pad):
     __constants__ = ["padding", "value"]
 
@@ -64,6 +72,6 @@ ReflectionPad3d = _make("ReflectionPad3d", _Pad, 3, "reflect", "The last three d
 ReplicationPad1d = _make("ReplicationPad1d", _Pad, 1, "replicate", "The values at the ends of the last dimension.")
 ReplicationPad2d = _make("ReplicationPad2d", _Pad, 2, "replicate", "The values at the ends of the last two dimensions.")
 ReplicationPad3d = _make("ReplicationPad3d", _Pad, 3, "replicate", "The values at the ends of the last three dimensions.")
-CircularPad1d = _make("CircularPad1d", _Pad, 1, "circular", "The last dimension wrapped around.")
-CircularPad2d = _make("CircularPad2d", _Pad, 2, "circular", "The last two dimensions wrapped around.")
-CircularPad3d = _make("CircularPad3d", _Pad, 3, "circular", "The last three dimensions wrapped around.")
+CircularPad1d = _make("CircularPad1d", _CircularPad, 1, "circular", "The last dimension wrapped around.")
+CircularPad2d = _make("CircularPad2d", _CircularPad, 2, "circular", "The last two dimensions wrapped around.")
+CircularPad3d = _make("CircularPad3d", _CircularPad, 3, "circular", "The last three dimensions wrapped around.")

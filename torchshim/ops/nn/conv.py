@@ -44,6 +44,8 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+    if not transposed:
+        _check_bias(input, bias)               # torch looks at it first there
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     own = _own_kernel(input, weight, groups)
     _check_dtypes(input, weight, bias, own)
@@ -108,12 +110,22 @@ def _own_kernel(input, weight, groups):
     return groups == 1 and short and input.shape[0] <= 1 and math.prod(input.shape[:4]) <= 20480
 
 
+def _type(dtype):
+    """A tensor's type as torch spelled it; younger dtypes have another spelling."""
+    name = P.c_name(dtype)
+    return f"CPU{name}Type" if name.startswith(("BFloat", "Complex")) else f"torch.{name}Tensor"
+
+
 def _check_dtypes(input, weight, bias, own):
     if input.dtype != weight.dtype:
         if own:
             raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
-        raise RuntimeError(f"Input type (torch.{P.c_name(input.dtype)}Tensor) and weight type (torch.{P.c_name(weight.dtype)}Tensor) "
-                           "should be the same or input should be a MKLDNN tensor and weight is a dense tensor")
+        raise RuntimeError(f"Input type ({_type(input.dtype)}) and weight type ({_type(weight.dtype)}) should be the same or input should be a "
+                           "MKLDNN tensor and weight is a dense tensor")
+    _check_bias(input, bias)
+
+
+def _check_bias(input, bias):
     if bias is not None and bias.dtype != input.dtype:
         raise RuntimeError(f"Input type ({P.cpp_name(input.dtype)}) and bias type "
                            f"({P.cpp_name(bias.dtype)}) should be the same")

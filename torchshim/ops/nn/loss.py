@@ -139,9 +139,9 @@ def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     x = wide(self)
     dim = _class_dim(x)
     logp = log_softmax_of(x, dim)
-    t = target.astype(logp.dtype)
+    t = target.astype(jnp.promote_types(logp.dtype, target.dtype))
     if label_smoothing is not None:
-        s = label_smoothing.astype(logp.dtype)
+        s = label_smoothing.astype(t.dtype)
         t = t * (1 - s) + s / x.shape[dim]
     y = logp * t
     if weight is not None:
@@ -152,7 +152,7 @@ def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
         out = -jnp.sum(y)
         if reduction == "mean":
             out = out / (max(x.size // x.shape[dim], 0) if x.shape[dim] else 1)
-    return out.astype(self.dtype)
+    return out.astype(jnp.promote_types(self.dtype, target.dtype))
 
 
 def _outside(target, classes, ignore_index):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last
 from ..registry import op
@@ -15,6 +16,16 @@ def _trailing(x, shape):
 
 def _shown(shape):
     return "[" + ", ".join(map(str, shape)) + "]"
+
+
+def share_dtype(x, *parameters):
+    """Parameters have the input's dtype; beside half inputs all of them may be float32."""
+    given = [t for t in parameters if t is not None]
+    if given and given[0].dtype != x.dtype:
+        if any([t.dtype != P.float32 for t in given]):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if x.dtype not in (P.float16, P.bfloat16):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def _check_trailing(x, normalized_shape, weight, bias=None, star="*, "):
@@ -38,6 +49,7 @@ def _strides(inst, self, *rest):
 
 
 def _check_layer_norm(x, normalized_shape, weight, bias, eps):
+    share_dtype(x, weight, bias)
     _check_trailing(x, normalized_shape, weight, bias)
 
 
@@ -78,6 +90,7 @@ def rms_norm(self, normalized_shape, weight, eps):
 
 
 def _check_group_norm(x, num_groups, weight, bias, eps):
+    share_dtype(x, weight, bias)
     if num_groups < 1:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if len(x.shape) < 2:
@@ -113,8 +126,14 @@ def _per_channel(y, weight, bias):
     return y
 
 
+def _check_batch_norm(x, *parameters):
+    if P.kind_of(x.dtype) > 1:
+        share_dtype(x, *parameters)
+
+
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
-    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"), refuses=("batch_norm", "bic"), strides=_strides,
+    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
+    check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
     function=False, method=False)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
@@ -134,7 +153,8 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
-    grad="NativeBatchNormBackward0", refuses=("batch_norm", "bic"), strides=_strides, function=False, method=False)
+    grad="NativeBatchNormBackward0",
+    check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides, function=False, method=False)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

@@ -117,22 +117,24 @@ def _flat(a, dims):
     return a.reshape(*a.shape[:a.ndim - dims], math.prod(a.shape[a.ndim - dims:]))
 
 
-def _refuse_bool(name):
+def _refuse(*kernels):
+    """What torch's kernels for one, two and three dimensions do not know."""
     def check(self, *rest):
-        if self.dtype == P.bool_:
-            raise NotImplementedError(f"\"{name.format(len(rest[0]))}\" not implemented for 'Bool'")
+        if P.kind_of(self.dtype) in (0, 3):
+            raise NotImplementedError(f"\"{kernels[len(rest[0]) - 1]}\" not implemented for '{P.c_name(self.dtype)}'")
     return check
 
 
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
-    grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse_bool("max_pool{}d"), function=False, method=False)
+    grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
+    function=False, method=False)
 def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
     """The maximum of every window; its gradient goes to the first of equals."""
     return _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse_bool("max_pool{}d"),
+    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
     function=False, method=False)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
@@ -178,8 +180,8 @@ _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
-    "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides, check=_refuse_bool("avg_pool{}d"),
-    function=False, method=False)
+    "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
+    check=_refuse("avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"), function=False, method=False)
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
