@@ -131,7 +131,7 @@ class GradTensors:
         if made[0]._edge is not None:          # torch has a formula for each: it has a history where what it reads has one
             reads = influences(node.plan.vjp.resolve((), tuple([meta(x) for x in given]), node.plan.vjp_kinds))
             for k, g in enumerate(made):
-                if not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
+                if g._meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
                     g._edge = None
         if node.inst.op.name in _READ_IN_VAIN:
             for g in made:

@@ -197,3 +197,10 @@ def test_as_strided_of_a_detached_strided_leaf(tier, monkeypatch):
     z = memory[:, 1].detach().requires_grad_(True) * 1
     z.as_strided((2,), (2,), 1).mul_(10)
     assert z.tolist() == [1, 50, 9, 130, 17, 21]
+
+
+def test_a_slice_with_a_start_is_a_view_even_of_all():
+    for key, name in ((slice(-3, None), "CopySlices"), (slice(0, None), "FillBackward3"), (slice(None, 9), "FillBackward3")):
+        x = torch.zeros(3, requires_grad=True) * 1
+        x[key] = 0
+        assert type(x.grad_fn).__name__ == name

@@ -273,7 +273,7 @@ def _basic(key, shape, strides, at):
                 return None
             start, stop, _ = x.indices(n)
             length = stop - start if stop > start else 0
-            if length != n:
+            if length != n or x.start:         # a start of its own makes a view of it, even of all
                 at += start * strides[d]
                 name = "SliceBackward0"
             spec.append((SLICE, start, length, 1))
