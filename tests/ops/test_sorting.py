@@ -120,3 +120,16 @@ def test_topk_by_passes_and_by_sorting_takes_the_first_of_a_stable_order(dtype, 
             values, index = x.topk(n, dim, largest=largest)
             expected = x.sort(dim, descending=largest)
             assert torch.equal(values, expected.values.narrow(dim, 0, n)) and torch.equal(index, expected.indices.narrow(dim, 0, n))
+
+
+def test_rows_of_sparse_matrices_both_ways():
+    to_csr, to_coo = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
+    rows, columns = torch.tensor([0, 0, 2, 3]), torch.tensor([1, 4, 0, 2])
+    crow = to_csr(rows, 5)
+    assert crow.tolist() == [0, 2, 2, 3, 4, 4] and to_csr(rows[:0], 3).tolist() == [0] * 4 and to_csr(rows, 5, out_int32=True).dtype == torch.int32
+    assert to_coo(crow, columns).tolist() == [rows.tolist(), columns.tolist()] and to_coo(crow, columns, transpose=True)[0].tolist() == [1, 4, 0, 2]
+    assert to_coo(torch.zeros(3, dtype=torch.int64), rows[:0]).shape == (2, 0)
+    with pytest.raises(RuntimeError, match="supposed to be a vector, but got 2"):
+        to_csr(rows[None], 5)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+        to_csr(rows.float(), 5)

@@ -176,3 +176,8 @@ def test_the_text_of_tensors():
     from torchshim._tensor_str import PRINT_OPTS, _str, _tensor_str
     x = torch.tensor([[1.5, 2.0], [3.0, -4.0]], requires_grad=True)
     assert _tensor_str(x, indent=0) == "[[ 1.5000,  2.0000],\n [ 3.0000, -4.0000]]" and _str(x) == repr(x) and PRINT_OPTS.threshold == 1000
+
+
+def test_a_number_tells_tensors_apart():
+    x = torch.ones(2)
+    assert x._cdata == x._cdata != x.data._cdata

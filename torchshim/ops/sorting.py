@@ -343,6 +343,35 @@ def searchsorted(sorted_sequence, self, sorter, right, out_int32):
     return out.astype(np.int32 if out_int32 else np.int64)
 
 
+def _check_rows(name):
+    def check(x, *rest):
+        if x.ndim != 1:
+            raise RuntimeError(f"Input is supposed to be a vector, but got {x.ndim} dimensional tensor.")
+        if x.dtype.name not in ("int32", "int64"):
+            raise NotImplementedError(f'"convert_indices_from_{name}_cpu" not implemented for \'{P.c_name(x.dtype)}\'')
+    return check
+
+
+@op("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", method=False, out=False,
+    check=_check_rows("coo_to_csr"))
+def coo_to_csr(self, size, out_int32):
+    """Where each of `size` rows, and what follows them, begins among the row numbers `self`, which are in order."""
+    if not self.size:
+        return jnp.zeros(size + 1, np.int32 if out_int32 else np.int64)
+    rows = jnp.arange(size + 1, dtype=self.dtype)
+    return loops.searchsorted(self, rows, side="left").astype(np.int32 if out_int32 else np.int64)
+
+
+@op("_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor",
+    method=False, out=False, check=_check_rows("csr_to_coo"))
+def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
+    """The row and the column of each element as two rows of a matrix; with `transpose` the column first."""
+    counted = jnp.cumsum(jnp.ones_like(col_indices, np.int64)) - 1
+    row = loops.searchsorted(crow_indices.astype(np.int64), counted, side="right") - 1 if col_indices.size else counted
+    made = (col_indices, row) if transpose else (row, col_indices)
+    return jnp.stack([x.astype(np.int32 if out_int32 else np.int64) for x in made])
+
+
 @op("isin.any(Tensor elements, Tensor test_elements, bool invert) -> Tensor")
 def isin(elements, test_elements, invert):
     """Whether each element occurs among the test elements."""

@@ -203,6 +203,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             return 0
         return storage.address(self._st) + self.storage_offset() * self._meta.dtype.itemsize
 
+    _cdata = property(id, doc="A number that tells whether two names mean one tensor.")
+
     @property
     def is_leaf(self):
         e = edge(self)
