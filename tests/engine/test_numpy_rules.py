@@ -448,6 +448,20 @@ def test_elements_along_a_dimension(rng, dim):
         check(f, x, index, values(rng, np.float32, shape), ulps=64, atol=1e-5)
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_slices_of_a_dimension(rng, dim):
+    """Read along it, wherever it is, and added one after the other."""
+    x, index = values(rng, np.float32, (4, 5, 6)), rng.integers(-2, 9, 7)
+    v = values(rng, np.float32, [7 if d == dim else n for d, n in enumerate(x.shape)])
+    others = tuple(d for d in range(3) if d != dim)
+
+    def f(x, i, v):
+        return [jnp.take(x, i, dim, mode="clip"), jnp.take(x, i.reshape(7, 1), dim, mode="clip"),
+                lax.scatter_add(x, i[:, None], v, lax.ScatterDimensionNumbers(others, (dim,), (dim,)), mode="drop")]
+
+    check(f, x, index, v, ulps=64, atol=1e-5)
+
+
 def test_remainders_of_many_floats(rng):
     """They go by way of float64, but for quotients that it does not hold and infinite divisors."""
     x, y = values(rng, np.float32, 3 << 13, low=-1e3), values(rng, np.float32, 3 << 13)

@@ -115,13 +115,11 @@ def _inside(starts, bounds):
     return (starts.view(np.uint64) <= bounds.view(np.uint64)).all(-1)
 
 
-def _flat_places(plan: _Plan, shape):
-    """A function from in-range starts to places in an array of `shape` (that of the permuted operand) whose indexed dimensions are
-    flattened to one; None where an index has windows."""
+def _flat_places(plan: _Plan, lengths):
+    """A function from in-range starts to places in a flat array in which a step along an indexed dimension has the length in `lengths`;
+    None where an index has windows."""
     if plan.windows:
         return None
-    count = len(plan.columns)
-    lengths = [math.prod(shape[k + 1 : count]) for k in range(count)]
     counters = [c * n for c, n in zip(plan.columns, lengths) if not isinstance(c, int)]
     known = sum(counters[1:], counters[0]) if counters else None
     read = [(c, n) for c, n in zip(plan.columns, lengths) if isinstance(c, int)]
@@ -197,25 +195,27 @@ def _make_gather(params, ins, outs):
     if 0 in operand.shape or (not plan.columns and plan.batch != ()):
         return None
 
-    # The result of indexing has axes (batch, windows, whole); they go where the jaxpr wants them.
+    # The result of indexing has axes (batch, windows, whole), that of a look-up along one axis has the batch in that axis' place; they go
+    # where the jaxpr wants them.
+    single = len(plan.columns) == 1 and not plan.windows and isinstance(plan.columns[0], int)
+    axis = plan.permutation[0] if single else 0
     offset_of = dict(zip([d for d in range(len(operand.shape)) if d not in collapsed], offset_dims))
-    landing = batch_axes + [offset_of[d] for d in plan.window_dims]
     kept = [d for d in plan.whole if d not in collapsed]
-    landing += [offset_of[d] for d in kept]
+    before, behind = [d for d in kept if d < axis], [*plan.window_dims, *[d for d in kept if d >= axis]]
+    landing = [offset_of[d] for d in before] + batch_axes + [offset_of[d] for d in behind]
+    landed = (*[slice_sizes[d] for d in before], *plan.batch, *[slice_sizes[d] for d in behind])
     order = tuple(np.argsort(landing).tolist())
     order = None if order == tuple(range(len(order))) else order
     fancy = _fancy(plan, slice_sizes)
-    permutation = None if plan.permutation == tuple(range(len(operand.shape))) else plan.permutation
+    permutation = None if single or plan.permutation == tuple(range(len(operand.shape))) else plan.permutation
     crop, bounds = plan.crop, plan.bounds
     fills = mode == "FILL_OR_DROP"
-    single = len(plan.columns) == 1 and not plan.windows and isinstance(plan.columns[0], int)
     inner = tuple(n if crop is None else min(n, slice_sizes[d]) for d, n in enumerate(operand.shape))
     inner = tuple(inner[d] for d in plan.permutation)
-    places = None if single else _flat_places(plan, inner)
+    places = None if single else _flat_places(plan, [math.prod(inner[k + 1 : len(plan.columns)]) for k in range(len(plan.columns))])
     merged = (math.prod(inner[: len(plan.columns)]), *inner[len(plan.columns) :])
     # an index that is broadcast along all other dimensions names whole rows
     whole_rows = None if single or fills or operand_batching != index_batching else _told(plan, len(operand.shape))
-    landed = plan.batch + tuple(slice_sizes[d] for d in (*plan.window_dims, *kept))
     mask_shape = tuple(shape[a] if a in batch_axes else 1 for a in range(len(shape)))
     fill_value = params["fill_value"]
     if fills:
@@ -240,7 +240,7 @@ def _make_gather(params, ins, outs):
         if permutation is not None:
             x = x.transpose(permutation)
         if single:
-            x = x.take(starts[..., plan.columns[0]], 0, mode="clip")
+            x = x.take(starts[..., plan.columns[0]], axis, mode="clip")
         elif places is not None and x.flags.c_contiguous:
             x = x.reshape(merged).take(places(starts), 0, mode="clip")
         else:
@@ -312,13 +312,12 @@ def _scatter(name: str):
         dtype = operand.dtype
         # sums and products are rounded at each step, as XLA's are; np.maximum and np.minimum want a NumPy type
         work = F32 if kind == "low" and name in ("scatter_min", "scatter_max") else dtype
-        rows = (count,) + landed[len(plan.batch) :]
-        inner = tuple(operand.shape[d] for d in permutation)
-        width = math.prod(inner[len(plan.columns) :])
+        flattened = (count,) + landed[len(plan.batch) :]
+        lengths = [math.prod(operand.shape[d + 1 :]) for d in range(len(operand.shape))]
         one_by_one = ufunc is not None and not unique or len(plan.columns) > 1
-        ordered = crop is None and permutation == tuple(range(len(inner)))
-        places = _flat_places(plan, inner) if one_by_one and ordered else None
-        steps = np.arange(width)
+        places = _flat_places(plan, [lengths[d] for d in permutation[: len(plan.columns)]]) if one_by_one else None
+        rows = np.ix_(*[np.arange(slice_sizes[d]) * lengths[d] for d in plan.whole]) if places else ()
+        steps = sum(rows, np.zeros(1, np.int64)).reshape(-1)       # from a place to the others of its window
 
         def scatter(x, indices, updates):
             starts = _starts(indices)
@@ -338,8 +337,8 @@ def _scatter(name: str):
                     starts = np.where(inside[..., None], starts, 0)
             if places is not None and inside is None:
                 at = places(starts)
-                if width != 1:
-                    at = at[..., None] * width + steps
+                if steps.size != 1:
+                    at = at[..., None] + steps
                 flat, at, updates = out.reshape(-1), at.reshape(-1), updates.reshape(-1)
                 if ufunc is None:
                     flat[at] = updates
@@ -357,7 +356,7 @@ def _scatter(name: str):
                     )[keep]
                     for i in index
                 )
-                updates = updates.reshape(rows)[keep]
+                updates = updates.reshape(flattened)[keep]
                 if not index and not len(keep):
                     return x
                 if not index:
