@@ -204,3 +204,25 @@ def test_lbfgs_takes_sparse_gradients_and_plain_state():
         return loss
     optimizer.step(closure)
     assert (p[0] < 1).all() and (p[1:] == 1).all() and type(optimizer.state[p]["t"]) is float
+
+
+def test_a_cyclic_schedulers_scale_function_is_not_saved_its_attributes_are():
+    class Scale:
+        factor = None
+
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return self.factor
+
+    def scheduler(scale):
+        optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1, momentum=0.9)
+        return torch.optim.lr_scheduler.CyclicLR(optimizer, 0.1, 0.5, step_size_up=2, scale_fn=scale)
+    assert scheduler(lambda x: 1.0).state_dict()["_scale_fn_custom"] is None
+    state = scheduler(Scale(0.5)).state_dict()
+    other = scheduler(Scale(1.0))
+    other.load_state_dict(state)
+    other.optimizer.step()
+    other.step()
+    assert state["_scale_fn_custom"] == {"factor": 0.5} and other.get_last_lr() == [pytest.approx(0.2)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import math
 
-from ._scheduler import LRScheduler, _check_optimizer, _format_param, _set
+from ._scheduler import LRScheduler, _check_optimizer, _format_param, _portable, _set
 
 
 class _Momentum(LRScheduler):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import types
 import weakref
 from contextlib import contextmanager
 
@@ -43,6 +44,11 @@ def _format_param(name, optimizer, param):
         raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
                          f"param_groups has {n}.")
     return [_copied(x) for x in param]
+
+
+def _portable(f):
+    """What a state dict keeps of a callable: nothing of a function, the attributes of an object."""
+    return None if isinstance(f, types.FunctionType) else f.__dict__.copy()
 
 
 def _check_optimizer(optimizer):

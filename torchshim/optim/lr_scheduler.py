@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import math
-import types
 from bisect import bisect_right
 from collections import Counter
 
 from ..engine import warn
 from ._cyclic_schedulers import CyclicLR, OneCycleLR
-from ._scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler, _check_optimizer, _set, _values
+from ._scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler, _check_optimizer, _portable, _set, _values
 
 __all__ = ["LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "SequentialLR",
            "CosineAnnealingLR", "ChainedScheduler", "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "OneCycleLR",
@@ -16,11 +15,6 @@ __all__ = ["LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR"
 
 for _class in (LRScheduler, _LRScheduler, CyclicLR, OneCycleLR):
     _class.__module__ = __name__               # where torch has them, and pickles look for them
-
-
-def _portable(f):
-    """What a state dict keeps of a callable: nothing of a function, the attributes of an object."""
-    return None if isinstance(f, types.FunctionType) else f.__dict__.copy()
 
 
 class _Lambdas(LRScheduler):
