@@ -20,7 +20,7 @@ _COSTLY = {**dict.fromkeys((
     "erfc", "reduce_window_sum", "reduce_window_max"), 2),
     "erf": 5, "exp": 0.5, "exp2": 0.5, "tanh": 0.5, "logistic": 1.5, "expm1": 0, "log1p": 0,
     "sort": -50, "top_k": -50, "cumlogsumexp": -400, "cumsum": -1, "cumprod": -1, "cummax": -5, "cummin": -5, "argmax": -2, "argmin": -2,
-    "reduce_max": -0.4, "reduce_min": -0.4, "rem": -8, "sin": -6, "cos": -6, "pow": -5}
+    "reduce_sum": 0.1, "reduce_max": -0.4, "reduce_min": -0.4, "rem": -8, "sin": -6, "cos": -6, "pow": -5}
 # Those without a NumPy loop are calls of small compiled programs when they are interpreted.
 _CALLED = frozenset((
     "lu", "lu_pivots_to_permutation", "triangular_solve", "cholesky", "cholesky_update", "eigh", "eig", "svd", "geqrf", "qr", "geqp3",
