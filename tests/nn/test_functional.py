@@ -228,3 +228,12 @@ def test_padding_and_pooling_of_too_few_dimensions():
         F.adaptive_avg_pool2d(torch.ones(3, 3), (2, None))
     with pytest.raises(TypeError, match="Conv2d.forward"):
         torch.nn.Conv2d(1, 1, 1)()
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+def test_the_identity_of_affine_grid_lies_where_torch_puts_it(align_corners):
+    theta = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
+    for n in (2, 5, 28):
+        line = torch.linspace(-1, 1, n)
+        grid = F.affine_grid(theta, (1, 1, n, n), align_corners=align_corners)
+        assert torch.equal(grid[0, 0, :, 0], line if align_corners else line * (n - 1) / n)

@@ -55,6 +55,7 @@ class GraphModule(Module):
     def __init__(self, root, graph, class_name="GraphModule"):
         super().__init__()
         type(self).__name__ = class_name
+        self.meta = {}
         if isinstance(root, Module):
             self.training = root.training
             for node in graph.nodes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..common import wide
+from ..creation import LINSPACE
 from ..layout import channels_last_strides, lies_channels_last
 from ..products import product
 from ..registry import op
@@ -362,8 +363,10 @@ def affine_grid_generator(theta, size, align_corners):
     t = wide(theta)
     axes = []
     for d, n in enumerate(size[2:]):
-        line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
-        line = (line if align_corners else line * (n - 1) / n if n else line).astype(t.dtype)
+        # torch's own numbers, to the last bit: the grid of the identity lies on the pixels, where a sample's gradient jumps
+        line = LINSPACE.host((n,), t.dtype, np.float64(-1), np.float64(1)) if n > 1 else np.zeros(n, t.dtype)
+        if n > 1 and not align_corners:
+            line = line * t.dtype.type(n - 1) / t.dtype.type(n)
         axes.append(np.broadcast_to(line.reshape((-1,) + (1,) * (dims - 1 - d)), size[2:]))
     base = np.stack([*reversed(axes), np.ones(size[2:], t.dtype)], -1).reshape(-1, dims + 1)
     return product(jnp.asarray(base), jnp.swapaxes(t, 1, 2)).reshape(size[0], *size[2:], dims).astype(theta.dtype)
