@@ -133,3 +133,10 @@ def test_after_a_level_everything_is_as_before():
         assert v.requires_grad and not v.is_leaf and v.grad_fn is not None
     v.sum().backward()
     assert x.grad.tolist() == [[6, 6], [6, 6]]
+
+
+def test_operators_without_a_forward_formula_refuse():
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(NotImplementedError, match="forward AD with igamma that does not support it"):
+            torch.igamma(x, x)

@@ -106,9 +106,18 @@ def _watching(make_node):
     return make
 
 
+#: What torch has no forward formula for.
+_REFUSED = frozenset(("conv_tbc", "geqrf", "igamma", "igammac", "multi_margin_loss", "ormqr"))
+
+
 def _pushed(node, vals, outs, tangents, deep):
     """{output: tangent} of a call; `deep`: the tangents have a history."""
     plan, inst = node.plan, node.inst
+    if inst.op.name.removesuffix("_") in _REFUSED:
+        raise NotImplementedError(f"Trying to use forward AD with {inst.op.name} that does not support it because it has not been "
+                                  "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
+                                  "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the "
+                                  "implementation to derivatives.yaml")
     with _plainly():
         us = [wrap(zeros_value(inst.out_metas[nr]), True) for nr in plan.cts]
         pulled = GradTensors.vjp(node, [vals[i] for i in plan.args] + [outs[k] for k in plan.outs], us)
@@ -191,12 +200,17 @@ def _checked(ctx, args, tangents, versions, k, o, t):
         source = next((j for j, a in enumerate(args) if isinstance(a, TensorBase) and a._st is o._st), None)
         if source is not None and tangents[source] is not None:
             if t._view is None or t._view.base is None:
-                raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+                raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                                   "view.")
             if t._st is not tangents[source]._st:
                 seen, given = args[source]._view, tangents[source]._view
-                of_view = seen is not None and seen.base is not None and tangent_of(seen.base) is not None
+                e, level = edge(args[source]), level_here()
+                before = getattr(e[0] if e.__class__ is tuple else e, "next", ())
+                of_view = (seen is not None and seen.base is not None and tangent_of(seen.base) is not None
+                           or any([x is not None and level.of(x) is not None for x in before]))
                 same = "the same base as " if of_view or given is not None and given.base is not None else ""
-                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {same}the given grad input.")
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of "
+                                   f"{same}the given grad input.")
     return t
 
 
