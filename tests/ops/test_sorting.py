@@ -133,3 +133,11 @@ def test_rows_of_sparse_matrices_both_ways():
         to_csr(rows[None], 5)
     with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
         to_csr(rows.float(), 5)
+
+
+@pytest.mark.parametrize("call", [torch.sort, torch.argsort, torch.cummax, torch.cummin, lambda x, d: torch.topk(x, 0, d)])
+def test_an_empty_dimension_has_nothing_to_order(call):
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        made = call(torch.ones(2, 0, 3, dtype=dtype), 1)
+        for r in made if isinstance(made, tuple) else (made,):
+            assert r.shape == (2, 0, 3)

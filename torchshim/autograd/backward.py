@@ -81,7 +81,7 @@ _READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fracti
     atan2 cholesky cholesky_inverse cholesky_solve hardshrink hardsigmoid hardtanh lgamma ndtri ormqr prelu sinc softplus softshrink
     triangular_solve linalg_cholesky linalg_cholesky_ex linalg_det linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv
     linalg_inv_ex linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_pinv linalg_qr linalg_slogdet linalg_solve
-    linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals matrix_exp""".split())
+    linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals matrix_exp prod""".split())
 
 
 class _Constant(Node):

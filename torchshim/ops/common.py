@@ -35,6 +35,8 @@ special = Later("jax.scipy.special")           # it takes as long to import as t
 
 def taken(x, index, d):
     """x's elements at the positions `index` along dimension d: `take_along_axis` for positions known to be inside, without broadcasting."""
+    if x.shape[d] == 0:
+        return jnp.zeros(index.shape, x.dtype)         # there are no positions
     one, others = (d,), tuple([k for k in range(x.ndim) if k != d])
     numbers = jax.lax.GatherDimensionNumbers((), one, one, others, others)
     sizes = [0 if n == 0 else 1 for n in x.shape]
