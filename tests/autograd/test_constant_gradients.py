@@ -27,6 +27,16 @@ def test_gradients_of_nothing():
         assert g.requires_grad and torch.autograd.grad(g.sum(), x)[0].shape == x.shape
 
 
+def test_one_kernel_gives_all_gradients_a_history():
+    x, w, b = torch.rand(2, 3, 4), torch.ones(3, 3, 2, requires_grad=True), torch.ones(3, requires_grad=True)
+    out = F.conv1d(x, w, b)
+    gw, gb = torch.autograd.grad(out, (w, b), torch.ones_like(out), create_graph=True)
+    assert gw.requires_grad and gb.requires_grad and torch.autograd.grad(gw.sum() + gb.sum(), w, allow_unused=True) == (None,)
+    v = torch.ones(4, requires_grad=True)
+    out = F.linear(x, torch.ones(4, 4), v)
+    assert not torch.autograd.grad(out, v, torch.ones_like(out), create_graph=True)[0].requires_grad
+
+
 def test_linear_operators_have_none():
     x = torch.ones(3, requires_grad=True)
     for f in (torch.neg, lambda x: x + 1, lambda x: x.reshape(3, 1), lambda x: x.cumsum(0)):

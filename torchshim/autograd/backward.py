@@ -74,6 +74,9 @@ class GradList:
 _BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax "
                            "cummax cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
 
+#: Operators whose gradients torch computes in one kernel, by how many operands that is given: all gradients have a history where one of
+#: these has, which leads nowhere for those that do not depend on it.
+_IN_ONE = {"convolution": 2, "batch_norm_train": 2, "batch_norm_eval": 2, "layer_norm": 3, "grid_sampler": 2}
 #: Operators whose backward is, in torch, a kernel that is given operands on which its result does not depend, and (below) those of which this
 #: is so where there are no elements: their gradients have a history all the same, which leads to zeros.
 _READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fractional_max_pool max_pool_with_indices pad_edge nll_loss
@@ -93,15 +96,15 @@ class _Constant(Node):
         return self.meta
 
     def custom_backward(self, box, mode):
-        return [None if e is None else mode.zeros(m) for e, m in zip(self.next, self.operands)]
+        return [None if e is None or m is None else mode.zeros(m) for e, m in zip(self.next, self.operands)]
 
 
-def _constant(g, of):
-    """Give the gradient `g` that the node `of` made a history that leads to zeros."""
+def _constant(g, of, zeros=True):
+    """Give the gradient `g` that the node `of` made a history that leads to zeros, or to nothing."""
     node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
     node.inst = node.plan = node.extra = None
     node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), of.next, next(sequence)
-    node.meta, node.operands = meta(g), of.inst.in_metas
+    node.meta, node.operands = meta(g), of.inst.in_metas if zeros else (None,) * len(of.next)
     g._edge = node
 
 
@@ -128,15 +131,16 @@ class GradTensors:
         given = saved_tensors(node, saved) + cts
         r = apply(node.plan.vjp, given, (), node.nums, node.plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
-        if made[0]._edge is not None:          # torch has a formula for each: it has a history where what it reads has one
+        if made[0]._edge is not None and node.inst.op.name not in _IN_ONE:     # torch has a formula for each: it has a history where what it reads has one
             reads = influences(node.plan.vjp.resolve((), tuple([meta(x) for x in given]), node.plan.vjp_kinds))
             for k, g in enumerate(made):
                 if g._meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
                     g._edge = None
-        if node.inst.op.name in _READ_IN_VAIN:
+        name = node.inst.op.name
+        if name in _READ_IN_VAIN or any([e is not None for e in node.next[:_IN_ONE.get(name, 0)]]):
             for g in made:
                 if g._edge is None:
-                    _constant(g, node)
+                    _constant(g, node, name in _READ_IN_VAIN)
         return made
 
     @staticmethod
