@@ -571,3 +571,9 @@ def test_pooling_with_dilation(rng):
         return g(x), h(x), pool(lax.add, 0, (1, 1, 20, 20), ones, "SAME")(jnp.concatenate([x, x, x], 2))
 
     check(f, values(rng, np.float32, (1, 2, 8, 8)), atol=1e-4)
+
+
+def test_a_sum_of_negative_zeros_is_zero():
+    program = interpret.build(jax.make_jaxpr(lambda x: [lax.cumsum(x, 0), lax.cumsum(x, 0, reverse=True)])(np.zeros(3, np.float32)))
+    for out in program(np.array([-0.0, -0.0, 1], np.float32)):
+        assert not np.signbit(out).any()

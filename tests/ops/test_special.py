@@ -36,6 +36,9 @@ def test_limits():
     same(S.zeta(d(2, 2, INF, INF), d(1, INF, .5, 2)), [math.pi ** 2 / 6, NAN, INF, NAN])
     same(S.gammainc(d(0, INF, INF, 2), d(.5, 1, INF, 1)), [1, 0, NAN, 1 - 2 / math.e])
     same(S.gammaincc(d(0, INF), d(.5, 1)), [0, 1])
+    a, x = d(1e20, 1e10, 1e10, 1e12, 1e9, 1e20, 1e9), d(1e20, 1e10, 1.00002e10, 1.000001e12, 1e3, 1e19, INF)     # as many terms as the root of a
+    same(S.gammainc(a, x), [.500000000013298, .5000013298075828, .977249328145, .841344746068, 0, 0, 1], 1e-10)
+    same(S.gammaincc(a, x), [.4999999999867019, .49999867019241717, .022750671855, .158655253931, 1, 1, 0], 1e-10)
     same(S.log_ndtr(d(-50, -1, 4, 9)), [-1254.8313611394103, -1.841021645009264, -3.1671743377489255e-05, -1.1285884059538406e-19], 1e-12)
     same(S.spherical_bessel_j0(d(0, INF)), [1, 0])
     x = d(-50, 3).requires_grad_()

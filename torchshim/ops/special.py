@@ -141,10 +141,24 @@ def _at_the_ends(a, x, f, upper):
     """f(a, x) with torch's limits for a = 0 and a = inf. In float64: in float32 the powers of a large `a` would lose a thousandth."""
     if a.dtype == jnp.float32:
         return _at_the_ends(a.astype(jnp.float64), x.astype(jnp.float64), f, upper).astype(jnp.float32)
-    usual = (a > 0) & ~jnp.isinf(a)
+    usual, large = (a > 0) & ~jnp.isinf(a), (a > 1e8) & ~jnp.isinf(a) & (x >= 0)
     low, high = (1, 0) if upper else (0, 1)                     # where the distribution has not begun, and where it has ended
     ends = jnp.where(a == 0, jnp.where(x > 0, high, jnp.nan), jnp.where(jnp.isinf(x) | (x < 0), jnp.nan, low))
-    return jnp.where(usual, f(jnp.where(usual, a, 1), x), jnp.where((a < 0) | jnp.isnan(a) | jnp.isnan(x), jnp.nan, ends))
+    found = jnp.where(large, _uniform(jnp.where(large, a, 1), x, upper), f(jnp.where(usual & ~large, a, 1), jnp.where(large, 1, x)))
+    return jnp.where(usual, found, jnp.where((a < 0) | jnp.isnan(a) | jnp.isnan(x), jnp.nan, ends))
+
+
+def _uniform(a, x, upper):
+    """The incomplete gamma functions of a large `a` by the uniform expansion (DLMF 8.12.3, its first coefficient): the series that others
+    are computed by would take as many terms as the root of `a`."""
+    mu = jnp.minimum((x - a) / a, 1e3)
+    near = jnp.abs(mu) < 1e-3
+    small, far = jnp.where(near, mu, 0), jnp.where(near, 1, mu)
+    half = jnp.where(near, small * small * (0.5 - small * (1 / 3 - small * (0.25 - small * 0.2))), far - jnp.log1p(far))
+    eta = jnp.sign(mu) * jnp.sqrt(2 * half)
+    rest = jnp.exp(-a * half) / jnp.sqrt(2 * math.pi * a) * (-1 / 3 + eta / 12 - 2 / 135 * eta ** 2 + eta ** 3 / 864)
+    side = 1 if upper else -1
+    return 0.5 * jax.lax.erfc(side * eta * jnp.sqrt(a / 2)) + side * rest
 
 
 @op("igamma(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammaBackward0", inplace="method", numbers=(),

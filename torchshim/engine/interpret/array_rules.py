@@ -263,6 +263,7 @@ def _cumulative(ufunc, kinds):
         work = F32 if kind == "low" else dtype
         if dtype == F32 and ufunc in (np.add, np.multiply):
             work = np.dtype(np.float64)            # one after the other in float32 would drift
+        signed = ufunc is np.add and kind not in ("int", "uint")       # sums begin with 0, to which -0 adds nothing
 
         def scan(x):
             if work is not dtype:
@@ -271,6 +272,8 @@ def _cumulative(ufunc, kinds):
                 x = ufunc.accumulate(x[flip], axis, work)[flip]
             else:
                 x = ufunc.accumulate(x, axis, work)
+            if signed:
+                x += 0.0
             return x.astype(dtype) if work is not dtype else x
 
         return scan
