@@ -76,7 +76,7 @@ _BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum 
 
 #: Operators whose gradients torch computes in one kernel, by how many operands that is given: all gradients have a history where one of
 #: these has, which leads nowhere for those that do not depend on it.
-_IN_ONE = {"convolution": 2, "batch_norm_train": 2, "batch_norm_eval": 2, "layer_norm": 3, "grid_sampler": 2}
+_IN_ONE = {"convolution": 2, "batch_norm_train": 2, "batch_norm_eval": 4, "layer_norm": 3, "grid_sampler": 2}
 #: Operators whose backward is, in torch, a kernel that is given operands on which its result does not depend, and (below) those of which this
 #: is so where there are no elements: their gradients have a history all the same, which leads to zeros.
 _READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fractional_max_pool max_pool_with_indices pad_edge nll_loss
