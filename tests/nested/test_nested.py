@@ -142,3 +142,10 @@ def test_encoders_in_evaluation():
     with pytest.raises(AssertionError, match="outside of its fast path.*requires_grad"):
         encoder.layers[0].self_attn(nt, nt, nt)
     assert not torch.overrides.has_torch_function((nt,)) and torch.overrides.has_torch_function((nested(),))
+
+
+def test_text_in_format_strings():
+    nt = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)])
+    assert f"{nt}" == str(nt)
+    with pytest.raises(TypeError, match="unsupported format string"):
+        f"{nt:.2f}"

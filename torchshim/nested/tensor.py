@@ -211,6 +211,9 @@ class NestedTensor(Tensor):
         return self._packed.register_hook(on_values)
 
     # -- text and copies --------------------------------------------------------------------------------------------------------------
+    def __format__(self, spec):
+        return object.__format__(self, spec)
+
     def __repr__(self, *, tensor_contents=None):
         node = self._packed.grad_fn
         if self._layout is jagged:
