@@ -90,3 +90,15 @@ def test_the_gradient_of_a_trace():
         x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
         x.trace().backward()
         assert torch.equal(x.grad, torch.eye(*shape, dtype=torch.float64))
+
+
+def test_a_complex_sign_has_a_second_derivative():
+    x = torch.tensor([0.3 + 0.4j], dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradgradcheck(torch.sgn, x)
+
+
+def test_extremes_so_far_of_nothing():
+    for shape in ((0,), (0, 3), (2, 0)):
+        x = torch.zeros(shape, requires_grad=True)
+        x.cummax(0)[0].sum().backward()
+        assert x.grad.shape == x.shape

@@ -72,7 +72,7 @@ class GradList:
 #: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
 #: does not exist, where that of relu, a kernel of torch's, is zero.
 _BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax "
-                           "cummax cummin sgn nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
+                           "cummax cummin nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
 
 #: Operators whose gradients torch computes in one kernel, by how many operands that is given: all gradients have a history where one of
 #: these has, which leads nowhere for those that do not depend on it.

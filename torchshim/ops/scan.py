@@ -50,7 +50,7 @@ def _extreme_so_far(name, self, dim, scan):
     new = (x == values) | (x != x)
     at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
     index = jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=d)
-    if self.shape[d] == 1:
+    if self.shape[d] == 1 or not self.size:
         return self, index
     values = cast(values, self.dtype)
     return (chosen(self, index, values, d) if is_float(self) else values), index
