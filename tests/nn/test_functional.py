@@ -188,6 +188,8 @@ FLOAT = "mixed dtype \\(CPU\\): expect parameter to have scalar type of Float"
     (lambda x, t: F.layer_norm(x.float(), (4,), t(4).double()), FLOAT),
     (lambda x, t: F.linear(x, t(3, 4), t(3)), "mat1 and mat2 must have the same dtype, but got Double and Float"),
     (lambda x, t: F.linear(x, t(3, 4)), "expected m1 and m2 to have the same dtype, but got: double != float"),
+    (lambda x, t: torch.nn.GRUCell(4, 2)(x), "mat1 and mat2 must have the same dtype, but got Double and Float"),
+    (lambda x, t: torch.nn.LSTMCell(4, 2, bias=False)(x), "expected m1 and m2 to have the same dtype, but got: double != float"),
     (lambda x, t: F.bilinear(x, x, t(2, 4, 4)), "All tensors must have the same dtype, got input1: double, input2: double, weight: float"),
     (lambda x, t: F.conv1d(x[None], t(3, 7, 2), t(3)), "Input type \\(double\\) and bias type \\(float\\) should be the same"),
     (lambda x, t: F.kl_div(x, t(5, 4).long()), "kl_div: Integral inputs not supported."),

@@ -8,7 +8,7 @@ from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
 from ..loops import scan
-from ..products import product
+from ..products import product, same_dtype
 from ..registry import op
 
 
@@ -90,6 +90,11 @@ def _check_cell(gates):
                 raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{n} batch size {state.shape[0]}")
             if state.shape[1] != w_hh.shape[0] // gates:
                 raise RuntimeError(f"hidden{n} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[0] // gates}")
+        for x, w in ((input, w_ih), (h, w_hh)):
+            if rest[-1] is None:
+                same_dtype(x, w)
+            elif x.dtype != w.dtype:
+                raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(x.dtype)} and {P.c_name(w.dtype)}")
     return check
 
 
