@@ -2,6 +2,8 @@
 import copy
 import operator
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -145,3 +147,19 @@ def test_replacing_by_a_module_brings_its_attributes():
     gm = fx.symbolic_trace(Inner(lin=nn.Linear(2, 2), act=nn.ReLU(), end=nn.Tanh()))
     fx.replace_pattern(gm, Inner(lin=nn.Linear(2, 2), act=nn.ReLU()), Inner(new=nn.Sigmoid()))
     assert [n for n, _ in gm.named_modules()] == ["", "end", "new"]
+
+
+def test_a_proxy_of_ones_own_is_asked_by_the_first_function_it_meets():
+    """e3nn writes its graphs so: no tracer runs, and nothing else has asked before."""
+    program = """if 1:
+        import torchshim as torch
+        from torchshim import fx
+        graph = fx.Graph()
+        tracer = fx.proxy.GraphAppendingTracer(graph)
+        a, b = [fx.Proxy(graph.placeholder(name, torch.Tensor), tracer=tracer) for name in "ab"]
+        shape = torch.broadcast_tensors(a[..., :1], b)[0].shape[:-1]
+        graph.output(torch.meshgrid(a, b, indexing="ij")[0].node)
+        print([n.name for n in graph.nodes])
+    """
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert out.stdout == "['a', 'b', 'getitem', 'broadcast_tensors', 'getitem_1', 'getattr_1', 'getitem_2', 'meshgrid', 'getitem_3', 'output']\n", out.stderr

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 
-from .. import Tensor
+from .. import Tensor, overrides
 from .node import Node, map_aggregate
 
 
@@ -64,6 +64,7 @@ class Proxy:
     """Stands for the value of `node`: what is done with it becomes a step of the graph."""
 
     def __init__(self, node, tracer=None):
+        overrides.begin()                          # torch's functions ask Proxies, whoever makes them
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 

@@ -6,7 +6,7 @@ from ...autograd.modes import no_grad
 from ...engine import warn
 from ...tensor.core.copying import swap
 from ...tensor.core.device import device as torch_device
-from ...tensor.core.dtype import ALL, dtype as torch_dtype
+from ...tensor.core.dtype import ALL, dtype as torch_dtype, of_python
 from ...tensor.core.tensor import Tensor
 from ..parameter import Parameter
 
@@ -20,6 +20,7 @@ _TO = """to() received an invalid combination of arguments - got ({}), but expec
 def parse_to(*args, **kwargs):
     """(device, dtype, non_blocking, memory_format) from arguments as `Module.to` takes them. TypeError for others, RuntimeError for copy."""
     names = ["device", "dtype", "non_blocking", "copy"]
+    args, kwargs = [of_python(a) for a in args], {name: of_python(value) for name, value in kwargs.items()}
     if args and isinstance(args[0], torch_dtype):
         names = names[1:]
     elif args and isinstance(args[0], Tensor) or "tensor" in kwargs:

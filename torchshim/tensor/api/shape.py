@@ -368,7 +368,7 @@ def _list(tensors):
 def broadcast_tensors(*tensors):
     """The tensors expanded to their common shape."""
     from ...ops.layout import broadcast_shapes as common
-    tensors = _list(tensors)
+    tensors = _tensors(_list(tensors), "broadcast_tensors")
     shape = common([meta(x).shape for x in tensors])
     return tuple([x if meta(x).shape == shape else expanded(x, shape) for x in tensors])
 

@@ -1,6 +1,8 @@
 """torch's dtypes on NumPy's."""
 from __future__ import annotations
 
+import builtins
+
 import ml_dtypes
 import numpy as np
 
@@ -102,8 +104,17 @@ def set_default_dtype(d, /):
     context.trace.flush()
 
 
+_OF_PYTHON = {builtins.bool: bool, builtins.int: int64, builtins.float: float64, builtins.complex: complex128}
+
+
+def of_python(x):
+    """The dtype that a Python type stands for; anything else as it is."""
+    return _OF_PYTHON.get(x, x) if isinstance(x, type) else x
+
+
 def promote_types(type1, type2):
     """The smallest dtype that both can be cast to."""
+    type1, type2 = of_python(type1), of_python(type2)
     for k, d in ((1, type1), (2, type2)):
         if not isinstance(d, dtype):
             raise TypeError(f"promote_types(): argument 'type{k}' (position {k}) must be torch.dtype, not {type(d).__name__}")
@@ -126,7 +137,9 @@ class finfo:
     __slots__ = ("dtype", "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution")
 
     def __init__(self, type=None):
-        d = type or get_default_dtype()
+        d = of_python(type) or get_default_dtype()
+        if not isinstance(d, dtype):
+            raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
         if not (d.is_floating_point or d.is_complex):
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         i = ml_dtypes.finfo(d.to_real().np)
@@ -146,6 +159,7 @@ class iinfo:
     __slots__ = ("dtype", "bits", "max", "min")
 
     def __init__(self, type):
+        type = of_python(type)
         if not isinstance(type, dtype):
             raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
         if type.np == P.bool_:
@@ -163,8 +177,7 @@ def np_dtype(x, default=None):
     """The NumPy dtype of a torch dtype, None or a Python type."""
     if x is None:
         return default
-    if isinstance(x, dtype):
-        return x.np
-    if x in (float, int, bool, complex):
-        return {float: P.float64, int: P.int64, bool: P.bool_, complex: P.complex128}[x]
+    d = of_python(x)
+    if isinstance(d, dtype):
+        return d.np
     raise TypeError(f"dtype must be torch.dtype, not {type(x).__name__}")
