@@ -102,3 +102,12 @@ def test_extremes_so_far_of_nothing():
         x = torch.zeros(shape, requires_grad=True)
         x.cummax(0)[0].sum().backward()
         assert x.grad.shape == x.shape
+
+
+def test_hooks_come_after_a_gradient_that_is_asked_for_on_the_way():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    y.register_hook(lambda g: g * 2)
+    gy, gx = torch.autograd.grad(y.sum(), [y, x], retain_graph=True)
+    assert gy.tolist() == [1, 1] and gx.tolist() == [6, 6]
+    assert torch.autograd.grad(y.sum(), y)[0].tolist() == [2, 2]

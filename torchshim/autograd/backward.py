@@ -394,12 +394,13 @@ class _Walk:
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
         extra = node.extra
+        wanted = () if self.wanted is None else self.wanted.get(id(node), ())
+        # torch's order: hooks come after what is asked for where the walk goes on, before it where it ends
+        before = {k: box[nr] for nr, k in wanted if nr in box} if wanted and self.needed[id(node)] else None
         if extra is not None:
             _tensor_hooks(box, self.mode, extra)
         if self.wanted is not None:
-            for nr, k in self.wanted.get(id(node), ()):
-                if nr in box:
-                    self.captured[k] = box[nr]
+            self.captured.update({k: box[nr] for nr, k in wanted if nr in box} if before is None else before)
             if self.needed[id(node)] is False and not self.accumulate:
                 return None
         if extra is not None and extra.pre:

@@ -252,6 +252,8 @@ def chosen(x, index, values, axis):
 def _chosen_jvp(axis, primals, tangents):
     (x, index, values), t = primals, tangents[0]
     values = chosen(x, index, values, axis)        # what else is made of them has a derivative of its own
+    if not index.size:
+        return values, jnp.zeros(values.shape, t.dtype)
     if index.shape[axis] == 1:
         here = jax.lax.broadcasted_iota(index.dtype, x.shape, axis) == index
         return values, jnp.sum(jnp.where(here, t, jnp.zeros((), t.dtype)), axis, keepdims=True)
