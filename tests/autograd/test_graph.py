@@ -194,3 +194,11 @@ def test_saved_tensors_by_name():
     e.sum().backward()
     with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
         e.grad_fn._saved_result
+
+
+def test_a_pack_hook_may_write_what_it_gets_to_a_file(tmp_path):
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: torch.save(t, tmp_path / "t.pt") or tmp_path / "t.pt", torch.load):
+        y = x.pow(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]

@@ -48,10 +48,10 @@ class Packed:
 
     def __init__(self, t, hooks):
         self.hooks = hooks
-        gen = t._st.gen
+        version = t._version
         with grad_mode(False), _without_hooks():
             self.object = hooks.pack_hook(t)
-        if t._st.gen != gen:
+        if t._version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
                                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
                                "need to perform in-place operations on the input to a pack hook.")
