@@ -34,7 +34,7 @@ IMAGE = torch.ones(2, 4, 8, 8, requires_grad=True)
     (lambda: nn.LSTM(8, 3)(X)[0], {}),
     (lambda: nn.LSTMCell(8, 3)(X[0])[0], {"aten.addmm": 1320, "aten.mm": 2280}),
     (lambda: torch.autograd.grad(((X[0] @ X[0].mT) ** 2).sum(), X, create_graph=True)[0], {"aten.mm": 3600}),
-], ids=str)
+])
 def test_operators(f, expected):
     with FlopCounterMode(display=False) as counter:
         f().sum().backward()
