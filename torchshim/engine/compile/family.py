@@ -147,8 +147,9 @@ class _Pullback(gradient.Pullback):
         """The vjp at the Instance's shapes, traced when a program needs it."""
         def vjp(*flat):
             traced = gradient.Pullback(inst, self.wrt, self.rule)
-            same = next(choice for choice in traced.choices if choice[:3] == kept[:3])
-            return traced.function(*same)(*flat)
+            # with symbols JAX may have met a result again that it makes twice here: then not all that is kept is read
+            *_, eqns = next(choice for choice in traced.choices if all([set(read) <= set(k) for read, k in zip(choice[:3], kept)]))
+            return traced.function(*kept[:3], eqns)(*flat)
         return vjp
 
     def _family(self, args, outs, nums, eqns):
