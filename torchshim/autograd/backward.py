@@ -72,7 +72,9 @@ class GradList:
 #: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
 #: does not exist, where that of relu, a kernel of torch's, is zero.
 _BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax "
-                           "cummax cummin nansum nanmean quantile nanquantile hinge_embedding_loss margin_ranking_loss".split())
+                           "cummax cummin nansum nanmean hinge_embedding_loss margin_ranking_loss".split())
+#: The same, where no more than one of their operands requires grad: the gradient of each is read off the other.
+_BY_COMPARISON_ALONE = frozenset(("quantile", "nanquantile"))
 
 #: Operators whose gradients torch computes in one kernel, by how many operands that is given: all gradients have a history where one of
 #: these has, which leads nowhere for those that do not depend on it.
@@ -158,9 +160,10 @@ class GradTensors:
 
 def saved_tensors(node, saved):
     """What a node saved as tensors with their histories."""
-    plan, tensors = node.plan, []
+    plan, tensors, name = node.plan, [], node.inst.op.name
+    constant = name in _BY_COMPARISON or name in _BY_COMPARISON_ALONE and None in node.next
     for k, v in enumerate(saved):
-        if node.inst.op.name in _BY_COMPARISON:
+        if constant:
             e = None
         elif k < len(plan.args):
             e = node.next[plan.args[k]]

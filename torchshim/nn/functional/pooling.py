@@ -257,8 +257,8 @@ def _adaptive_avg(dims, input, output_size):
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received "
                            f"{{{', '.join(map(str, target))}}}")
     _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
-    if dims > 1 and max(target) == min(target) == 1:
-        return input.mean(tuple(range(-dims, 0)), True)
+    if max(target) == min(target) == 1:
+        return input.mean(tuple(range(-dims, 0)), True) if dims > 1 else input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
     return apply(ops.adaptive_avg_pool, (input,), (T, target))
 
 
