@@ -20,8 +20,8 @@ _FEW = 2048            # elements of a reduction that XLA surely does not vector
 
 
 # What may end in a product. LLVM contracts one with a sum that it sees after it, in whichever operator, to a single rounding.
-_PRODUCTS = frozenset("""mul square integer_pow pow exp exp2 expm1 log log1p sin cos tan sinh cosh tanh asinh acosh atanh logistic cbrt rsqrt
-                         erf erfc erf_inv lgamma digamma reduce_prod""".split())
+_PRODUCTS = frozenset("""mul square integer_pow pow exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asinh acosh atanh logistic cbrt
+                         rsqrt erf erfc erf_inv lgamma digamma reduce_prod""".split())
 _BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
@@ -100,12 +100,14 @@ def _call(eqn, operands, fence):
 
 @_rule("scan")
 def _scan(eqn, operands, fence):
-    params = eqn.params
-    n, carried = params["num_consts"], params["num_carry"]
-    consts, start, rows = operands[:n], operands[n:n + carried], operands[n + carried:]
+    params, inner = eqn.params, eqn.params["jaxpr"]
+    # what comes and goes row by row has a dimension more outside; releases of JAX differ in what else they tell
+    carried = sum([v.aval.ndim == a.ndim for v, a in zip(eqn.outvars, inner.out_avals)])
+    first = sum([v.aval.ndim == a.ndim for v, a in zip(eqn.invars, inner.in_avals)])
+    consts, start, rows = operands[:first - carried], operands[first - carried:first], operands[first:]
 
     def body(carry, row):
-        out = applied(params["jaxpr"], [*consts, *carry, *row], Fence(fence.zero))
+        out = applied(inner, [*consts, *carry, *row], Fence(fence.zero))
         return out[:carried], out[carried:]
     carry, made = lax.scan(body, start, rows, params["length"], params["reverse"], params["unroll"])
     return carry + made
