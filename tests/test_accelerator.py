@@ -32,7 +32,7 @@ def check(expected, got):
     assert (got.device.type, got.dtype, got.stride()) == ("cuda", expected.dtype, expected.stride())
     assert type(got.grad_fn).__name__ == type(expected.grad_fn).__name__ and got.requires_grad == expected.requires_grad
     a = array_of(read(got))
-    assert isinstance(a, np.ndarray) or a.devices() == {got._meta.device} and a.dtype == got._meta.dtype
+    assert isinstance(a, np.ndarray) or a.devices() == {got._ts_meta.device} and a.dtype == got._ts_meta.dtype
     e, g = expected.detach().cpu(), got.detach().cpu()
     if e.dtype in (torch.bfloat16, torch.float16):
         e, g = e.float(), g.float()

@@ -47,7 +47,7 @@ def _unflatten(aux, children):
     (a,) = children
     if not hasattr(a, "shape") or not hasattr(a, "dtype"):
         t = object.__new__(Tensor)             # JAX rebuilds trees around placeholders; they are never used as tensors
-        t._st = t._view = t._edge = t._extra = None
+        t._ts_st = t._ts_view = t._ts_edge = t._ts_extra = None
         t.__dict__["_placeholder"] = a
         return t
     if isinstance(a, np.ndarray):
@@ -57,12 +57,12 @@ def _unflatten(aux, children):
     if cls is not Tensor:
         t.__class__ = cls
     if requires_grad:
-        t._edge = True
+        t._ts_edge = True
     return t
 
 
 def _flatten_any(t):
-    if t._st is None:
+    if t._ts_st is None:
         return (t.__dict__["_placeholder"],), (type(t), False)
     return _flatten(t)
 

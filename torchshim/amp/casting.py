@@ -82,7 +82,7 @@ def _cast(t, dtype):
     """`t` as `dtype`; a parameter is cast once for all its uses."""
     if t.dtype is dtype:
         return t
-    if not (state.cache_enabled and state.nesting and t._edge is True and t._view is None and t.dtype is float32 and context.grad):
+    if not (state.cache_enabled and state.nesting and t._ts_edge is True and t._ts_view is None and t.dtype is float32 and context.grad):
         return t.to(dtype)
     known = state.cache.get((id(t), dtype))
     if known is None:

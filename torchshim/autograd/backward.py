@@ -107,7 +107,7 @@ def _constant(g, of, zeros=True):
     node.inst = node.plan = node.extra = None
     node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), of.next, next(sequence)
     node.meta, node.operands = meta(g), of.inst.in_metas if zeros else (None,) * len(of.next)
-    g._edge = node
+    g._ts_edge = node
 
 
 class GradTensors:
@@ -133,15 +133,16 @@ class GradTensors:
         given = saved_tensors(node, saved) + cts
         r = apply(node.plan.vjp, given, (), node.nums, node.plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
-        if made[0]._edge is not None and node.inst.op.name not in _IN_ONE:     # torch has a formula for each: it has a history where what it reads has one
+        if made[0]._ts_edge is not None and node.inst.op.name not in _IN_ONE:
+            # torch has a formula for each: it has a history where what it reads has one
             reads = influences(node.plan.vjp.resolve((), tuple([meta(x) for x in given]), node.plan.vjp_kinds))
             for k, g in enumerate(made):
-                if g._meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
-                    g._edge = None
+                if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
+                    g._ts_edge = None
         name = node.inst.op.name
         if name in _READ_IN_VAIN or any([e is not None for e in node.next[:_IN_ONE.get(name, 0)]]):
             for g in made:
-                if g._edge is None:
+                if g._ts_edge is None:
                     _constant(g, node, name in _READ_IN_VAIN)
         return made
 
@@ -367,8 +368,8 @@ class _Walk:
             if not isinstance(target, Node):
                 if 0 in box:
                     self.leaf(target, box[0])
-                elif target._extra is not None and target._extra.hooks:
-                    _told_of_nothing(target._extra.hooks)
+                elif target._ts_extra is not None and target._ts_extra.hooks:
+                    _told_of_nothing(target._ts_extra.hooks)
                 continue
             grads = self.node(target, box)
             if grads is None:
@@ -391,8 +392,8 @@ class _Walk:
         if isinstance(root, Node):
             if root.extra is not None:
                 _tensor_hooks(box, self.mode, root.extra)
-        elif root._extra is not None and root._extra.hooks and 0 in box:
-            _run_hooks(root._extra.hooks, box[0], self.mode)
+        elif root._ts_extra is not None and root._ts_extra.hooks and 0 in box:
+            _run_hooks(root._ts_extra.hooks, box[0], self.mode)
 
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
@@ -423,7 +424,7 @@ class _Walk:
 
     def leaf(self, leaf, g):
         """A leaf's gradient is complete: hooks, and into `grad` where that is asked for."""
-        x = leaf._extra
+        x = leaf._ts_extra
         if leads_nowhere(leaf):
             return
         if x is not None and x.hooks:
@@ -437,21 +438,21 @@ class _Walk:
         box = {0: g}
         if extra is not None and extra.pre:
             _before(accumulator(leaf), box, self.mode, extra)
-        if 0 in box and leaf._edge is not None:        # torch asks again: `requires_grad` may be off since
-            first = leaf._extra is None or leaf._extra.grad is None
+        if 0 in box and leaf._ts_edge is not None:        # torch asks again: `requires_grad` may be off since
+            first = leaf._ts_extra is None or leaf._ts_extra.grad is None
             self.accumulated(leaf, box[0])
-            if first and leaf._extra.grad is not None:     # the gradient is the leaf's now: hooks may have written it
-                box[0] = self.mode.back(leaf._extra.grad)
+            if first and leaf._ts_extra.grad is not None:     # the gradient is the leaf's now: hooks may have written it
+                box[0] = self.mode.back(leaf._ts_extra.grad)
         if extra is not None and extra.post:
             _after(accumulator(leaf), (), box, self.mode, extra)
 
     def accumulated(self, leaf, g):
-        x = leaf._extra
+        x = leaf._ts_extra
         old = x.grad if x is not None else None
         before = None if old is None or self.log is None else read(old)
         accumulate_grad(leaf, g, self.mode)
         if self.log is not None:
-            self.log.leaf(leaf, before, read(leaf._extra.grad))
+            self.log.leaf(leaf, before, read(leaf._ts_extra.grad))
         if x is not None and x.post_hooks:
             for hook in list(x.post_hooks.values()):
                 made = hook(leaf)
@@ -566,9 +567,9 @@ def _tensor_hooks(box, mode, extra):
             t = ref()
             if t is not None and nr in box:
                 g = mode.tensor(box[nr])
-                old = t._more().grad
+                old = t._ts_more().grad
                 log_grad(t)
-                t._more().grad = g if old is None else old + g
+                t._ts_more().grad = g if old is None else old + g
 
 
 def _told_of_nothing(hooks):
@@ -633,7 +634,7 @@ def _run_hooks(hooks, g, mode):
 
 def accumulate_grad(leaf, g, mode):
     """Into `leaf.grad`: the first gradient becomes it, later ones are added in place."""
-    x = leaf._more()
+    x = leaf._ts_more()
     old = x.grad
     log_grad(leaf)
     if sparse is not None and mode is sparse and mode.accumulate(leaf, g):

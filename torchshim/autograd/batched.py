@@ -79,7 +79,7 @@ def _plain(roots, edges):
     order, needed = _reach(roots, edges)
     for t in order:
         if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
-            x = (t.variable if t.__class__ is AccumulateGrad else t)._extra
+            x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
             if x is not None and x.hooks:
                 return False
         elif t.extra is not None or needed.get(id(t)) and not _recorded(t):

@@ -38,7 +38,7 @@ class _Level:
 
     def put(self, node, tangents):
         """Give a node the tangents of its outputs."""
-        node._more().tangents = self, tangents
+        node._ts_more().tangents = self, tangents
         self.nodes.append(weakref.ref(node))
 
     def of(self, e):
@@ -167,7 +167,7 @@ def through_function(ctx, args, done):
         tangents.append(t)
     dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._dirty)]
     versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
-    saved, ctx.saved = ctx.saved, [(t, None, 0 if t is None else t._st.version, None) for t in ctx._for_forward]
+    saved, ctx.saved = ctx.saved, [(t, None, 0 if t is None else t._ts_st.version, None) for t in ctx._for_forward]
     try:
         with without_tangents():
             made = ctx._forward_cls.jvp(ctx, *tangents)
@@ -196,14 +196,14 @@ def _checked(ctx, args, tangents, versions, k, o, t):
     if at in versions and (t is not tangents[at] or t._version == versions[at]):
         raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
                            "input inplace, then the jvp function must modify the corresponding gradient inplace.")
-    if at is None and o._view is not None:
-        source = next((j for j, a in enumerate(args) if isinstance(a, TensorBase) and a._st is o._st), None)
+    if at is None and o._ts_view is not None:
+        source = next((j for j, a in enumerate(args) if isinstance(a, TensorBase) and a._ts_st is o._ts_st), None)
         if source is not None and tangents[source] is not None:
-            if t._view is None or t._view.base is None:
+            if t._ts_view is None or t._ts_view.base is None:
                 raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                                    "view.")
-            if t._st is not tangents[source]._st:
-                seen, given = args[source]._view, tangents[source]._view
+            if t._ts_st is not tangents[source]._ts_st:
+                seen, given = args[source]._ts_view, tangents[source]._ts_view
                 e, level = edge(args[source]), level_here()
                 before = getattr(e[0] if e.__class__ is tuple else e, "next", ())
                 of_view = (seen is not None and seen.base is not None and tangent_of(seen.base) is not None
@@ -221,7 +221,7 @@ def _give(level, ctx, done, got):
         o = done[k]
         e = edge(o)
         if e is None or e is o or forward_only(e):
-            o._edge = node = forward_node()
+            o._ts_edge = node = forward_node()
             level.put(node, {0: t})
         else:
             own.setdefault(id(e[0] if e.__class__ is tuple else e), (e, {}))[1][e[1] if e.__class__ is tuple else 0] = t
@@ -301,8 +301,8 @@ def make_dual(tensor, tangent, *, level=None):
             dual = tensor.view_as(tensor)
     else:
         dual = detached(tensor)
-        dual._edge = forward_node()
-    here.put(dual._edge, {0: tangent})
+        dual._ts_edge = forward_node()
+    here.put(dual._ts_edge, {0: tangent})
     return dual
 
 

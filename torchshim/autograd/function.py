@@ -74,7 +74,7 @@ class FunctionNode(Node):
                 _check_version(st, v)
                 out.append(wrap(value, (self, nr) if len(self._out_metas) > 1 else self))
                 continue
-            _check_version(t._st, version)
+            _check_version(t._ts_st, version)
             out.append(t)
         return tuple(out)
 
@@ -116,13 +116,13 @@ class FunctionNode(Node):
             if g is not None and not isinstance(g, Tensor):
                 raise TypeError(f"expected Variable or None (got {type(g).__name__})")
             m = self._in_metas[k]
-            if g is not None and g._meta.shape != m.shape:
-                if g.ndim >= len(m.shape) and _sums_to(g._meta.shape, m.shape):
+            if g is not None and g._ts_meta.shape != m.shape:
+                if g.ndim >= len(m.shape) and _sums_to(g._ts_meta.shape, m.shape):
                     g = _sum_to(g, m.shape)
                 else:
                     raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {k} - got "
-                                       f"{list(g._meta.shape)} but expected shape compatible with {list(m.shape)}")
-            if g is not None and g._meta.dtype != m.dtype:
+                                       f"{list(g._ts_meta.shape)} but expected shape compatible with {list(m.shape)}")
+            if g is not None and g._ts_meta.dtype != m.dtype:
                 g = g.to(FROM_NP[m.dtype])
             result.append(None if g is None else mode.back(g))
         return result
@@ -204,7 +204,7 @@ class Function:
         edges = [None if e is None or forward_only(e) else e for e in edges]
         wants = context.grad is True and any(e is not None for e in edges)
         ctx.needs_input_grad = ctx._needs = tuple(wants and e is not None for e in edges)
-        ctx._in_metas = [a._meta if isinstance(a, Tensor) else None for a in args]
+        ctx._in_metas = [a._ts_meta if isinstance(a, Tensor) else None for a in args]
         with grad_mode(False), without_tangents():
             if cls.setup_context is not Function.setup_context:
                 out = forward(*args, **kwargs)
@@ -214,7 +214,7 @@ class Function:
         _check_dirty(ctx, args, out)
         single = not isinstance(out, tuple)
         outs = (out,) if single else out
-        ctx._out_metas = [o._meta if isinstance(o, Tensor) else None for o in outs]
+        ctx._out_metas = [o._ts_meta if isinstance(o, Tensor) else None for o in outs]
         ctx.next = tuple(e if wants else None for e, t in zip(edges, ctx._is_tensor) if t)
         ctx.seq = next(sequence)
         if anomaly_mode.on:
@@ -223,8 +223,8 @@ class Function:
         for k, o in enumerate(outs):
             if id(o) in seen:
                 made = done[seen[id(o)]]
-                if made._edge is not None and made._edge is not True:
-                    made._edge = ctx, k
+                if made._ts_edge is not None and made._ts_edge is not True:
+                    made._ts_edge = ctx, k
                 done.append(made)
                 continue
             if isinstance(o, Tensor):
@@ -321,24 +321,24 @@ def _finish(ctx, o, nr, args, wants):
     """An output as the graph sees it."""
     if any(o is d for d in ctx._dirty):
         bump(o)
-        if wants and o._edge is True:
+        if wants and o._ts_edge is True:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if wants:
             _set_history(ctx, o, nr, args)
         return o
     if any(o is a for a in args):
         o = o.view_as(o) if not wants else o.detach()
-    elif o._edge is not None:
+    elif o._ts_edge is not None:
         o = o.detach()
-    elif wants and o._view is not None and o._view.base is not None:
-        o._view.creation = "custom"
+    elif wants and o._ts_view is not None and o._ts_view.base is not None:
+        o._ts_view.creation = "custom"
     if wants and not any(o is x for x in ctx._non_diff) and (o.is_floating_point() or o.is_complex()):
-        o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+        o._ts_edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
     return o
 
 
 def _set_history(ctx, o, nr, args):
-    if o._view is not None and o._view.base is not None:
+    if o._ts_view is not None and o._ts_view.base is not None:
         if len(ctx._out_metas) > 1:
             raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
                                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
@@ -351,12 +351,12 @@ def _set_history(ctx, o, nr, args):
         check_inplace(o, True)
         rebase(o, ctx)
         return
-    o._edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+    o._ts_edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
 
 
 def _save(ctx, args, outs, done, wants):
     if not wants:
-        ctx.saved = [(t, None, t._st.version, None) if t is not None else (None, None, 0, None) for t in ctx._to_save]
+        ctx.saved = [(t, None, t._ts_st.version, None) if t is not None else (None, None, 0, None) for t in ctx._to_save]
         return
     saved, hooks = [], active_hooks()
     for t in ctx._to_save:
@@ -366,13 +366,13 @@ def _save(ctx, args, outs, done, wants):
         nr = next((k for k, o in enumerate(outs) if o is t), None)
         made_here = nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args)
         if hooks is not None:
-            e = edge(t) if not made_here else nr if done[nr]._edge is not None else None
+            e = edge(t) if not made_here else nr if done[nr]._ts_edge is not None else None
             saved.append((None, Packed(t, hooks), e, _PACKED))
         elif made_here:
-            st = done[nr]._st              # not the output itself: a cycle would keep it alive
+            st = done[nr]._ts_st              # not the output itself: a cycle would keep it alive
             saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
         else:
-            saved.append((t, None, t._st.version, None))
+            saved.append((t, None, t._ts_st.version, None))
     ctx.saved = saved
 
 
@@ -413,8 +413,8 @@ def _fail(o):
     node = object.__new__(node_class("ErrorBackward", _Fail))
     node.inst = node.plan = node.extra = None
     node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (), next(sequence)
-    node._out_metas = [o._meta]
-    o._edge = node
+    node._out_metas = [o._ts_meta]
+    o._ts_edge = node
     return o
 
 

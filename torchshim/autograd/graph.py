@@ -108,7 +108,7 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
             t = wrap(v, node if len(inst.out_metas) == 1 else (node, nr))
         packed.append(Packed(t, hooks))
     node.saved, node.guard = packed, []
-    node._more()                               # backward passes with such nodes are not replayed
+    node._ts_more()                               # backward passes with such nodes are not replayed
     node.__class__ = node_class(type(node).__name__, HookedNode)
     return node
 
@@ -184,7 +184,7 @@ class _AllowMutation:
 
     def pack(self, t):
         s = _Saved()
-        s.context, s.value, s.version, s.place = self, read(t), t._st.version, t._st
+        s.context, s.value, s.version, s.place = self, read(t), t._ts_st.version, t._ts_st
         s.edge = t.data_ptr(), tuple(t.shape), t.stride()
         self.alive.add(s)
         return s

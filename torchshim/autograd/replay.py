@@ -53,7 +53,7 @@ class Log:
 
     def leaf(self, leaf, old, result):
         """A leaf got its gradient: `old` is the Value it had."""
-        x = leaf._extra
+        x = leaf._ts_extra
         if x.hooks or x.post_hooks or accumulator_hooks(x) or not _plain(x.grad):
             self.ok = False
         self.leaves.append((leaf, old, result))
@@ -92,7 +92,7 @@ class Log:
 
 def _plain(grad):
     """Whether a gradient is a whole storage, counted by nobody but itself."""
-    return grad._view is None and grad._extra is None and grad._st.__class__ is Storage
+    return grad._ts_view is None and grad._ts_extra is None and grad._ts_st.__class__ is Storage
 
 
 class Walk:
@@ -162,9 +162,9 @@ class Walk:
         sums = set()
         for at, old, _, _ in self.leaves:
             leaf = objects[at]
-            if not isinstance(leaf, TensorBase) or leaf._edge is not True:
+            if not isinstance(leaf, TensorBase) or leaf._ts_edge is not True:
                 return False
-            x = leaf._extra
+            x = leaf._ts_extra
             grad = None
             if x is not None:
                 if x.hooks or x.post_hooks or (x.accumulator is not None and accumulator_hooks(x)):
@@ -174,7 +174,7 @@ class Walk:
                 if grad is not old:
                     return False
                 continue
-            st = grad._st
+            st = grad._ts_st
             if not _plain(grad) or st.version != st.version or id(st) in sums or not self._at(tr, st.value, old, entering):
                 return False
             sums.add(id(st))
@@ -201,10 +201,10 @@ class Walk:
             if old is None:
                 if tr.undo is not None:
                     log_grad(leaf)
-                x = leaf._extra
-                (leaf._more() if x is None else x).grad = wrap(v)
+                x = leaf._ts_extra
+                (leaf._ts_more() if x is None else x).grad = wrap(v)
             else:
-                set_value(leaf._extra.grad, v)
+                set_value(leaf._ts_extra.grad, v)
         if not retain_graph:
             for at, _, _, _, _ in self.specs:
                 objects[at].release()

@@ -56,7 +56,7 @@ class GradSparse(GradList):
     @staticmethod
     def accumulate(leaf, g):
         """Into `leaf.grad`, where it or the gradient is sparse; whether this was so."""
-        x = leaf._more()
+        x = leaf._ts_more()
         old = x.grad
         if g.__class__ is not Sparse and old.__class__ is not Sparse:
             return False

@@ -17,7 +17,7 @@ def leaf(t):
     """A fresh tensor as a leaf that wants a gradient, where its dtype can have one."""
     if not (t.is_floating_point() or t.is_complex()):
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    t._edge = True
+    t._ts_edge = True
     return t
 
 

@@ -58,7 +58,7 @@ class _Run:
                     with grad_mode(False):
                         x.copy_(t.detach())
             leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
-            own = [t for t in copies if isinstance(t, TensorBase) and t._edge is True]
+            own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
             self.deep = self.on and bool(outside(leaves, since, own))
 
     def plain(self, x):

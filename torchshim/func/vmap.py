@@ -53,13 +53,13 @@ def batched(fn, xs, dims, randomness="error"):
         ts = [_example(a, x, d) for a, x, d in zip(arrays, xs, dims)]
         for t, want in zip(ts, wants):
             if want:
-                t._edge = True
-        before = [t._st.gen for t in ts]
+                t._ts_edge = True
+        before = [t._ts_st.gen for t in ts]
         with running(Level("vmap", ts, xs, dims, randomness)):
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]
-        info["written"] = [k for k, t in enumerate(ts) if t._st.gen != before[k]]
+        info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
         made = outs + [ts[k] for k in info["written"]]
@@ -89,15 +89,15 @@ def _example(a, x, d):
     m = meta(x)
     t = from_jax(a, m.device)
     if not m.contiguous or d:
-        t._st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
+        t._ts_st.value.meta = meta_of(a.shape, m.dtype, m.device, m.strides[:d] + m.strides[d + 1:])
     return t
 
 
 def _source(o, ts):
     """(which argument, the steps that lead there) where an example's result is a view of an argument or it itself."""
     for k, t in enumerate(ts):
-        if o._st is t._st:
-            return k, () if o._view is None else o._view.steps
+        if o._ts_st is t._ts_st:
+            return k, () if o._ts_view is None else o._ts_view.steps
     return None
 
 
@@ -157,7 +157,7 @@ def _filled(g, like, e):
     if like is not None:
         return torch.zeros_like(like)
     node, nr = e if e.__class__ is tuple else (e, 0)
-    m = node._meta if isinstance(node, TensorBase) else node.out_meta(nr)
+    m = node._ts_meta if isinstance(node, TensorBase) else node.out_meta(nr)
     from ..autograd.grad_ops import zeros_value
     from ..tensor.core.dispatch import wrap
     return wrap(zeros_value(m))
@@ -170,11 +170,11 @@ def _attach(made, fn, xs, dims, wants, info, randomness):
     node.saved, node.guard, node.nums = [], (), ()
     node.next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
     node.seq = next(sequence)
-    node._out_metas = [t._meta for t in made]
+    node._out_metas = [t._ts_meta for t in made]
     node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states())
     for k, t in enumerate(made):
         if info["grads"][k]:
-            t._edge = node if len(made) == 1 else (node, k)
+            t._ts_edge = node if len(made) == 1 else (node, k)
 
 
 def _name(func):

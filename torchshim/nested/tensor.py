@@ -64,10 +64,10 @@ class NestedTensor(Tensor):
     __slots__ = ()
 
     @property
-    def _meta(self):
-        return self._st.meta
+    def _ts_meta(self):
+        return self._ts_st.meta
 
-    _version = property(lambda self: self._st.version)
+    _version = property(lambda self: self._ts_st.version)
     _base = None
     is_nested = True
     _asks = property(lambda self: self._layout is jagged, doc="Whether torch has a __torch_function__ for it.")
@@ -253,7 +253,8 @@ class NestedTensor(Tensor):
 # -- making them ---------------------------------------------------------------------------------------------------------------------
 def _made(layout, packed, sizes, **fields):
     nt = object.__new__(NestedTensor)
-    nt._st, nt._view, nt._edge, nt._extra = _Storage(meta_of(tuple(packed.shape), packed._meta.dtype, packed._meta.device)), None, None, None
+    nt._ts_st = _Storage(meta_of(tuple(packed.shape), packed._ts_meta.dtype, packed._ts_meta.device))
+    nt._ts_view = nt._ts_edge = nt._ts_extra = None
     nt.__dict__.update(_layout=layout, _packed=packed, _sizes=tuple([tuple(s) for s in sizes]), **fields)
     return nt
 

@@ -110,7 +110,7 @@ def _blank(t):
 
 def _drawn(t, fill):
     """Fresh numbers of t's dtype and layout, on the host."""
-    return np.array(fill(_blank(t))._host())
+    return np.array(fill(_blank(t))._ts_host())
 
 
 def _redraw_normal(t, mean, std, a, b, generator):
@@ -208,7 +208,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     from ..tensor.api.creation import empty
-    flat = empty(rows, columns, dtype=tensor.dtype, device=tensor.device).normal_(0, 1, generator=generator)._host()
+    flat = empty(rows, columns, dtype=tensor.dtype, device=tensor.device).normal_(0, 1, generator=generator)._ts_host()
     q, r = np.linalg.qr(flat.T if rows < columns else flat)
     d = np.diag(r)
     q = q * np.sign(d)

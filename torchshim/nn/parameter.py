@@ -17,7 +17,7 @@ class _Kind(_TensorMeta):
     def __instancecheck__(cls, x):
         if type.__instancecheck__(cls, x):
             return True
-        mark = cls.__dict__.get("_mark")
+        mark = cls.__dict__.get("_ts_mark")
         return mark is not None and isinstance(x, Tensor) and x.__dict__.get(mark, False)
 
 
@@ -29,18 +29,18 @@ def _marked(cls, data, requires_grad):
     kept = type(data)
     if data.layout is not strided:
         t = data.detach()
-        t.__dict__[cls._mark] = True
+        t.__dict__[cls._ts_mark] = True
         return t.requires_grad_() if requires_grad else t
     t = detached(data)
-    t._edge = None
+    t._ts_edge = None
     if kept is Tensor or kept is cls:
         t.__class__ = cls
     else:
         t.__class__ = kept
         t.__dict__.update(data.__dict__)
-        t.__dict__[cls._mark] = True
+        t.__dict__[cls._ts_mark] = True
     if requires_grad:
-        t._edge = True
+        t._ts_edge = True
     return t
 
 
@@ -52,13 +52,13 @@ class Parameter(Tensor, metaclass=_Kind):
     """
     __slots__ = ()
     __torch_function__ = staticmethod(disabled_torch_function_impl)
-    _mark = "_is_param"
-    _repr_prefix = "Parameter containing:\n"
+    _ts_mark = "_is_param"
+    _ts_repr_prefix = "Parameter containing:\n"
 
     def __new__(cls, data=None, requires_grad=True):
         if data is not None and not isinstance(data, Tensor):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
-        if requires_grad and data is not None and kind_of(data._meta.dtype) < 2:
+        if requires_grad and data is not None and kind_of(data._ts_meta.dtype) < 2:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return _marked(cls, data, requires_grad)
 
@@ -74,7 +74,7 @@ class Buffer(Tensor, metaclass=_Kind):
     """A tensor that belongs to a Module's state without being trained. persistent: whether it is in the state_dict."""
     __slots__ = ()
     __torch_function__ = staticmethod(disabled_torch_function_impl)
-    _mark = "_is_buffer"
+    _ts_mark = "_is_buffer"
 
     def __new__(cls, data=None, *, persistent=True):
         t = _marked(cls, data, data is not None and data.requires_grad)
@@ -129,7 +129,7 @@ def _waiting(cls, requires_grad, device, dtype):
     from ..tensor.api.creation import empty
     held = empty(0, device=device, dtype=dtype)
     t = _marked(cls, held, requires_grad)
-    t._empty, t._st = held, _Waiting(cls)
+    t._empty, t._ts_st = held, _Waiting(cls)
     return t
 
 
@@ -155,8 +155,8 @@ class UninitializedTensorMixin:
     cls_to_become = None
 
     @property
-    def _meta(self):
-        return self._st.value
+    def _ts_meta(self):
+        return self._ts_st.value
 
     @property
     def data(self):
@@ -191,7 +191,7 @@ class UninitializedTensorMixin:
         from ..tensor.api.creation import empty
         made = empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
         del self._empty
-        self._st, self.__class__ = made._st, self.cls_to_become
+        self._ts_st, self.__class__ = made._ts_st, self.cls_to_become
 
     @property
     def shape(self):
@@ -217,7 +217,7 @@ class UninitializedTensorMixin:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A Parameter whose shape the first input will tell. requires_grad, device, dtype: of the Parameter to be."""
     __slots__ = ()
-    _mark = None
+    _ts_mark = None
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):

@@ -124,8 +124,8 @@ def _as(x, d):
 
 
 def _store(t, v):
-    st, x = t._st, t._extra
-    if t._view is None and (x is None or x.version is None) and context.trace.undo is None:
+    st, x = t._ts_st, t._ts_extra
+    if t._ts_view is None and (x is None or x.version is None) and context.trace.undo is None:
         st.gen += 1
         st.version += 1
         st.value = v
@@ -321,7 +321,7 @@ class Optimizer:
         """Forget the gradients, or fill them with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                x = p._extra
+                x = p._ts_extra
                 if x is None or x.grad is None:
                     continue
                 if set_to_none:
@@ -466,7 +466,7 @@ def with_grads(group):
     """The group's parameters that have a gradient, and these."""
     params, grads = [], []
     for p in group["params"]:
-        x = p._extra
+        x = p._ts_extra
         if x is not None and x.grad is not None:
             params.append(p)
             grads.append(x.grad)
@@ -539,7 +539,7 @@ class SteppedOptimizer(Optimizer):
         if len(self.scalars) > 1:
             numbers, others = numbers
         for name, x in zip(self.scalars, (step, *others)):
-            v = host_scalar(number(x))._st.value
+            v = host_scalar(number(x))._ts_st.value
             for s in states:
                 _store(s[name], v)
         run = self.update.with_graph if group.get("differentiable") else self.update

@@ -77,7 +77,7 @@ def _refilled(t, name):
     node = object.__new__(node_class(name, Refilled))
     node.inst = node.plan = node.extra = None
     node.saved = node.guard = node.nums = ()
-    node.next, node.seq, node.meta = (edge(t),), next(sequence), t._meta
+    node.next, node.seq, node.meta = (edge(t),), next(sequence), t._ts_meta
     return node
 
 
@@ -85,12 +85,12 @@ def refill(t, draw, name):
     """Write random numbers into `t` in place; `name` is its grad_fn's."""
     level = to_refill(t)
     if level is not None:
-        return t.copy_(for_each(level, made, draw, (level.size, *t.shape), t._meta.dtype, t._meta.device, False))
+        return t.copy_(for_each(level, made, draw, (level.size, *t.shape), t._ts_meta.dtype, t._ts_meta.device, False))
     wants = needs_grad(t)
     check_inplace(t, wants)
     refuse_overlap(t)
     node = _refilled(t, name) if wants and context.grad else None
-    meta = t._meta
+    meta = t._ts_meta
     if meta.device == "meta":
         if node is not None:
             rebase(t, node)
@@ -99,7 +99,7 @@ def refill(t, draw, name):
     flat = draw(meta.numel, meta.contiguous)
     a = flat.reshape(meta.shape) if meta.contiguous else np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
     v = placed(a.ravel(), row_major) if meta.contiguous else _as_meta(a, meta)
-    v = v if t._view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta)
+    v = v if t._ts_view is not None or v.meta is meta else _as_meta(np.asarray(v.array), meta)
     if node is None:
         write(t, v)
     else:
@@ -127,7 +127,7 @@ def _new(name, draw, floating=True):
         return delivered(name, t, out, requires_grad, layout)
 
     def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
-        m = input._meta
+        m = input._ts_meta
         d = np_dtype(dtype, m.dtype)
         device = m.device if device is None else to_jax(device)
         s = stream(generator, device)
@@ -183,7 +183,7 @@ def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None,
     """Integers in [low, high) with the size, dtype and layout of `input`."""
     if high is None:
         low, high = 0, low
-    m = input._meta
+    m = input._ts_meta
     d = np_dtype(dtype, m.dtype)
     device = m.device if device is None else to_jax(device)
     s = stream(None, device)
@@ -220,13 +220,13 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         s = stream(generator, where)
         t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), sizes_of("normal", (size,)), d, where)
         return delivered("normal", t, out, requires_grad, layout)
-    m = mean.detach()._host() if isinstance(mean, TensorBase) else mean
-    w = std.detach()._host() if isinstance(std, TensorBase) else None
+    m = mean.detach()._ts_host() if isinstance(mean, TensorBase) else mean
+    w = std.detach()._ts_host() if isinstance(std, TensorBase) else None
     first = mean if isinstance(mean, TensorBase) else std
-    s = stream(generator, first._meta.device)
+    s = stream(generator, first._ts_meta.device)
     if w is not None and (w < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    d, shape = first._meta.dtype if out is None else out._meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
+    d, shape = first._ts_meta.dtype if out is None else out._ts_meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
 
     def draw(n, c):
         if w is None:
@@ -234,7 +234,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         else:
             z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
-    t = made(draw, shape, d, first._meta.device)
+    t = made(draw, shape, d, first._ts_meta.device)
     return t if out is None else into(out, t, "normal", (mean, std))
 
 
@@ -242,11 +242,11 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 @with_batches
 def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
-    m = input._meta
+    m = input._ts_meta
     s = stream(generator, m.device)
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
-    probs = input.detach()._host()
+    probs = input.detach()._ts_host()
     fill = lambda n, c: s.bernoulli_tensor(probs.ravel(), m.dtype)
     if input.requires_grad and context.grad:           # a gradient of zeros
         return refill(input.clone(), fill, "BernoulliBackward0")
@@ -257,10 +257,10 @@ def bernoulli(input, p=None, *, generator=None):
 @with_batches
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with probabilities proportional to the rows of input."""
-    m = input._meta
+    m = input._ts_meta
     if m.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    w = input.detach()._host()
+    w = input.detach()._ts_host()
     out = stream(generator, m.device).multinomial(w, num_samples, replacement, None if m.contiguous else like_strides(m, None))
     return tensor_from(np.ascontiguousarray(out), m.device)
 
@@ -269,7 +269,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 @with_batches
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
-    a, device = input.detach()._host(), input._meta.device
+    a, device = input.detach()._ts_host(), input._ts_meta.device
     return _drawn(stream(generator, device).poisson(a.ravel()), a, device)
 
 
@@ -277,7 +277,7 @@ def poisson(input, generator=None):
 @with_batches
 def standard_gamma(input, generator=None):
     """Gamma numbers with the shapes of input, through which gradients flow."""
-    a, device = input.detach()._host(), input._meta.device
+    a, device = input.detach()._ts_host(), input._ts_meta.device
     return call(drawn_gamma, (input, _drawn(stream(generator, device).standard_gamma(a.ravel()), a, device)))
 
 
@@ -285,7 +285,7 @@ def standard_gamma(input, generator=None):
 @with_batches
 def sample_dirichlet(input, generator=None):
     """Points of the simplex drawn with the concentrations along the last dimension of input."""
-    a, device = input.detach()._host(), input._meta.device
+    a, device = input.detach()._ts_host(), input._ts_meta.device
     g = stream(generator, device).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
     one = np.ones((), a.dtype)
     x = (g / g.sum(-1, keepdims=True)).astype(a.dtype)
@@ -296,8 +296,8 @@ def sample_dirichlet(input, generator=None):
 @with_batches
 def binomial(count, prob, generator=None):
     """Counts of successes in `count` trials of probability `prob`."""
-    n, p = np.broadcast_arrays(count.detach()._host(), prob.detach()._host())
-    device = count._meta.device
+    n, p = np.broadcast_arrays(count.detach()._ts_host(), prob.detach()._ts_host())
+    device = count._ts_meta.device
     return _drawn(stream(generator, device).binomial(n.ravel(), p.ravel()), n, device)
 
 
@@ -318,7 +318,7 @@ def _inplace(name):
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
     """Fill with numbers uniform in [from, to)."""
     low = kw.pop("from", from_)
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     _floating(d, "rand")
     return refill(self, lambda n, c: s.uniform(n, low, to, d), "UniformBackward0")
 
@@ -326,7 +326,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
 @_inplace("normal_")
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     _floating(d, "randn")
     return refill(self, lambda n, c: s.normal(n, mean, std, d, c), "NormalBackward0")
 
@@ -334,35 +334,35 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 @_inplace("exponential_")
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential numbers of rate lambd."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.exponential(n, lambd, d), "ExponentialBackward0")
 
 
 @_inplace("log_normal_")
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with numbers whose logarithm is normal."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.log_normal(n, mean, std, d), "LogNormalBackward0")
 
 
 @_inplace("cauchy_")
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy numbers."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.cauchy(n, median, sigma, d), "CauchyBackward0")
 
 
 @_inplace("geometric_")
 def geometric_(self, p, *, generator=None):
     """Fill with counts of trials up to the first success."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.geometric(n, p, d), "GeometricBackward0")
 
 
 @_inplace("random_")
 def random_(self, *args, generator=None, **kw):
     """Fill with integers: all that the dtype counts to, below `to`, or in [from, to)."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if "from" in kw or "to" in kw:
         args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))
     if not args:
@@ -376,8 +376,8 @@ def random_(self, *args, generator=None, **kw):
 @_inplace("bernoulli_")
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
-    s, d = stream(generator, self._meta.device), self._meta.dtype
+    s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if isinstance(p, TensorBase):
-        probs = p.detach().expand(self._meta.shape)._host()
+        probs = p.detach().expand(self._ts_meta.shape)._ts_host()
         return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")
     return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")

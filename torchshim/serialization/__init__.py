@@ -260,11 +260,11 @@ class _Storages:
         storage = obj.untyped()
         if numel and storage.device.type != "meta":
             kind = getattr(cls, "dtype", ALL["uint8"])
-            if self.dtypes.setdefault(id(storage._st), kind) is not kind:
+            if self.dtypes.setdefault(id(storage._ts_st), kind) is not kind:
                 raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
-        key = self.known.get(id(storage._st))
+        key = self.known.get(id(storage._ts_st))
         if key is None:
-            key = self.known[id(storage._st)] = str(len(self.in_order))
+            key = self.known[id(storage._ts_st)] = str(len(self.in_order))
             self.in_order.append(storage)      # and alive while its id is a key
         return cls, key, location_tag(storage), numel
 
@@ -307,7 +307,7 @@ def _write_legacy(obj, file, module, protocol, storages):
 
 
 def _element_size(storage, storages):
-    return storages.dtypes.get(id(storage._st), ALL["uint8"]).itemsize
+    return storages.dtypes.get(id(storage._ts_st), ALL["uint8"]).itemsize
 
 
 def _reduce_storage(storage):

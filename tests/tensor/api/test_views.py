@@ -169,7 +169,7 @@ def test_a_view_keeps_no_memory_of_its_own():
     x = torch.ones(4, 4) * 2
     v = x[1]
     x.sum().item()
-    assert v._view.ref() is None  # forgotten at the flush, read again when asked for
+    assert v._ts_view.ref() is None  # forgotten at the flush, read again when asked for
     assert v.tolist() == [2, 2, 2, 2]
 
 

@@ -81,11 +81,11 @@ def test_a_storage_is_ordinary_again_when_the_last_array_is_gone():
     t = torch.zeros(4)
     n = t[1:].numpy()[::2]
     t.add_(1)
-    assert type(t._st) is HostStorage and n.tolist() == [1, 1]
+    assert type(t._ts_st) is HostStorage and n.tolist() == [1, 1]
     del n
     v = t[2:]
     t.add_(1)
-    assert type(t._st) is Storage
+    assert type(t._ts_st) is Storage
     assert v.tolist() == [2, 2]
     t.add_(1)
     assert v.tolist() == [3, 3]
@@ -190,7 +190,7 @@ def test_picking_from_large_memory_reads_what_is_there_and_takes_no_snapshot_of_
                  (t.gather(1, torch.from_numpy(columns)), np.take_along_axis(a[:4], columns, 1)), (t.take(at), a.take(i)),
                  (t.masked_select(torch.from_numpy(mask)[:, None]), a[mask].ravel()),
                  (torch.nn.functional.embedding(at % 3000, t), a[i % 3000])]
-        assert t._st.value.extra.last is None
+        assert t._ts_st.value.extra.last is None
         for picked, there in pairs:
             assert np.array_equal(picked.tolist(), there.tolist())
     row = t[at[:1]]

@@ -15,7 +15,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     attn_mask: bool (True may be seen) or added to the scores; is_causal: position i sees up to i; dropout_p is applied
     whenever it is not 0; scale: 1/sqrt(last size) by default; enable_gqa: fewer key heads than query heads.
     """
-    q, k, v = query._meta, key._meta, value._meta
+    q, k, v = query._ts_meta, key._ts_meta, value._ts_meta
     if not q.dtype == k.dtype == v.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
                            f"{P.cpp_name(q.dtype)} key.dtype: {P.cpp_name(k.dtype)} and value.dtype: {P.cpp_name(v.dtype)} instead.")
@@ -23,7 +23,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{q.ndim} key.dim: {k.ndim} and value.dim: {v.ndim} instead.")
     if attn_mask is not None:
-        d = attn_mask._meta.dtype
+        d = attn_mask._ts_meta.dtype
         if d.name not in ("bool", "float32") and d != q.dtype:
             raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                                f"{P.cpp_name(d)} and  query.dtype: {P.cpp_name(q.dtype)} instead.")

@@ -29,7 +29,7 @@ def known(value):
 
 def unguarded(out, count=1):
     """`out`, whose first `count` operands may be written later: torch saves intermediate results where we save these."""
-    node = out._edge
+    node = out._ts_edge
     if node is not None and node.guard:
         free = [k for k, i in enumerate(node.plan.args) if i < count]
         node.guard = [g for g in node.guard if g[0] not in free]
@@ -38,6 +38,6 @@ def unguarded(out, count=1):
 
 def size_warning(name, input, target):
     """torch's warning about sizes that will broadcast."""
-    if input._meta.shape != target._meta.shape:
+    if input._ts_meta.shape != target._ts_meta.shape:
         warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
              "lead to incorrect results due to broadcasting. Please ensure they have the same size.")

@@ -31,13 +31,13 @@ def _convolve(name, dims, input, weight, bias, stride, padding, dilation, transp
     """The operator for one name; an input without a batch gets one for the time being."""
     if not isinstance(input, TensorBase) or not isinstance(weight, TensorBase) or bias is not None and not isinstance(bias, TensorBase):
         _tensors(name, input, weight, bias)
-    n = input._meta.ndim
+    n = input._ts_meta.ndim
     if n == dims + 1:
         input = input.unsqueeze(0)
     elif n != dims + 2:
         raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
                            f"{list(input.shape)}")
-    if weight._meta.ndim < 3:
+    if weight._ts_meta.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     stride, padding, dilation, output_padding = [numbers(v, dims) for v in (stride, padding, dilation, output_padding)]
     layout = (T, T, None if bias is None else T, stride, padding, dilation, transposed, output_padding, groups.__index__())

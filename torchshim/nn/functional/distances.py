@@ -10,7 +10,7 @@ from .common import reduction_of
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between x1 and x2 along dim."""
-    common = P.promote(x1._meta.dtype, x2._meta.dtype)
+    common = P.promote(x1._ts_meta.dtype, x2._ts_meta.dtype)
     if P.kind_of(common) != 2:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {P.c_name(common)}")
     return call(ops.cosine_similarity, (x1, x2, dim, float(eps)))

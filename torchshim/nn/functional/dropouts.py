@@ -31,8 +31,8 @@ def kept(shape, p, like, strides=None):
     level = differing()
     if level is not None:
         return for_each(level, kept, (level.size, *shape), p, like)
-    meta = meta_of(shape, "bool", like._meta.device, strides)
-    if like._meta.device == "meta":
+    meta = meta_of(shape, "bool", like._ts_meta.device, strides)
+    if like._ts_meta.device == "meta":
         from ...engine import value_of
         return wrap(value_of(None, meta))
     return wrap(placed(stream(None, meta.device).bernoulli(meta.numel, 1.0 - p), meta))
@@ -50,7 +50,7 @@ def _drop_all(input, inplace):
 
 def _drop(input, p, shape=None, inplace=False):
     """Whole elements, or everything that shares an element of a mask of `shape`."""
-    m = input._meta
+    m = input._ts_meta
     if not m.numel:
         return input
     if P.kind_of(m.dtype) < 2:
@@ -111,7 +111,7 @@ def _feature(name, spatial, input, p, training, inplace):
 def whole_channels(input, p, training, inplace=False):
     """Dropout of whole channels of (N, C, ...)."""
     _check(p)
-    if not training or p == 0 or not input._meta.numel:
+    if not training or p == 0 or not input._ts_meta.numel:
         return input
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
@@ -134,7 +134,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 
 def _alpha(input, p, shape, inplace):
-    if not input._meta.numel:
+    if not input._ts_meta.numel:
         return input
     if p == 1:
         return _drop_all(input, inplace)

@@ -23,14 +23,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if not isinstance(weight, TensorBase) or not isinstance(input, TensorBase):
         bad, what, at = (weight, "weight", 1) if not isinstance(weight, TensorBase) else (input, "indices", 2)
         raise TypeError(f"embedding(): argument '{what}' (position {at}) must be Tensor, not {type_name(bad)}")
-    rows = weight._meta.shape[0] if weight._meta.ndim else 0
+    rows = weight._ts_meta.shape[0] if weight._ts_meta.ndim else 0
     if padding_idx is None:
         padding_idx = -1
     else:
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    if weight._meta.ndim == 2 and input._meta.dtype.kind == "i":
+    if weight._ts_meta.ndim == 2 and input._ts_meta.dtype.kind == "i":
         in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
         from ...autograd.modes import no_grad
@@ -47,13 +47,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 def one_hot(tensor, num_classes=-1):
     """A new last dimension with 1 at each number's place; num_classes=-1: the largest number plus one (looks at the values)."""
-    if tensor._meta.dtype != np.int64:
+    if tensor._ts_meta.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not tensor._meta.numel:
+    if not tensor._ts_meta.numel:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return call(ops.one_hot, (tensor, num_classes))
-    a = known(read(tensor)) if num_classes != -1 else tensor.detach()._host()
+    a = known(read(tensor)) if num_classes != -1 else tensor.detach()._ts_host()
     if a is not None:
         if a.min() < 0:
             raise RuntimeError("Class values must be non-negative.")
@@ -81,7 +81,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     if mode == "max" and (sparse or scale_grad_by_freq):
         raise ValueError("max mode does not support sparse weights" if sparse else
                          "max mode does not support scaling the gradient by the frequency")
-    if weight._meta.dtype == np.int64 and input.is_floating_point():
+    if weight._ts_meta.dtype == np.int64 and input.is_floating_point():
         warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
              "and should now be `embedding_bag(input, weight, ...)`.")
         weight, input = input, weight
@@ -97,7 +97,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
                              f"However, found offsets of type {type(offsets)}")
         bags, width = input.shape
-        offsets = tensor_from(np.arange(bags) * width, input._meta.device)
+        offsets = tensor_from(np.arange(bags) * width, input._ts_meta.device)
         input = input.reshape(-1)
         per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     elif input.dim() == 1:
@@ -143,15 +143,15 @@ def _check_bag(indices, weight, offsets, per_sample_weights):
     """torch's errors for the dtypes of embedding_bag's arguments."""
     for t, name, position, kinds in ((indices, "indices", 1, ("Long", "Int")), (offsets, "indices", 1, ("Long", "Int")),
                                      (weight, "weight", 1, ("Half", "BFloat16", "Float", "Double"))):
-        if c_name(t._meta.dtype) not in kinds:
+        if c_name(t._ts_meta.dtype) not in kinds:
             raise RuntimeError(f"Expected tensor for argument #{position} '{name}' to have one of the following scalar types: "
-                               f"{', '.join(kinds)}; but got torch.{c_name(t._meta.dtype)}Tensor instead (while checking arguments for "
+                               f"{', '.join(kinds)}; but got torch.{c_name(t._ts_meta.dtype)}Tensor instead (while checking arguments for "
                                "embedding_bag)")
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
-                           f"type torch.{c_name(weight._meta.dtype)}Tensor does not equal "
-                           f"torch.{c_name(per_sample_weights._meta.dtype)}Tensor (while checking arguments for embedding_bag)")
+                           f"type torch.{c_name(weight._ts_meta.dtype)}Tensor does not equal "
+                           f"torch.{c_name(per_sample_weights._ts_meta.dtype)}Tensor (while checking arguments for embedding_bag)")
 
 
 def _first_at(indices, value):
-    return int(np.argmax(indices.detach()._host() == value))
+    return int(np.argmax(indices.detach()._ts_host() == value))

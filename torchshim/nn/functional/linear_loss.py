@@ -34,7 +34,7 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
     if tuple(target.shape) == (*batch, *outs) and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     if options is not None and (len(outs) > 1 or reduction not in ("mean", "sum", "none") or label_smoothing or
-                                target._meta.dtype != np.int64):
+                                target._ts_meta.dtype != np.int64):
         shape = tuple(linear_bias.shape) if linear_bias is not None else None
         warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing == 0, "
              f"target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={label_smoothing}, "

@@ -17,11 +17,11 @@ from .common import known, reduction_of, size_warning, unguarded
 
 def _check_targets(target, classes, ignore_index):
     """IndexError for class numbers that do not exist: now where the host knows them, else at the next look."""
-    m, root = target._meta, present(target._st.value)
+    m, root = target._ts_meta, present(target._ts_st.value)
     if m.dtype.kind not in "iu" or not m.numel or m.device == "meta":
         return
     if host_known(root):
-        _, low, high = bounds_of(target._st)
+        _, low, high = bounds_of(target._ts_st)
         if low >= 0 and high < classes:
             return
         a = np.asarray(look(target))
@@ -51,7 +51,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    m, tm = input._meta, target._meta
+    m, tm = input._ts_meta, target._ts_meta
     tensors, layout = (input, target), T
     if weight is not None:
         tensors += (weight,)
@@ -86,9 +86,9 @@ def _check_soft(m, tm, weight, ignore_index):
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log-likelihood: minus the log-probability (in `input`) of each target class."""
     reduction = reduction_of(reduction, size_average, reduce)
-    m = input._meta
+    m = input._ts_meta
     if m.ndim:
-        ops.check_classes(m, target._meta, None if weight is None else weight._meta)
+        ops.check_classes(m, target._ts_meta, None if weight is None else weight._ts_meta)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     return call(ops.nll_loss, (input, target, weight, reduction, ignore_index))
 
@@ -150,13 +150,13 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     reduction = reduction_of(reduction, size_average, reduce)
     if not target.size() == input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    if P.kind_of(target._meta.dtype) < 2:
-        raise RuntimeError(f"result type {P.c_name(input._meta.dtype)} can't be cast to the desired output type "
-                           f"{P.c_name(target._meta.dtype)}")
-    if P.kind_of(input._meta.dtype) < 2:
-        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._meta.dtype)}'")
+    if P.kind_of(target._ts_meta.dtype) < 2:
+        raise RuntimeError(f"result type {P.c_name(input._ts_meta.dtype)} can't be cast to the desired output type "
+                           f"{P.c_name(target._ts_meta.dtype)}")
+    if P.kind_of(input._ts_meta.dtype) < 2:
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     y = call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
-    return y if y._meta.dtype == target._meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
+    return y if y._ts_meta.dtype == target._ts_meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -172,7 +172,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         reduction = reduction_of(reduction, size_average, reduce)
     if reduction == "batchmean" and not input.dim():
         reduction = "sum"
-    kinds = [P.kind_of(t._meta.dtype) for t in (input, target)]
+    kinds = [P.kind_of(t._ts_meta.dtype) for t in (input, target)]
     if max(kinds) > 2:
         raise RuntimeError("kl_div: Complex inputs not supported.")
     if min(kinds) < 2:

@@ -22,7 +22,7 @@ def canonical_mask(mask, mask_name, other_type, other_name, target_type, check_o
     """A mask to be added: a bool one becomes -inf where it is True. AssertionError for other dtypes."""
     if mask is None:
         return None
-    kind = P.kind_of(mask._meta.dtype)
+    kind = P.kind_of(mask._ts_meta.dtype)
     if kind not in (0, 2):
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:

@@ -22,8 +22,8 @@ def _shape(name, shape):
 
 
 def _floating(input, kernel):
-    if P.kind_of(input._meta.dtype) != 2:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._meta.dtype)}'")
+    if P.kind_of(input._ts_meta.dtype) != 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -33,9 +33,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         tensors += (weight,)
     if bias is not None:
         tensors += (bias,)
-    m = input._meta
+    m = input._ts_meta
     if m.dtype.kind in "biu":
-        ops._check_layer_norm(m, _shape("layer_norm", normalized_shape), *[t if t is None else t._meta for t in (weight, bias)], None)
+        ops._check_layer_norm(m, _shape("layer_norm", normalized_shape), *[t if t is None else t._ts_meta for t in (weight, bias)], None)
         _floating(input, "LayerNormKernelImpl")
     return apply(ops.layer_norm, tensors, (T, _shape("layer_norm", normalized_shape), None if weight is None else T,
                                            None if bias is None else T, SF), (eps,), "f")
@@ -43,7 +43,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divide by the root mean square over the trailing dimensions; eps: None is the dtype's epsilon."""
-    if P.kind_of(input._meta.dtype) < 2:
+    if P.kind_of(input._ts_meta.dtype) < 2:
         _floating(input, "rms_norm")
     return call(ops.rms_norm, (input, _shape("rms_norm", normalized_shape), weight, eps))
 

@@ -110,8 +110,8 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         _check(name, input, windows, ceil_mode)
     else:
         _check_1d(input, windows, ceil_mode)
-        if P.kind_of(input._meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
-            raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._meta.dtype)}'")
+        if P.kind_of(input._ts_meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
+            raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     layout = T, *windows, bool(ceil_mode)
     if with_indices:
         return apply(ops.max_pool_with_indices, (input,), layout)
@@ -244,8 +244,8 @@ def _check_adaptive(name, input, target, kernel, colon):
         if shape[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                                f"{list(shape)} with dimension {d} being empty")
-    if P.kind_of(input._meta.dtype) != 2:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._meta.dtype)}'")
+    if P.kind_of(input._ts_meta.dtype) != 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
 
 
 def _adaptive_avg(dims, input, output_size):
@@ -354,8 +354,8 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     for what, n, k, out in zip(("time", "height", "width")[-dims:], shape[-dims:], kernel, target):
         if out + k - 1 > n:
             raise RuntimeError(f"{name}{'_out' if dims == 3 else ''}(): pool {what} {k} too large relative to input {what} {n}")
-    if P.kind_of(input._meta.dtype) == 3:
-        raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{P.c_name(input._meta.dtype)}'")
+    if P.kind_of(input._ts_meta.dtype) == 3:
+        raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     return call(ops.fractional_max_pool, (input, samples, kernel, target))
 
 
@@ -388,8 +388,8 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
     kernel, stride, padding = numbers(kernel_size, dims), numbers(kernel_size if stride is None else stride, dims), numbers(padding, dims)
     target = _unpooled_size(tuple(input.shape), kernel, stride, padding, output_size)
     shape, least = tuple(input.shape), dims + 1
-    if indices._meta.dtype != np.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {P.c_name(indices._meta.dtype)}")
+    if indices._ts_meta.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {P.c_name(indices._ts_meta.dtype)}")
     if len(shape) not in (least, least + 1):
         word = {1: "max_unpooling2d", 2: "max_unpooling2d", 3: "max_unpooling3d"}[dims]
         raise RuntimeError(f"Input to {word} should be a {least}d or {least + 1}d Tensor, but got a tensor with {len(shape)} dimensions.")

@@ -17,7 +17,7 @@ def _rows(indices, rows, weight_shape, padding_idx):
     if padding_idx >= 0:
         kept = np.flatnonzero(host(indices) != padding_idx)
         if len(kept) < indices.shape[0]:
-            kept = tensor_from(kept, indices._meta.device)
+            kept = tensor_from(kept, indices._ts_meta.device)
             indices, rows = indices[kept], rows[kept]
     return FUNCTIONS["sparse_coo_tensor"](indices.unsqueeze(0), rows, weight_shape)
 
@@ -49,10 +49,10 @@ class _EmbeddingBag(Function):
         weight, per_sample_weights, indices, offsets = ctx.saved_tensors
         begin = host(offsets)[:ctx.bags]
         bag = np.searchsorted(begin, np.arange(indices.shape[0]), side="right") - 1
-        rows = g.index_select(0, tensor_from(bag, g._meta.device))
+        rows = g.index_select(0, tensor_from(bag, g._ts_meta.device))
         if ctx.mode == "mean":
             counts = np.bincount(bag[host(indices) != ctx.padding_idx], minlength=ctx.bags)
-            rows = rows / tensor_from(np.maximum(counts, 1)[bag], g._meta.device).to(g.dtype).unsqueeze(1)
+            rows = rows / tensor_from(np.maximum(counts, 1)[bag], g._ts_meta.device).to(g.dtype).unsqueeze(1)
         factors = None
         if per_sample_weights is not None:
             if ctx.needs_input_grad[1]:

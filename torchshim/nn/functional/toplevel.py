@@ -122,10 +122,10 @@ def feature_alpha_dropout_(input, p, train):
 @function(method=False)
 def native_dropout(input, p, train):
     """(dropout of input, the mask of what was kept)."""
-    if train is False or not input._meta.numel:
+    if train is False or not input._ts_meta.numel:
         from ...tensor.api.creation import ones_like
         return input.clone(), ones_like(input.detach(), dtype=FUNCTIONS["tensor"](True).dtype)
-    keep = D.kept(input._meta.shape, p, input)
+    keep = D.kept(input._ts_meta.shape, p, input)
     return apply(drop_ops.native_dropout, (input, keep), (T, T, SF), (float(p),), "f"), keep
 
 

@@ -29,7 +29,7 @@ def typename(x):
     """A type as torch's errors name it."""
     if isinstance(x, Tensor):
         if type(x) is Tensor:
-            return f"torch.{_PLAIN.get(x._meta.dtype.name, '')}Tensor"
+            return f"torch.{_PLAIN.get(x._ts_meta.dtype.name, '')}Tensor"
         return f"torch.{type(x).__name__}"
     cls = type(x)
     return cls.__qualname__ if cls.__module__ in ("builtins", None) else f"{cls.__module__}.{cls.__qualname__}"

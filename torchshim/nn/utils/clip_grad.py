@@ -80,7 +80,7 @@ def _listed(parameters):
 def _grads(parameters):
     out = []
     for p in parameters:
-        x = p._extra
+        x = p._ts_extra
         if x is not None and x.grad is not None:
             out.append(x.grad)
     return out
@@ -112,7 +112,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 
 
 def _scale(grads, max_norm, total_norm):
-    if len(grads) > 1 and len({g._meta.device for g in grads}) > 1:
+    if len(grads) > 1 and len({g._ts_meta.device for g in grads}) > 1:
         raise NotImplementedError("torchshim: clipping gradients on several devices at once")
     vals = [read(g) for g in grads] + [read(total_norm)]
     out = record(context, _scale_all, (), vals, (max_norm,), "f")[0]

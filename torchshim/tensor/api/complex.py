@@ -85,7 +85,7 @@ def conj(input):
 @function("is_conj")
 def is_conj(input):
     """Whether the tensor is a conjugated view of its memory."""
-    vw = input._view
+    vw = input._ts_view
     return kind_of(meta(input).dtype) == 3 and vw is not None and sum(i.op is V.conjugate for i, _ in vw.steps) % 2 == 1
 
 
@@ -98,7 +98,7 @@ def _neg_view(input):
 @function("is_neg")
 def is_neg(input):
     """Whether the tensor is a negated view of its memory: `_neg_view`, or the imaginary part of a conjugate."""
-    vw = input._view
+    vw = input._ts_view
     if vw is None:
         return False
     ops = [i.op for i, _ in vw.steps]

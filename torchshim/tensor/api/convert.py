@@ -30,7 +30,7 @@ def to_device(t, device):
     e = edge(t)
     if e is not None and context.grad:
         from ..core.transfer import transfer_node
-        moved._edge = transfer_node(t, e, moved)
+        moved._ts_edge = transfer_node(t, e, moved)
     return moved
 
 
@@ -48,7 +48,7 @@ def _parse(args, kw):
         elif isinstance(x, (str, torch_device)) or (isinstance(x, int) and not isinstance(x, bool)):
             device = to_jax(torch_device(x))
         elif isinstance(x, TensorBase):
-            dtype, device = x._meta.dtype, x._meta.device
+            dtype, device = x._ts_meta.dtype, x._ts_meta.device
         elif x is None or isinstance(x, bool):
             continue
         elif isinstance(x, float):
@@ -67,7 +67,7 @@ def to(self, *args, **kw):
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
     dtype, device, copy, fmt = _parse(args, kw)
-    m = self._meta
+    m = self._ts_meta
     t = self
     if device is not None and device is not m.device and device != m.device:
         t = to_device(self, device)
@@ -250,7 +250,7 @@ def result_type(tensor1, tensor2):
     dims, zeros, nums = [], [], []
     for x in (tensor1, tensor2):
         if isinstance(x, TensorBase):
-            (dims if x._meta.ndim else zeros).append(x._meta.dtype)
+            (dims if x._ts_meta.ndim else zeros).append(x._ts_meta.dtype)
         else:
             nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
     return complex32 if P.is_complex_half(dims, zeros, nums) else FROM_NP[P.result_type(dims, zeros, nums)]

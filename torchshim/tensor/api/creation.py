@@ -43,9 +43,9 @@ def done(t, requires_grad, pin_memory=False, layout=None):
         raise NotImplementedError(f"torchshim: tensors with layout {layout}")
     if not requires_grad:
         return t
-    if P.kind_of(t._meta.dtype) < 2:
+    if P.kind_of(t._ts_meta.dtype) < 2:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t._ask_for_grad()
+    return t._ts_ask_for_grad()
 
 
 _LAYOUT_NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
@@ -59,7 +59,7 @@ def destined(name, out, dtype, default, device=None, layout=None):
         return default if d is None else d, to_jax(device)
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    m = out._meta
+    m = out._ts_meta
     if d is not None and d != m.dtype:
         raise RuntimeError(f"dtype {P.c_name(d)} does not match dtype of out parameter ({P.c_name(m.dtype)})")
     if layout is not None and layout.name in _LAYOUT_NAMES:
@@ -188,7 +188,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
 
 def _number(name, x):
     """The number that a tensor is filled with."""
-    n = x.item() if isinstance(x, TensorBase) and not x._meta.ndim else number(x)
+    n = x.item() if isinstance(x, TensorBase) and not x._ts_meta.ndim else number(x)
     if n is None:
         raise TypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(x)}")
     return n
@@ -224,7 +224,7 @@ def _model(name, input):
     """The Meta of what the result of `name` shall be like."""
     if not isinstance(input, TensorBase):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
-    return input._meta
+    return input._ts_meta
 
 
 def like_strides(m, memory_format=None):
@@ -275,7 +275,7 @@ def host_array(data, dtype=None):
     """A NumPy array that is ours alone from anything that torch.tensor takes."""
     d = np_dtype(dtype)
     if isinstance(data, TensorBase):
-        a = data.detach()._host()
+        a = data.detach()._ts_host()
         return np.array(a, dtype=d) if d is not None and d != a.dtype else np.array(a)
     if isinstance(data, np.ndarray):
         check_array(data)
@@ -360,7 +360,7 @@ def _shape_of(seq, shape=()):
 def _flatten(seq, shape, depth, out, kinds):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
-            kinds.add(seq._meta.dtype)
+            kinds.add(seq._ts_meta.dtype)
             seq = seq.item() if seq.numel() == 1 else _bad(kinds, "tensors of a single element can be converted to an")
         elif isinstance(seq, (np.generic, np.ndarray)):
             kinds.add(seq.dtype)
@@ -385,7 +385,7 @@ def _flatten(seq, shape, depth, out, kinds):
         out.append(seq)
         return
     if isinstance(seq, TensorBase) or isinstance(seq, np.ndarray):
-        a = seq.detach()._host() if isinstance(seq, TensorBase) else seq
+        a = seq.detach()._ts_host() if isinstance(seq, TensorBase) else seq
         if a.shape != shape[depth:]:
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(a) if a.ndim else 0})")
         kinds.add(a.dtype)
@@ -430,7 +430,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
              "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
              UserWarning)
-        if data._meta.device == "meta" or read(data).extra is TRACED or device is None:
+        if data._ts_meta.device == "meta" or read(data).extra is TRACED or device is None:
             t = data.detach().clone()
             t = t if dtype is None else t.to(dtype)
             return done(t if device is None else t.to(device), requires_grad)

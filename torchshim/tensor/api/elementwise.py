@@ -313,10 +313,10 @@ def _rrelu(input, lower, upper, training, inplace):
 def _slopes(x, lower, upper):
     """1 where x is positive, else a number drawn between lower and upper, one after the other as torch draws them."""
     from ..core.tensor import tensor_from
-    low = ~(x.detach()._host() > 0)
+    low = ~(x.detach()._ts_host() > 0)
     noise = np.ones(low.shape, np.float64)
-    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64], device=x.device).uniform_(lower, upper)._host()
-    return tensor_from(noise.astype(x._meta.dtype), x._meta.device)
+    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64], device=x.device).uniform_(lower, upper)._ts_host()
+    return tensor_from(noise.astype(x._ts_meta.dtype), x._ts_meta.device)
 
 
 RRELU, NOISY = activation.rrelu, activation.rrelu_noisy

@@ -365,7 +365,7 @@ def _masked_scatter(inplace, self, mask, source):
         repeats *= a
     repeats = repeats // mm.numel if mm.numel else 0
     if n < mm.numel * repeats:
-        if host_known(present(mask._st.value)):
+        if host_known(present(mask._ts_st.value)):
             if int(np.count_nonzero(look(mask))) * repeats > n:
                 raise error()
         else:
@@ -523,8 +523,8 @@ def _view_scatter(name, view, grad):
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "
                                f"{list(meta(part).shape)}")
         part.copy_(src)
-        if out._edge is not None:
-            out._edge.__class__ = node_class(grad, CopySlices)
+        if out._ts_edge is not None:
+            out._ts_edge.__class__ = node_class(grad, CopySlices)
         return out
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."

@@ -58,12 +58,12 @@ def in_range(t, low, high, error):
     m = meta(t)
     if not m.numel or m.device == "meta":
         return
-    root = present(t._st.value)
+    root = present(t._ts_st.value)
     if root.array is not None:
         if root.extra is TRACED:
             return
         if is_host(m.device):
-            _, small, large = bounds_of(t._st)
+            _, small, large = bounds_of(t._ts_st)
             if low <= small and large < high:
                 return
             a = look(t)
@@ -238,7 +238,7 @@ def parse(t, key):
             if xm.dtype == np.uint8:
                 warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             if not xm.ndim and not _is_mask(xm):
-                v = x._st.value
+                v = x._ts_st.value
                 if v.extra is not TRACED and v.meta.device != "meta":
                     i, n = int(look(x)), shape[d]
                     if not -n <= i < n:
@@ -320,7 +320,7 @@ def getitem(self, key):
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
             in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
-            return picked(I.INDEX, (self, key), FIRST) if self._st.__class__ is HostStorage else apply2(I.INDEX, self, key, FIRST)
+            return picked(I.INDEX, (self, key), FIRST) if self._ts_st.__class__ is HostStorage else apply2(I.INDEX, self, key, FIRST)
     spec, at, name, picks = parse(self, key)
     if not picks:
         return make_view(self, SLICE_OP, (spec, name), at) if name is not None else alias_of(self)
@@ -332,9 +332,9 @@ def picked(op, tensors, layout):
     """`apply` of an operator that picks elements of `tensors[0]` by the others. From memory that NumPy sees too it takes no more than
     these, at once."""
     t, *indices = tensors
-    if t._st.__class__ is HostStorage and not (context.grad and needs_grad(t)):
+    if t._ts_st.__class__ is HostStorage and not (context.grad and needs_grad(t)):
         metas = tuple([meta(x) for x in tensors])
-        if all([m.device is metas[0].device for m in metas]) and not any([present(i._st.value).extra is TRACED for i in indices]):
+        if all([m.device is metas[0].device for m in metas]) and not any([present(i._ts_st.value).extra is TRACED for i in indices]):
             value = host.picked(op, layout, t, metas, [np.asarray(look(i)) for i in indices])
             if value is not None:
                 return wrap(value)
@@ -445,7 +445,7 @@ def _set_plain(self, spec, at, name, value):
     vm = meta(value)
     if vm.device is not m.device or (context.grad and needs_grad(value)):
         return False
-    shared = value._st is self._st
+    shared = value._ts_st is self._ts_st
     if shared and _is_part(value, self, spec):
         count(self)                            # the end of `x[key] += y`: it is there already
         return True
@@ -463,8 +463,8 @@ def _set_plain(self, spec, at, name, value):
 
 def _is_part(part, t, spec):
     """Whether the tensor `part` is the view of `t` through the basic index `spec`."""
-    steps = part._view.steps if part._view is not None else ()
-    before = t._view.steps if t._view is not None else ()
+    steps = part._ts_view.steps if part._ts_view is not None else ()
+    before = t._ts_view.steps if t._ts_view is not None else ()
     if len(steps) != len(before) + 1 or steps[:-1] != before:
         return False
     inst, nums = steps[-1]

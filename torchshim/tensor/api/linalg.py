@@ -160,7 +160,7 @@ def _linalg_lu(A, *, pivot=True):
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """(P, L, U) of what lu_factor returns; an empty tensor for what is not wanted."""
     need_tensor("lu_unpack", LU_data, "LU_data")
-    if unpack_pivots and need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)._meta.dtype == np.int32:
+    if unpack_pivots and need_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)._ts_meta.dtype == np.int32:
         in_range(LU_pivots - 1, 0, LU_data.shape[-2], lambda _: RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"))
     P, L, U = call(factor.lu_unpack, (LU_data, LU_pivots, unpack_data, unpack_pivots))
@@ -501,7 +501,7 @@ def _pair(dim):
 def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of matrices: 'fro', 'nuc', or of order 1, -1, 2, -2, inf, -inf."""
     need_tensor("linalg_matrix_norm", input)
-    C.inexact("linalg.matrix_norm", input._meta)
+    C.inexact("linalg.matrix_norm", input._ts_meta)
     C.matrix("linalg.matrix_norm", input)
     dim = _pair(dim)
     order = number_of(ord)

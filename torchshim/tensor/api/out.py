@@ -202,7 +202,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         refuse_shared(out, operands, SHARED[name])
         operands = ()
     elif operands:
-        same_device(result._meta.device, out._meta.device)
+        same_device(result._ts_meta.device, out._ts_meta.device)
     if out.shape != result.shape:
         if out.numel() > 0:
             warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "

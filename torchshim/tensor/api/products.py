@@ -62,7 +62,7 @@ def einsum(*args, path=None):
 
 def _rearranged(equation, x):
     """What einsum returns where nothing is summed: a view. None otherwise."""
-    (text,), out = L.parsed(equation, [x._meta.shape])
+    (text,), out = L.parsed(equation, [x._ts_meta.shape])
     at = text.find(".")
     labels = list(text) if at < 0 else [*text[:at], *range(x.ndim - len(text) + 1), *text[at + 1:]]
     out = list(out) if "." not in out else [*out[:out.index(".")], *range(x.ndim - len(text) + 1), *out[out.index(".") + 1:]]
@@ -119,12 +119,12 @@ _addbmm_ = InplaceOp(L.addbmm)
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """In-place addbmm. As in torch a smaller `input` takes the shape of the result."""
     tensors, layout, nums, kinds = prepare(L.addbmm, (input, batch1, batch2, beta, alpha))
-    if batch1.ndim != 3 or batch2.ndim != 3 or input._view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
+    if batch1.ndim != 3 or batch2.ndim != 3 or input._ts_view is not None or input.shape == (batch1.shape[1], batch2.shape[2]):
         return apply_inplace(_addbmm_, tensors, layout, nums, kinds)
     made = apply(L.addbmm, tensors, layout, nums, kinds)
     check_inplace(input, edge(made) is not None)
-    if made._edge is None:
+    if made._ts_edge is None:
         write(input, read(made))
     else:
-        rewrite(input, read(made), made._edge)
+        rewrite(input, read(made), made._ts_edge)
     return input

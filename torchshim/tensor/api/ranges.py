@@ -109,8 +109,8 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
         if d is not None and P.kind_of(d) != 3:
             raise RuntimeError(f"torch.{name}(): inferred dtype c10::complex<{'float' if natural == P.complex64 else 'double'}> "
                                f"can't be safely cast to passed dtype {P.c_name(d)}")
-        if out is not None and P.kind_of(out._meta.dtype) != 3:
-            raise RuntimeError(f"value cannot be converted to type {out._meta.dtype} without overflow")
+        if out is not None and P.kind_of(out._ts_meta.dtype) != 3:
+            raise RuntimeError(f"value cannot be converted to type {out._ts_meta.dtype} without overflow")
     d, where = destined(name, out, dtype, natural, device, layout)
     if P.kind_of(d) == 0:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")

@@ -72,8 +72,8 @@ def histc(input, bins=100, min=0, max=0):
     """Counts of the elements in `bins` equal intervals of [min, max]; of the data's range when the two are equal."""
     need_tensor("histc", input)
     low, high = (float(x.item() if isinstance(x, TensorBase) else x) for x in (min, max))
-    if input._meta.dtype == P.bool_:
-        raise R.unsupported("linspace_cpu", input._meta)
+    if input._ts_meta.dtype == P.bool_:
+        raise R.unsupported("linspace_cpu", input._ts_meta)
     if low > high and math.isfinite(low):
         raise RuntimeError("torch.histc: max must be larger than min")
     if low == high and input.numel() and input.is_floating_point():
@@ -87,7 +87,7 @@ def histc(input, bins=100, min=0, max=0):
 def bincount(input, weights=None, minlength=0):
     """How often each value occurs in a vector of non-negative integers. Its length depends on the data, which is looked at."""
     need_tensor("bincount", input)
-    m = input._meta
+    m = input._ts_meta
     if m.dtype.kind not in "iu":
         raise R.unsupported("bincount_cpu", m)
     if minlength < 0:

@@ -69,7 +69,7 @@ def copy_(self, src, non_blocking=False):
             return self
         src = src.to(device=self.device)
         sm = meta(src)
-    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._st is not src._st or self is src):
+    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._ts_st is not src._ts_st or self is src):
         if self is not src:
             refuse_overlap(self)               # nothing to compute: values never change, so both may hold the same one
         write(self, read(src))
@@ -201,7 +201,7 @@ def resize_(self, *sizes, memory_format=None):
     strides = contiguous_strides(check_memory(shape, m.dtype.itemsize))
     if memory_format is not None and memory_format.name.startswith("channels_last"):
         strides = strides_for(shape, memory_format)
-    at, root = offset_of(self), self._st.value.meta
+    at, root = offset_of(self), self._ts_st.value.meta
     if at + count <= root.numel and root.dtype == m.dtype:
         return become(self, as_strided(self, shape, strides, at))
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
@@ -209,7 +209,7 @@ def resize_(self, *sizes, memory_format=None):
     grown = reshaped(FUNCTIONS["cat"]([old.detach(), more]), shape)
     if strides != contiguous_strides(shape):
         grown = as_strided(grown, shape, strides, 0)
-    self._st, self._view = wrap(read(clone(grown)))._st, None
+    self._ts_st, self._ts_view = wrap(read(clone(grown)))._ts_st, None
     return self
 
 
@@ -245,11 +245,11 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if size is not None:
         shape = ints((size,), "set_")
         y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
-        y._view.base, y._view.skip, y._view.creation = None, 0, None
+        y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
     bump(self)
     log_edge(self)
     keep_count(self)
-    self._st, self._view = y._st, y._view
+    self._ts_st, self._ts_view = y._ts_st, y._ts_view
     return no_derivative(self, (self, source), "set_")
 
 
@@ -492,7 +492,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         if meta(counts).ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         _check_counts(counts)
-        n = counts._host()
+        n = counts._ts_host()
         if n.size and n.min() < 0:
             raise RuntimeError("repeats can not be negative")
         return tensor_from(np.repeat(np.arange(n.size, dtype=meta(counts).dtype), n), meta(counts).device)
@@ -517,7 +517,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if rm.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     _check_counts(repeats)
-    counts = repeats._host()
+    counts = repeats._ts_host()
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
     if counts.ndim == 0 or counts.size == 1:

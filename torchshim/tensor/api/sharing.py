@@ -111,7 +111,7 @@ def _around(a):
     m = meta_of(a.shape, a.dtype, to_jax("cpu"), None if a.flags.c_contiguous else strides)
     t = wrap(value_of(a, m))
     if m.numel:
-        hosted(t._st, borrowed(a, m))
+        hosted(t._ts_st, borrowed(a, m))
     return t
 
 
@@ -177,7 +177,7 @@ def exportable(t):
 def exported(t):
     """The array that carries `t` through DLPack: NumPy's, which shares its memory, or JAX's where NumPy has none."""
     exportable(t)
-    m = t._meta
+    m = t._ts_meta
     if t.device.type == "cpu" and m.dtype.kind in "biufc" and m.numel and not t.is_conj():
         return t.numpy()
     from ...interop import to_jax as out

@@ -180,10 +180,10 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 def _apart(pieces, name):
-    e = pieces[0]._edge
+    e = pieces[0]._ts_edge
     if e is not None:
         e[0].__class__ = node_class(name)
-    return tuple([wrap(present(read(p)), p._edge) for p in pieces])
+    return tuple([wrap(present(read(p)), p._ts_edge) for p in pieces])
 
 
 @function("unbind")

@@ -60,14 +60,14 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     """Where the elements of `input` belong in sorted sequences."""
     need_tensor("searchsorted", sorted_sequence, "sorted_sequence")
     n = number(input)
-    m = sorted_sequence._meta
+    m = sorted_sequence._ts_meta
     if n is not None:
         if m.ndim != 1:
             raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                                f"boundaries tensor dim({m.ndim}) and input value's dim(0) numel(1)")
         input = scalar_tensor(n, dtype=sorted_sequence.dtype if not isinstance(n, float) or P.kind_of(m.dtype) == 2 else None,
                               device=sorted_sequence.device)
-    v = need_tensor("searchsorted", input, "self", 2)._meta
+    v = need_tensor("searchsorted", input, "self", 2)._ts_meta
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -82,15 +82,15 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         common = FROM_NP[P.result_type([x.dtype for x in (m, v) if x.ndim], [x.dtype for x in (m, v) if not x.ndim], ())]
         sorted_sequence, input = sorted_sequence.to(common), input.to(common)
     if sorter is not None:
-        if sorter._meta.dtype != P.int64:
+        if sorter._ts_meta.dtype != P.int64:
             raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                               f"{P.c_name(sorter._meta.dtype)}")
+                               f"{P.c_name(sorter._ts_meta.dtype)}")
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                                f"{list(m.shape)}and got sorter tensor {list(sorter.shape)}")
         in_range(sorter, 0, m.shape[-1], lambda _: RuntimeError("torch.searchsorted(): sorter index out of range"))
-    if P.kind_of(sorted_sequence._meta.dtype) == 3:
-        raise S.unsupported("searchsorted_out_cpu", sorted_sequence._meta)
+    if P.kind_of(sorted_sequence._ts_meta.dtype) == 3:
+        raise S.unsupported("searchsorted_out_cpu", sorted_sequence._ts_meta)
     made = call(S.searchsorted, (sorted_sequence, input, sorter, bool(right) or side == "right", bool(out_int32)))
     return made if out is None else into(out, made, "searchsorted")
 
@@ -115,8 +115,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     elif number(b) is not None:
         b = tensor(b, device=a.device)
     for x in (a, b):
-        if P.kind_of(x._meta.dtype) in (0, 3):
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {P.c_name(x._meta.dtype)}")
+        if P.kind_of(x._ts_meta.dtype) in (0, 3):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {P.c_name(x._ts_meta.dtype)}")
     made = call(S.isin, (a, b, bool(invert)))
     return made if out is None else into(out, made, "isin")
 
@@ -124,7 +124,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
 # -- distinct elements --------------------------------------------------------------------------------------------------------
 def _host(x):
     """(array whose order is torch's, how to make a tensor of it again)."""
-    a = x.detach()._host()
+    a = x.detach()._ts_host()
     key = a.astype(np.float32) if a.dtype.kind == "V" or P.kind_of(a.dtype) == 2 and a.dtype.kind != "f" else a
 
     def back(r, d=0):
@@ -132,13 +132,13 @@ def _host(x):
         r = np.ascontiguousarray(r.astype(a.dtype, copy=False))
         order = [d] + [k for k in range(r.ndim) if k != d]
         strides = contiguous_strides([r.shape[k] for k in order])
-        return tensor_from(r, x._meta.device, tuple([strides[order.index(k)] for k in range(r.ndim)]) if d else None)
+        return tensor_from(r, x._ts_meta.device, tuple([strides[order.index(k)] for k in range(r.ndim)]) if d else None)
     return key, back
 
 
 def _refuse_complex(kernel, x):
-    if P.kind_of(x._meta.dtype) == 3:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x._meta.dtype)}'")
+    if P.kind_of(x._ts_meta.dtype) == 3:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x._ts_meta.dtype)}'")
 
 
 def _answer(values, inverse, counts, return_inverse, return_counts, source, name, what):
@@ -154,7 +154,7 @@ def _rows(a, d):
 
 def _long(a, like, shape=None):
     a = np.ascontiguousarray(a, dtype=np.int64)
-    return tensor_from(a if shape is None else a.reshape(shape), like._meta.device)
+    return tensor_from(a if shape is None else a.reshape(shape), like._ts_meta.device)
 
 
 def _check_dim(name, x, dim):

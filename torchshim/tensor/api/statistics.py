@@ -19,9 +19,9 @@ from .views import ints
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Numerical derivatives along dimensions: a tuple of tensors."""
     need_tensor("gradient", input)
-    if input._meta.dtype == P.uint8:
+    if input._ts_meta.dtype == P.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
-    if input._meta.dtype == P.bool_:
+    if input._ts_meta.dtype == P.bool_:
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
                            "instead.")
     if isinstance(spacing, TensorBase) and spacing.ndim:
@@ -79,7 +79,8 @@ def _check_histogram(points, bins, weight):
         if isinstance(b, TensorBase):
             if b.dtype is not points.dtype:
                 raise RuntimeError(f"{said}input tensor and bins tensors should have the same dtype, but got input with dtype "
-                                   f"{P.cpp_name(points._meta.dtype)} and bins for dimension {k} with dtype {P.cpp_name(b._meta.dtype)}")
+                                   f"{P.cpp_name(points._ts_meta.dtype)} and bins for dimension {k} with dtype "
+                                   f"{P.cpp_name(b._ts_meta.dtype)}")
             if b.ndim != 1:
                 raise RuntimeError(f"{said}bins tensor should have one dimension, but got {b.ndim} dimensions in the bins tensor for dimension {k}")
             if not b.numel():
@@ -88,7 +89,7 @@ def _check_histogram(points, bins, weight):
         return
     if weight.dtype is not points.dtype:
         raise RuntimeError(f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
-                           f"input({P.cpp_name(points._meta.dtype)}), and weight({P.cpp_name(weight._meta.dtype)})")
+                           f"input({P.cpp_name(points._ts_meta.dtype)}), and weight({P.cpp_name(weight._ts_meta.dtype)})")
     if weight.numel() != points.shape[0]:
         raise RuntimeError(f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its innermost "
                            f"dimension, but got input with shape {list(points.shape)} and weight with shape {list(weight.shape)}")
@@ -99,7 +100,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     """(hist, bin_edges) of all elements. Looks at the data when neither edges nor a range are given."""
     need_tensor("histogram", input)
     if not input.is_floating_point():
-        raise S.unsupported("histogramdd", input._meta)
+        raise S.unsupported("histogramdd", input._ts_meta)
     if range is not None and len(range) != 2:
         raise RuntimeError(f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
     _check_histogram(input.reshape(-1, 1), (bins,), weight)

@@ -26,7 +26,7 @@ def untyped(st):
     s = _known.get(id(st))
     if s is None:
         s = object.__new__(_attributes.get(st, {}).get("__class__", UntypedStorage))
-        s._st, s.fresh = st, False
+        s._ts_st, s.fresh = st, False
         _known[id(st)] = s
     return s
 
@@ -36,7 +36,7 @@ def fresh_storage(array, dtype, device=None):
     t = tensor_from(array)
     if t.dtype is not dtype:                   # dtypes that NumPy has no name for come as bytes
         t = t.view(dtype)
-    s = untyped((t if device is None else t.to(device))._st)
+    s = untyped((t if device is None else t.to(device))._ts_st)
     s.fresh = True
     return s
 
@@ -65,14 +65,14 @@ def tensor_on(storage, dtype, offset, size, stride):
 
     RuntimeError when it would reach beyond the storage."""
     s, size, stride = storage.untyped(), tuple(size), tuple(stride)
-    st, m = s._st, s._st.value.meta
+    st, m = s._ts_st, s._ts_st.value.meta
     reach = offset + sum([(n - 1) * d for n, d in zip(size, stride)]) + 1 if 0 not in size else 0
     if offset < 0 or min(stride, default=0) < 0 or min(size, default=0) < 0 or reach * dtype.itemsize > s.nbytes():
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {dtype.itemsize} "
                            f"requiring a storage size of {reach * dtype.itemsize} are out of bounds for storage of size {s.nbytes()}")
     fresh, s.fresh = s.fresh, False
     base = object.__new__(Tensor)
-    base._st, base._view, base._edge, base._extra = st, None, None, None
+    base._ts_st, base._ts_view, base._ts_edge, base._ts_extra = st, None, None, None
     if dtype.np != m.dtype:
         base = detached(s._tensor(dtype))
         m = meta(base)
@@ -97,7 +97,7 @@ def _index(i, n, what="torch.UntypedStorage"):
 
 class UntypedStorage:
     """The bytes that one or several tensors share."""
-    __slots__ = ("_st", "fresh", "__weakref__")
+    __slots__ = ("_ts_st", "fresh", "__weakref__")
     __module__ = "torch.storage"
     is_sparse = is_sparse_csr = is_hpu = False
 
@@ -107,7 +107,7 @@ class UntypedStorage:
         given = args[0] if args else 0
         a = np.zeros(given, np.uint8) if isinstance(given, int) else np.array(given, np.uint8)
         t = tensor_from(a)
-        st = (t if device is None else t.to(device))._st
+        st = (t if device is None else t.to(device))._ts_st
         if cls is not UntypedStorage:
             _attributes[st] = {"__class__": cls}
         return untyped(st)
@@ -122,20 +122,20 @@ class UntypedStorage:
         if name in UntypedStorage.__slots__:
             object.__setattr__(self, name, value)
         else:
-            _attributes.setdefault(self._st, {})[name] = value
+            _attributes.setdefault(self._ts_st, {})[name] = value
 
     def __getattr__(self, name):
         try:
-            return _attributes[self._st][name]
+            return _attributes[self._ts_st][name]
         except KeyError:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
 
     def _tensor(self, dtype=None):
         """A 1-d tensor of all of it. What is written through it leaves the versions of other tensors alone."""
-        st, m = self._st, self._st.value.meta
+        st, m = self._ts_st, self._ts_st.value.meta
         t = object.__new__(Tensor)
-        t._st, t._view, t._edge, t._extra = st, None, None, None
-        t._more().version = [0]
+        t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = st, None, None, None
+        t._ts_more().version = [0]
         if m.ndim != 1 or not m.contiguous:
             t = t.as_strided((m.numel,), (1,), 0)
         if dtype is None or dtype.np == m.dtype:
@@ -149,7 +149,7 @@ class UntypedStorage:
 
     def nbytes(self):
         """Number of bytes."""
-        m = self._st.value.meta
+        m = self._ts_st.value.meta
         return m.numel * m.dtype.itemsize
 
     size = __len__ = nbytes
@@ -160,12 +160,12 @@ class UntypedStorage:
 
     def data_ptr(self):
         """The address that tensors of this storage count from; 0 where there are no bytes."""
-        return memory.address(self._st) if self.nbytes() and self._st.value.meta.device != "meta" else 0
+        return memory.address(self._ts_st) if self.nbytes() and self._ts_st.value.meta.device != "meta" else 0
 
     @property
     def device(self):
         from ..core.device import from_jax
-        return from_jax(self._st.value.meta.device)
+        return from_jax(self._ts_st.value.meta.device)
 
     @property
     def is_cuda(self):
@@ -211,10 +211,10 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo):
-        key = ("torchshim storage", id(self._st))      # the same that tensors use, so that aliases stay aliases
+        key = ("torchshim storage", id(self._ts_st))      # the same that tensors use, so that aliases stay aliases
         if key not in memo:
-            memo[key] = memory.new_storage(present(self._st.value))
-            memo[("torchshim keep", id(self._st))] = self._st
+            memo[key] = memory.new_storage(present(self._ts_st.value))
+            memo[("torchshim keep", id(self._ts_st))] = self._ts_st
         return untyped(memo[key])
 
     def untyped(self):
@@ -231,7 +231,7 @@ class UntypedStorage:
 
     def resizable(self):
         """Whether torch could resize it: not once NumPy has seen its memory."""
-        return self._st.value.extra.__class__ is not Memory
+        return self._ts_st.value.extra.__class__ is not Memory
 
     def is_shared(self):
         return False
@@ -246,10 +246,10 @@ class UntypedStorage:
         return self
 
     def __eq__(self, other):
-        return isinstance(other, UntypedStorage) and other._st is self._st
+        return isinstance(other, UntypedStorage) and other._ts_st is self._ts_st
 
     def __hash__(self):
-        return hash(id(self._st))
+        return hash(id(self._ts_st))
 
     def __repr__(self):
         rows = "".join(f"\n {b}" for b in self.tolist()) if self.device.type != "meta" else "\n..."
@@ -392,11 +392,11 @@ def is_storage(obj, /):
 
 def untyped_storage(self):
     """The storage that this tensor sees a part of."""
-    return untyped(self._st)
+    return untyped(self._ts_st)
 
 
 def typed_storage(self):
-    return TypedStorage(wrap_storage=untyped(self._st), dtype=self.dtype)
+    return TypedStorage(wrap_storage=untyped(self._ts_st), dtype=self.dtype)
 
 
 def deprecated_storage(self):

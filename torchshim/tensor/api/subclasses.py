@@ -29,7 +29,7 @@ def _make_subclass(cls, data, require_grad=False):
         raise TypeError(_NO_TENSOR)
     t = of_class(detached(data), cls)
     if require_grad:
-        t._ask_for_grad()
+        t._ts_ask_for_grad()
     return t
 
 

@@ -25,8 +25,8 @@ def undefined(result, sources, name, error):
         node = object.__new__(node_class(name, _Undefined))
         node.inst = node.plan = node.extra = None
         node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), edges, next(sequence)
-        node.meta, node.error = result._meta, error
-        result._edge = node
+        node.meta, node.error = result._ts_meta, error
+        result._ts_edge = node
     return result
 
 

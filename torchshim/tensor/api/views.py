@@ -234,8 +234,8 @@ def view_dtype(t, dtype):
                                    f"(different element sizes), but got {s}")
         shape, strides, offset = shape[:-1] + (shape[-1] // r,), tuple(s // r for s in strides[:-1]) + (1,), offset // r
     y = make_view(t, V.view_dtype, (new, shape, strides, "ViewDtypeBackward0"), offset)
-    y._edge = None
-    y._view.base, y._view.skip, y._view.creation = None, 0, None
+    y._ts_edge = None
+    y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
     return y
 
 
@@ -458,7 +458,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
 
 def _from_memory(t, size, stride, at):
-    root, here = t._st.value.meta, meta(t)
+    root, here = t._ts_st.value.meta, meta(t)
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
     if here.dtype != root.dtype:
         raise NotImplementedError("as_strided of a tensor that reads its memory as another dtype")
@@ -467,16 +467,16 @@ def _from_memory(t, size, stride, at):
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
     source, seen, before = _window_source(t, size, stride, at, last)
-    creation = t._view.creation if t._view is not None else None
+    creation = t._ts_view.creation if t._ts_view is not None else None
     return make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
 
 
 def _window_source(t, size, stride, first, last):
     """(tensor, its Meta, its offset) through which a window on the places first..last of `t`'s memory is seen, with `t`'s history."""
-    vw, root = t._view, t._st.value.meta
+    vw, root = t._ts_view, t._ts_st.value.meta
     if vw is None:
         return t, root, 0
-    base = vw.base if t._edge is not True else None            # a leaf's history is its own
+    base = vw.base if t._ts_edge is not True else None            # a leaf's history is its own
     if base is not None and not vw.skip:
         return base, root, 0
     owner = t if base is None else base
@@ -487,7 +487,7 @@ def _window_source(t, size, stride, first, last):
     if needs_grad(t):
         raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")
     y = detached(t)
-    y._view = None
+    y._ts_view = None
     return y, root, 0
 
 
@@ -506,17 +506,17 @@ FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
 # -- the tensor itself seen otherwise ---------------------------------------------------------------------------------------
 def become(self, y):
     """Make `self` the view `y` of itself: what transpose_, squeeze_ and their like do."""
-    old, new = self._view, y._view
+    old, new = self._ts_view, y._ts_view
     if old is None or old.base is None:
         new.base, new.skip = None, 0
     new.creation = old.creation if old is not None else None
     log_edge(self)
-    self._view = new
-    if self._edge is not None and context.grad:        # else its history stays what it was, as in torch
-        self._edge = y._edge
+    self._ts_view = new
+    if self._ts_edge is not None and context.grad:        # else its history stays what it was, as in torch
+        self._ts_edge = y._ts_edge
     bump_version(self)
-    if y._edge is not None:
-        self._st.writer = type(y._edge).__name__
+    if y._ts_edge is not None:
+        self._ts_st.writer = type(y._ts_edge).__name__
     refuse_inference(self)
     return self
 
@@ -524,21 +524,21 @@ def become(self, y):
 def _check_become(self):
     if not context.grad:
         return
-    if self._edge is True:
+    if self._ts_edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if needs_grad(self):
         check_inplace(self, True)
 
 
 def bump_version(t):
-    extra = t._extra
+    extra = t._ts_extra
     if extra is not None and extra.version is not None:
         extra.version[0] += 1
     else:
-        t._st.version += 1
-    t._st.gen += 1                             # what was saved before is looked at again
-    if t._view is not None and context.grad:   # else its history is read anew
-        t._view.seen = version(t)
+        t._ts_st.version += 1
+    t._ts_st.gen += 1                             # what was saved before is looked at again
+    if t._ts_view is not None and context.grad:   # else its history is read anew
+        t._ts_view.seen = version(t)
 
 
 def _inplace(name, f):
@@ -547,7 +547,7 @@ def _inplace(name, f):
         if name == "t_" and self.ndim > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
         y = f(self, *args, **kwargs)
-        node = y._edge
+        node = y._ts_edge
         if node is not None:                       # the in-place forms are numbered on
             kind, _, number = type(node).__name__.partition("Backward")
             node.__class__ = node_class(f"{kind}Backward{int(number) + (3 if kind == 'Squeeze' else 1)}")
@@ -573,7 +573,7 @@ def as_strided_(input, size, stride, storage_offset=None):
 def is_set_to(self, tensor):
     """Whether both see the same memory in the same way."""
     a, b = meta(self), meta(tensor)
-    return self._st is tensor._st and offset_of(self) == offset_of(tensor) and a.shape == b.shape and a.strides == b.strides
+    return self._ts_st is tensor._ts_st and offset_of(self) == offset_of(tensor) and a.shape == b.shape and a.strides == b.strides
 
 
 @function("dim_order", torch=False)

@@ -29,7 +29,7 @@ def wrap(value, edge=None):
     t = _new_tensor(Tensor)
     st = _new_storage(Storage)
     st.value, st.gen, st.version, st.address = value, 0, context.version, None
-    t._st, t._view, t._edge, t._extra = st, None, edge, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = st, None, edge, None
     return t
 
 
@@ -76,7 +76,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     for k, v in enumerate(outs):
         t = wrap(v, None if k not in inst.diff_outs else node if len(outs) == 1 else (node, k))
         if k in node.plan.outs:
-            guard_output(node, k, t._st)
+            guard_output(node, k, t._ts_st)
         made.append(t)
     return tuple(made) if result.__class__ is list else made[0]
 
@@ -84,8 +84,8 @@ def finish(result, inst, vals, edges, tensors, nums):
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def apply1(op, a, layout):
     """`op` on one tensor."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
@@ -110,7 +110,7 @@ def apply1(op, a, layout):
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -118,7 +118,7 @@ def apply1(op, a, layout):
         return apply_any(op, (a,), layout)
     tr.state = st
     if ea is not None and context.grad:
-        t._edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
+        t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
@@ -128,14 +128,14 @@ def apply1(op, a, layout):
 
 def apply2(op, a, b, layout):
     """`op` on two tensors."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
         va, ea = read(a), edge(a)
-    if b._view is None:
-        vb, eb = b._st.value, b._edge
+    if b._ts_view is None:
+        vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
             eb = b
     else:
@@ -160,7 +160,7 @@ def apply2(op, a, b, layout):
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -169,7 +169,7 @@ def apply2(op, a, b, layout):
     tr.state = st
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
-        t._edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
+        t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
@@ -179,20 +179,20 @@ def apply2(op, a, b, layout):
 
 def apply3(op, a, b, c, layout):
     """`op` on three tensors."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
         va, ea = read(a), edge(a)
-    if b._view is None:
-        vb, eb = b._st.value, b._edge
+    if b._ts_view is None:
+        vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
             eb = b
     else:
         vb, eb = read(b), edge(b)
-    if c._view is None:
-        vc, ec = c._st.value, c._edge
+    if c._ts_view is None:
+        vc, ec = c._ts_st.value, c._ts_edge
         if ec is True:
             ec = c
     else:
@@ -219,7 +219,7 @@ def apply3(op, a, b, c, layout):
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -228,7 +228,7 @@ def apply3(op, a, b, c, layout):
     tr.state = st
     needs = (0 if ea is None else 1) | (0 if eb is None else 2) | (0 if ec is None else 4)
     if needs and context.grad:
-        t._edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
+        t._ts_edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
@@ -240,8 +240,8 @@ def apply_number(op, a, x, layout, kind):
     """`op` on one tensor and one Python number, in the order that `layout` says."""
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return apply(op, (a,), *beyond_int64(a, x, layout))
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
@@ -266,7 +266,7 @@ def apply_number(op, a, x, layout, kind):
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
@@ -275,7 +275,7 @@ def apply_number(op, a, x, layout, kind):
         return apply_any(op, (a,), layout, (x,), kind)
     tr.state = st
     if ea is not None and context.grad:
-        t._edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
+        t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
@@ -289,8 +289,8 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     vals, edges, slots, needs, bit = [], [], [], 0, 1
     try:
         for t in tensors:
-            if t._view is None:
-                v, e = t._st.value, t._edge
+            if t._ts_view is None:
+                v, e = t._ts_st.value, t._ts_edge
                 if e is True:
                     e = t
             else:
@@ -319,7 +319,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     if kinds:
@@ -329,7 +329,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
         return apply_any(op, tensors, layout, nums, kinds)
     tr.state = st
     if needs and context.grad:
-        t._edge = node = graph.make_node(inst, needs, edges, vals, tensors, (v,), nums)
+        t._ts_edge = node = graph.make_node(inst, needs, edges, vals, tensors, (v,), nums)
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:

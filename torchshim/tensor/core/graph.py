@@ -72,20 +72,20 @@ class Node:
 
     @property
     def metadata(self):
-        return self._more().metadata
+        return self._ts_more().metadata
 
-    def _more(self):
+    def _ts_more(self):
         if self.extra is None:
             self.extra = NodeExtra()
         return self.extra
 
     def register_hook(self, hook):
         """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
-        return add_hook(self._more(), "post", hook)
+        return add_hook(self._ts_more(), "post", hook)
 
     def register_prehook(self, hook):
         """`hook(grad_outputs)` runs before this node's backward; returns a removable handle."""
-        return add_hook(self._more(), "pre", hook)
+        return add_hook(self._ts_more(), "pre", hook)
 
     def _sequence_nr(self):
         return self.seq
@@ -150,13 +150,13 @@ class AccumulateGrad(Node):
         return 1
 
     def out_meta(self, nr):
-        return self.variable._meta
+        return self.variable._ts_meta
 
 
 def leads_nowhere(leaf):
     """Whether a leaf is a view without history: made without grad mode, or before its base required grad. torch lets it require grad
     when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives."""
-    return leaf._edge is None and leaf._view is not None and leaf._view.base is not None
+    return leaf._ts_edge is None and leaf._ts_view is not None and leaf._ts_view.base is not None
 
 
 class ForwardOnly(Node):
@@ -174,7 +174,7 @@ _making = threading.RLock()    # re-entrant: a finalizer may ask for one while a
 
 def accumulator(leaf):
     """The AccumulateGrad of a leaf: the same object while somebody holds it."""
-    x = leaf._more()
+    x = leaf._ts_more()
     with _making:
         node = x.accumulator() if x.accumulator is not None else None
         if node is None:
@@ -218,7 +218,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         for i in args:
             t = tensors[i]
             if t is not None:
-                st, vw, x = t._st, t._view, t._extra
+                st, vw, x = t._ts_st, t._ts_view, t._ts_extra
                 if x is not None and x.version is not None:
                     st = OwnVersion(st, x.version)
                 version = st.version
@@ -280,7 +280,7 @@ def retain_too(t, e, node):
         ref = old.extra.retain.get(nr)
         if ref is not None and ref() is t:
             if node is not None:
-                x = node._more()
+                x = node._ts_more()
                 x.retain = {0: ref}
             return old.extra.retain, nr
     return None, 0

@@ -17,17 +17,17 @@ from .storage import Get, SharedCount, read_steps, split_steps
 class TensorBase:
     """The fields of a Tensor; `Tensor` adds the API.
 
-    `_edge` is None (no gradient), True (a leaf that wants one), a Node, or (Node, output number).
+    `_ts_edge` is None (no gradient), True (a leaf that wants one), a Node, or (Node, output number).
     """
-    __slots__ = ("_st", "_view", "_edge", "_extra", "__weakref__", "__dict__")
+    __slots__ = ("_ts_st", "_ts_view", "_ts_edge", "_ts_extra", "__weakref__", "__dict__")
 
 
 def read(t):
     """A tensor's current Value."""
-    vw = t._view
+    vw = t._ts_view
     if vw is None:
-        return t._st.value
-    st = t._st
+        return t._ts_st.value
+    st = t._ts_st
     if vw.gen == st.gen:
         v = vw.ref()
         if v is not None and (v.array is not None or v.trace is None or v.trace.state is not None):
@@ -39,8 +39,8 @@ def read(t):
 
 def _read_again(t, vw, root):
     """What a view sees of its storage's present Value."""
-    if t._st.__class__ is HostStorage:
-        now = part(t._st, vw)
+    if t._ts_st.__class__ is HostStorage:
+        now = part(t._ts_st, vw)
         if now is not None:
             return now
     steps, m = vw.steps, vw.meta
@@ -62,23 +62,23 @@ def _read_again(t, vw, root):
 def meta(t):
     """A tensor's Meta, without recording anything. TypeError for what is no tensor: functions ask for it first."""
     try:
-        vw = t._view
+        vw = t._ts_view
     except AttributeError:
         if isinstance(t, TensorBase):
             raise
         raise TypeError(f"argument must be Tensor, not {type(t).__name__}") from None
-    return t._st.value.meta if vw is None else vw.meta
+    return t._ts_st.value.meta if vw is None else vw.meta
 
 
 def offset_of(t):
     """A tensor's storage offset in elements."""
-    vw = t._view
+    vw = t._ts_view
     return 0 if vw is None else vw.offset
 
 
 def look(t):
     """A tensor's array, computed. A view of host memory is looked at where it lies."""
-    vw, v = t._view, t._st.value
+    vw, v = t._ts_view, t._ts_st.value
     if v.extra.__class__ is Memory or vw is None or v.extra is TRACED or not is_host(v.meta.device):
         return array_of(read(t))
     a = array_of(v)
@@ -89,14 +89,14 @@ def look(t):
 
 def edge(t):
     """A tensor's current edge, with leaves as themselves; a view follows its base's history."""
-    vw, e = t._view, t._edge
+    vw, e = t._ts_view, t._ts_edge
     if vw is not None and vw.base is not None:
-        if e is None and vw.base._edge is None:
+        if e is None and vw.base._ts_edge is None:
             return None
         if vw.seen != version(t):
             _follow_base(t, vw)
-            e = t._edge
-        if e is None and vw.base._edge is not None:
+            e = t._ts_edge
+        if e is None and vw.base._ts_edge is not None:
             return t                           # see graph.leads_nowhere
     return t if e is True else e
 
@@ -110,28 +110,28 @@ def tangent_of(t):
 
 def version(t):
     """What torch counts as the tensor's version."""
-    extra = t._extra
-    return t._st.version if extra is None or extra.version is None else extra.version[0]
+    extra = t._ts_extra
+    return t._ts_st.version if extra is None or extra.version is None else extra.version[0]
 
 
 def keep_count(t):
     """Before `t` gets other memory: it goes on counting versions with what shares its memory now, as in torch."""
-    x = t._more()
-    x.version = x.version or SharedCount(t._st)
+    x = t._ts_more()
+    x.version = x.version or SharedCount(t._ts_st)
 
 
 def _follow_base(t, vw):
     """The memory was written since: this view's history goes through its base's present one."""
     base = vw.base
-    if base._edge is not None or t._edge not in (None, True) and vw.creation is None:
+    if base._ts_edge is not None or t._ts_edge not in (None, True) and vw.creation is None:
         if vw.creation is not None:
             if not context.grad:
                 return                         # nobody asks for its history here
             raise RuntimeError(creation_error(t, vw, True))
         log_edge(t)
-        before, t._edge = t._edge, chain_node(base, vw.steps[vw.skip:])
-        if t._extra is not None and t._extra.retains:
-            retained, nr = retain_too(t, before, t._edge)
+        before, t._ts_edge = t._ts_edge, chain_node(base, vw.steps[vw.skip:])
+        if t._ts_extra is not None and t._ts_extra.retains:
+            retained, nr = retain_too(t, before, t._ts_edge)
             if retained is not None:
                 del retained[nr]
         vw.seen = version(t)
@@ -151,11 +151,11 @@ def log_edge(t):
     """Before a tensor gets another history, or other memory, while a check is pending."""
     undo = context.trace.undo
     if undo is not None:
-        e, vw, st = t._edge, t._view, t._st
+        e, vw, st = t._ts_edge, t._ts_view, t._ts_st
         seen = None if vw is None else vw.seen
 
         def restore():
-            t._edge, t._view, t._st = e, vw, st
+            t._ts_edge, t._ts_view, t._ts_st = e, vw, st
             if vw is not None:
                 vw.seen = seen
         undo.append(restore)
@@ -165,11 +165,11 @@ def log_grad(t):
     """Before `t.grad` becomes another tensor while a check is pending."""
     undo = context.trace.undo
     if undo is not None:
-        extra = t._extra
+        extra = t._ts_extra
         grad = None if extra is None else extra.grad
 
         def restore():
-            t._more().grad = grad
+            t._ts_more().grad = grad
         undo.append(restore)
 
 
@@ -181,7 +181,7 @@ def without_number(name):
 
 def creation_error(t, vw, indirect=False):
     """Why a view may not be written in place; `indirect`: its memory was written through another tensor."""
-    e = t._edge
+    e = t._ts_edge
     node, nr = e if e.__class__ is tuple else (e, 0)
     mode = "inference" if vw.creation == "inference" else "no_grad"
     what = "its base or another view of its base has been" if indirect else "is being"

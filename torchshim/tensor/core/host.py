@@ -56,7 +56,7 @@ def hosted(st, memory):
 
 def array(t):
     """The array that shares memory with a tensor on the CPU which is neither conjugated nor negated."""
-    st, vw = t._st, t._view
+    st, vw = t._ts_st, t._ts_view
     v = present(st.value)
     if v is st.value:
         hosted(st, allocated(v, np.asarray(array_of(v)), st.address and st.address.room))
@@ -80,7 +80,7 @@ def picked(op, layout, t, metas, indices):
     """A Value of what `op` picks from `t`'s memory by the arrays `indices`, read where it lies; `metas` are `t`'s and theirs.
     None where reading all of the memory costs no more, and as for `part`."""
     m = metas[0]
-    memory, vw = t._st.value.extra, t._view
+    memory, vw = t._ts_st.value.extra, t._ts_view
     if memory.__class__ is not Memory or m.numel <= CHUNK or not memory.seen():
         return None
     if vw is not None and any([inst.op in COMPUTED for inst, _ in vw.steps]):

@@ -32,7 +32,7 @@ def strides_for(shape, fmt):
 
 def batched(t):
     """Whether a vmap sees the examples of a batch in a tensor."""
-    return "transform" in context.modes and t._st.value.extra is TRACED
+    return "transform" in context.modes and t._ts_st.value.extra is TRACED
 
 
 def refuse_batched(t):

@@ -40,12 +40,12 @@ def _keep(st, fd, array):
 
 def is_shared(t):
     """Whether a tensor's memory is shared; that of accelerators counts as such."""
-    return t.device.type != "cpu" or t._st in _shared
+    return t.device.type != "cpu" or t._ts_st in _shared
 
 
 def share(t):
     """Move a CPU tensor's memory to where other processes can map it. NotImplementedError where the system has no such files."""
-    st = t._st
+    st = t._ts_st
     if is_shared(t):
         return
     if not hasattr(os, "memfd_create"):
@@ -63,7 +63,7 @@ def share(t):
 
 def shared_file(t):
     """(file descriptor, shape, dtype) of a shared tensor's storage."""
-    file, array = _shared[t._st]
+    file, array = _shared[t._ts_st]
     return file.fd, array.shape, array.dtype
 
 
@@ -76,9 +76,9 @@ def received(fd, shape, dtype):
     else:
         array = _mapped(fd, shape, dtype)
         m = meta_of(shape, dtype, to_jax("cpu"))
-        st = wrap(value_of(array, m))._st
+        st = wrap(value_of(array, m))._ts_st
         hosted(st, borrowed(array, m))
         _keep(st, fd, array)
     t = wrap(st.value)
-    t._st = st
+    t._ts_st = st
     return t

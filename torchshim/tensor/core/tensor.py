@@ -118,90 +118,90 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         t = legacy(args, device=device)
         return t if cls is Tensor else of_class(t, cls)
 
-    def _more(self):
-        if self._extra is None:
-            self._extra = Extra()
-        return self._extra
+    def _ts_more(self):
+        if self._ts_extra is None:
+            self._ts_extra = Extra()
+        return self._ts_extra
 
     # -- what is known without computing ---------------------------------------------------------------------------
     @property
-    def _meta(self):
-        vw = self._view
-        return self._st.value.meta if vw is None else vw.meta
+    def _ts_meta(self):
+        vw = self._ts_view
+        return self._ts_st.value.meta if vw is None else vw.meta
 
     @property
     def shape(self):
-        return _size(Size, self._meta.shape)
+        return _size(Size, self._ts_meta.shape)
 
     @property
     def dtype(self):
-        return FROM_NP[self._meta.dtype]
+        return FROM_NP[self._ts_meta.dtype]
 
     @property
     def device(self):
-        return from_jax(self._meta.device)
+        return from_jax(self._ts_meta.device)
 
     @property
     def ndim(self):
-        return self._meta.ndim
+        return self._ts_meta.ndim
 
     def dim(self):
         """Number of dimensions."""
-        return self._meta.ndim
+        return self._ts_meta.ndim
 
     ndimension = dim
 
     def size(self, dim=None):
         """The shape, or one of its entries."""
         if dim is None:
-            return _size(Size, self._meta.shape)
+            return _size(Size, self._ts_meta.shape)
         from ...ops.common import wrap_dim
-        if not self._meta.ndim:
+        if not self._ts_meta.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        return self._meta.shape[wrap_dim(dim, self._meta.ndim)]
+        return self._ts_meta.shape[wrap_dim(dim, self._ts_meta.ndim)]
 
     def stride(self, dim=None):
         """Element strides, or one of them."""
         if dim is None:
-            return self._meta.strides
+            return self._ts_meta.strides
         from ...ops.common import wrap_dim
-        return self._meta.strides[wrap_dim(dim, self._meta.ndim)]
+        return self._ts_meta.strides[wrap_dim(dim, self._ts_meta.ndim)]
 
     def numel(self):
         """Number of elements."""
-        return self._meta.numel
+        return self._ts_meta.numel
 
     nelement = numel
 
     def storage_offset(self):
         """Where the tensor begins in its storage, in elements."""
-        return 0 if self._view is None else self._view.offset
+        return 0 if self._ts_view is None else self._ts_view.offset
 
     def is_contiguous(self, memory_format=None):
         """Whether the elements lie row-major without gaps (or in `memory_format`)."""
         if memory_format is not None and getattr(memory_format, "name", None) not in (None, "contiguous_format"):
             from .memory_format import is_in_format, refuse_batched
             refuse_batched(self)
-            return is_in_format(self._meta, memory_format)
-        return self._meta.contiguous
+            return is_in_format(self._ts_meta, memory_format)
+        return self._ts_meta.contiguous
 
     @property
     def itemsize(self):
-        return self._meta.dtype.itemsize
+        return self._ts_meta.dtype.itemsize
 
     def element_size(self):
         """Bytes of one element."""
-        return self._meta.dtype.itemsize
+        return self._ts_meta.dtype.itemsize
 
     @property
     def nbytes(self):
-        return self._meta.numel * self._meta.dtype.itemsize
+        return self._ts_meta.numel * self._ts_meta.dtype.itemsize
 
     def data_ptr(self):
         """A number that two tensors share exactly when they begin at the same place of the same storage."""
-        if not self._meta.numel or self._meta.device == "meta":
+        if not self._ts_meta.numel or self._ts_meta.device == "meta":
             return 0
-        return storage.address(self._st) + self.storage_offset() * self._meta.dtype.itemsize
+        return storage.address(self._ts_st) + self.storage_offset() * self._ts_meta.dtype.itemsize
 
     _cdata = property(id, doc="A number that tells whether two names mean one tensor.")
 
@@ -212,10 +212,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def requires_grad(self):
-        vw = self._view                        # a view of what wants a gradient says so, however it was made
-        e = self._edge
+        vw = self._ts_view                        # a view of what wants a gradient says so, however it was made
+        e = self._ts_edge
         if e is None and vw is not None and vw.base is not None:
-            e = vw.base._edge
+            e = vw.base._ts_edge
         return e is not None and not forward_only(e)
 
     @requires_grad.setter
@@ -225,7 +225,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         e = edge(self)
         if value and e is not None and e is not self and not forward_only(e):
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
-        if value and e is None and P.kind_of(self._meta.dtype) < 2:
+        if value and e is None and P.kind_of(self._ts_meta.dtype) < 2:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
@@ -240,24 +240,24 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if "transform" in context.modes:
             raise RuntimeError(_IN_TRANSFORM.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
                                                     "requires_grad_()"))
-        return self._ask_for_grad(requires_grad)
+        return self._ts_ask_for_grad(requires_grad)
 
-    def _ask_for_grad(self, requires_grad=True):
+    def _ts_ask_for_grad(self, requires_grad=True):
         if requires_grad:
-            if self._edge is None:
-                d = self._meta.dtype
+            if self._ts_edge is None:
+                d = self._ts_meta.dtype
                 if P.kind_of(d) < 2:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 if is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-                self._edge = True
+                self._ts_edge = True
             return self
         e = edge(self)
         if e is not None:
             if e is not self:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
-            self._edge = None
+            self._ts_edge = None
         return self
 
     @property
@@ -274,9 +274,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def grad(self):
-        x = self._extra
+        x = self._ts_extra
         if x is None or x.grad is None:
-            if self._edge is not None and self._edge is not True and (x is None or not x.retains):
+            if self._ts_edge is not None and self._ts_edge is not True and (x is None or not x.retains):
                 warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                      "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                      "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
@@ -295,21 +295,21 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("can't assign Variable as its own grad")
         if g.dtype != self.dtype:
             raise RuntimeError(f"attempting to assign a gradient with dtype '{P.cpp_name(g.dtype.np)}' to a tensor with grad_dtype "
-                               f"'{P.c_name(self._meta.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                               "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+                               f"'{P.c_name(self._ts_meta.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+                               "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
                                "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
                                "break downstream systems that assume they match.")
         if g.shape != self.shape:
             raise RuntimeError(f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. "
                                "Please ensure that the gradient and the tensor are the same size")
         log_grad(self)
-        self._more().grad = g
+        self._ts_more().grad = g
 
     @grad.deleter
     def grad(self):
-        if self._extra is not None:
+        if self._ts_extra is not None:
             log_grad(self)
-            self._extra.grad = None
+            self._ts_extra.grad = None
 
     @property
     def _version(self):
@@ -319,7 +319,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def _base(self):
-        vw = self._view
+        vw = self._ts_view
         return None if vw is None else vw.base
 
     def _is_view(self):
@@ -331,7 +331,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def is_meta(self):
-        return self._meta.device == "meta"
+        return self._ts_meta.device == "meta"
 
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_sparse = is_quantized = is_mkldnn = is_nested = is_xla = is_mps = is_xpu = is_ipu = is_vulkan = is_sparse_csr = is_maia = \
@@ -347,10 +347,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     layout = property(lambda self: _strided())
 
     def is_floating_point(self):
-        return P.kind_of(self._meta.dtype) == 2
+        return P.kind_of(self._ts_meta.dtype) == 2
 
     def is_complex(self):
-        return P.kind_of(self._meta.dtype) == 3
+        return P.kind_of(self._ts_meta.dtype) == 3
 
     def is_signed(self):
         return self.dtype.is_signed
@@ -386,34 +386,34 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach_(self):
         """Cut this tensor from its history."""
-        if self._view is not None and self._view.base is not None:
+        if self._ts_view is not None and self._ts_view.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         if not context.inference:              # where autograd is left out altogether
-            self._edge = None
+            self._ts_edge = None
         return self
 
     @property
     def data(self):
         y = detached(self)
-        y._more().version = [0]
+        y._ts_more().version = [0]
         return y
 
     @data.setter
     def data(self, other):
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-        if self.requires_grad and P.kind_of(other._meta.dtype) < 2:
+        if self.requires_grad and P.kind_of(other._ts_meta.dtype) < 2:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         y = detached(other)
         keep_count(self)
         log_edge(self)
-        if self._view is None:
-            self._st.moved = weakref(self)
-            self._st.gen += 1
-        self._st, self._view = y._st, y._view
+        if self._ts_view is None:
+            self._ts_st.moved = weakref(self)
+            self._ts_st.gen += 1
+        self._ts_st, self._ts_view = y._ts_st, y._ts_view
 
     @data.deleter
     def data(self):
@@ -426,17 +426,17 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         e = edge(self)
         if e is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if e is self or self._more().retains:
+        if e is self or self._ts_more().retains:
             return
-        self._more().retains = True
+        self._ts_more().retains = True
         node, nr = e if e.__class__ is tuple else (e, 0)
-        x = node._more()
+        x = node._ts_more()
         x.retain = x.retain or {}
         x.retain[nr] = weakref(self)
 
     @property
     def retains_grad(self):
-        return self._extra is not None and bool(self._extra.retains)
+        return self._ts_extra is not None and bool(self._ts_extra.retains)
 
     def register_hook(self, hook):
         """`hook(grad)` runs when this tensor's gradient is computed and may return another."""
@@ -444,9 +444,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if e is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if e is self:
-            return add_hook(self._more(), "hooks", hook)
+            return add_hook(self._ts_more(), "hooks", hook)
         node, nr = e if e.__class__ is tuple else (e, 0)
-        x = node._more()
+        x = node._ts_more()
         x.tensor_hooks = x.tensor_hooks or {}
         hooks = x.tensor_hooks.setdefault(nr, {})
         handle = RemovableHandle(hooks)
@@ -457,18 +457,18 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """`hook(param)` runs after this leaf's `.grad` was accumulated."""
         if edge(self) is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is not True:
+        if self._ts_edge is not True:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return add_hook(self._more(), "post_hooks", hook)
+        return add_hook(self._ts_more(), "post_hooks", hook)
 
     # -- looking at the values ----------------------------------------------------------------------------------------
-    def _host(self):
+    def _ts_host(self):
         """The values as a NumPy array (not to be written)."""
         return np.asarray(look(self))
 
     def item(self):
         """The only element as a Python number."""
-        m = self._meta
+        m = self._ts_meta
         if m.numel != 1:
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
         if m.device == "meta":
@@ -480,14 +480,14 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def tolist(self):
         """Nested lists of Python numbers."""
-        a = self._host()
+        a = self._ts_host()
         if a.dtype.kind == "V" or (P.kind_of(a.dtype) == 2 and a.dtype.kind != "f"):
             a = a.astype(np.float32)
         return a.tolist()
 
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares the tensor's memory; with `force` a copy where it cannot."""
-        m = self._meta
+        m = self._ts_meta
         if force.__class__ is not bool:
             raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
         if force:
@@ -514,20 +514,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return out(self)
 
     def __bool__(self):
-        m = self._meta
+        m = self._ts_meta
         if m.numel != 1:
             if not m.numel:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         return bool(self.item())
 
-    def _only(self):
-        if self._meta.numel != 1:
+    def _ts_only(self):
+        if self._ts_meta.numel != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
-    def _only_real(self, c_type):
-        x = self._only()
+    def _ts_only_real(self, c_type):
+        x = self._ts_only()
         if x.__class__ is complex:
             if x.imag:
                 raise RuntimeError(f"value cannot be converted to type {c_type} without overflow")
@@ -535,29 +535,29 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return x
 
     def __float__(self):
-        return float(self._only_real("double"))
+        return float(self._ts_only_real("double"))
 
     def __int__(self):
-        return int(self._only_real("int64_t"))
+        return int(self._ts_only_real("int64_t"))
 
     def __complex__(self):
-        return complex(self._only())
+        return complex(self._ts_only())
 
     def __index__(self):
-        m = self._meta
+        m = self._ts_meta
         if m.numel != 1 or P.kind_of(m.dtype) > 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __len__(self):
-        if not self._meta.ndim:
+        if not self._ts_meta.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._meta.shape[0]
+        return self._ts_meta.shape[0]
 
     def __iter__(self):
-        if not self._meta.ndim:
+        if not self._ts_meta.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        if self._meta.ndim == 1 and self._meta.numel > 128 and edge(self) is None:
+        if self._ts_meta.ndim == 1 and self._ts_meta.numel > 128 and edge(self) is None:
             return elements(self)
         return iter(self.unbind(0))
 
@@ -573,7 +573,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return id(self)
 
     def __format__(self, spec):
-        if self._meta.ndim == 0 and not self.is_meta and type(self) is Tensor:
+        if self._ts_meta.ndim == 0 and not self.is_meta and type(self) is Tensor:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
@@ -639,7 +639,7 @@ def _refusal(name):
 # torch's private names of two properties: code that asks for them meets torch's refusal to delete them
 Tensor._grad_fn = property(lambda self: self.grad_fn, _refusal("_grad_fn"),
                            _no_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
-Tensor._backward_hooks = property(lambda self: self._extra and self._extra.hooks, _refusal("_backward_hooks"),
+Tensor._backward_hooks = property(lambda self: self._ts_extra and self._ts_extra.hooks, _refusal("_backward_hooks"),
                                   _no_deletion("Deletion of _backwards_hooks not allowed!"))
 dispatch.use_class(Tensor)
 

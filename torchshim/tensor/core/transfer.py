@@ -25,5 +25,5 @@ def transfer_node(t, e, moved):
     node.inst = node.plan = node.extra = None
     node.saved = node.guard = node.nums = ()
     node.next, node.seq = (e,), next(sequence)
-    node.source, node.meta = t._meta.device, moved._meta
+    node.source, node.meta = t._ts_meta.device, moved._ts_meta
     return node

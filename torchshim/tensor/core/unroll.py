@@ -32,15 +32,15 @@ BEYOND = '''\
 '''
 
 READ = '''\
-    if {t}._view is None:
-        v{t}, e{t} = {t}._st.value, {t}._edge
+    if {t}._ts_view is None:
+        v{t}, e{t} = {t}._ts_st.value, {t}._ts_edge
         if e{t} is True:
             e{t} = {t}
     else:
         v{t}, e{t} = read({t}), edge({t})
 '''
 
-READ_VALUE = "    v{t} = {t}._st.value if {t}._view is None else read({t})\n"
+READ_VALUE = "    v{t} = {t}._ts_st.value if {t}._ts_view is None else read({t})\n"
 
 ENTER = '''\
     tr = context.trace
@@ -55,8 +55,8 @@ READ_AND_ENTER = '''\
     vals, edges, slots, needs, bit = [], [], [], 0, 1
     try:
         for t in tensors:
-            if t._view is None:
-                v, e = t._st.value, t._edge
+            if t._ts_view is None:
+                v, e = t._ts_st.value, t._ts_edge
                 if e is True:
                     e = t
             else:
@@ -105,18 +105,18 @@ OBJECTS = '''\
     t = _new_tensor(Tensor)
     s = _new_storage(Storage)
     s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._st, t._view, t._edge, t._extra = s, None, None, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
 '''
 
 NODE = '''\
 {count}    if {wants} and context.grad:
-        t._edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
+        t._ts_edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
         if node is not None and node.plan.outs:
             guard_output(node, 0, s)
 '''
 
 OWN_MEMORY = '''\
-    if a._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+    if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
 '''
 
@@ -134,8 +134,8 @@ REFUSED = '''\
 
 # The four assignments in a row: nothing comes between (see engine/record/trace.py).
 WRITTEN = '''\
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -210,7 +210,7 @@ def inplace(name, tensors, number, doc):
     several = len(tensors) > 1
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
-        overlap="a._st is b._st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
+        overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)

@@ -22,10 +22,10 @@ def _unread():
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def make_view(a, op, layout, offset):
     """`a` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
-    if a._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+    if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
@@ -63,7 +63,7 @@ def make_view(a, op, layout, offset):
 
 def make_view_any(t, op, layout, offset, nums=(), kinds="", creation=None):
     """`make_view` with run-time numbers, or with a reason why its result may not be written in place."""
-    if t._st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+    if t._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         va = result = None
         inst = op.resolve(layout, (meta(t),), kinds)
     else:
@@ -110,10 +110,10 @@ def alias(t, offset):
 def detached(t):
     """`t.detach()`: the same storage and version, no history."""
     y = alias(t, offset_of(t))
-    vw = y._view
+    vw = y._ts_view
     vw.base, vw.skip, vw.creation = None, 0, None
     if not vw.steps and not vw.offset:
-        y._view = None
+        y._ts_view = None
     return y
 
 
@@ -121,7 +121,7 @@ def _seen_as(t, steps, m, value, offset, e, creation):
     """A tensor on `t`'s storage, `steps` further; `value` is what it reads, None if nobody read it yet."""
     y = _new_tensor(dispatch.Tensor)
     vw = _new_view(View)
-    st, tv = t._st, t._view
+    st, tv = t._ts_st, t._ts_view
     if tv is None:
         vw.steps, vw.skip, vw.base = steps, 0, t
     else:
@@ -139,10 +139,10 @@ def _seen_as(t, steps, m, value, offset, e, creation):
         vw.ref, vw.gen = _unread, -1
     else:
         vw.ref, vw.gen = weakref(value), st.gen
-    y._st, y._view, y._edge, y._extra = st, vw, e, None
-    extra = t._extra
+    y._ts_st, y._ts_view, y._ts_edge, y._ts_extra = st, vw, e, None
+    extra = t._ts_extra
     if extra is not None and extra.version is not None:
-        y._more().version = extra.version
+        y._ts_more().version = extra.version
         vw.seen = extra.version[0]
     else:
         vw.seen = st.version

@@ -19,7 +19,7 @@ _new_value = Value.__new__
 def count(t):
     """Count a write to `t` that comes next: first, so that whoever is interrupted then has counted one that did not happen. Whoever
     changes what is held counts its generation together with that."""
-    st, extra = t._st, t._extra
+    st, extra = t._ts_st, t._ts_extra
     undo = context.trace.undo
     if undo is not None:
         log_write(undo, st, None if extra is None else extra.version)
@@ -32,20 +32,20 @@ def count(t):
 def bump(t):
     """Count a write to `t` that somebody else does."""
     count(t)
-    t._st.gen += 1
+    t._ts_st.gen += 1
 
 
 def set_value(t, value):
     """Make `value` what a tensor that is no view holds."""
     count(t)
-    st = t._st
+    st = t._ts_st
     st.gen += 1
     st.value = value
 
 
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it. Its history stays what it was."""
-    st, vw = t._st, t._view
+    st, vw = t._ts_st, t._ts_view
     if vw is None:
         count(t)
         st.gen += 1
@@ -63,7 +63,7 @@ def write(t, value):
 def rewrite(t, value, node):
     """`write` of what `node` made; None: of what has no gradient. The value and the history change together: whatever comes between two
     bytecodes finds both or neither, since no call stands between the first of these assignments and the last."""
-    st, vw = t._st, t._view
+    st, vw = t._ts_st, t._ts_view
     if st.version != st.version:
         write(t, value)                        # which refuses inference tensors
     whole = value if vw is None else write_steps(st.value, vw.steps, value)
@@ -82,18 +82,18 @@ def rewrite(t, value, node):
     if hosted:                                 # whose assignment runs code: who is interrupted there has written all the same
         _rewrite_hosted(st, whole, owner, e)
     else:
-        st.value, owner._edge = whole, e
+        st.value, owner._ts_edge = whole, e
     if retained is not None:
         retained.pop(nr, None)
-    if owner is not t and t._extra is not None and t._extra.retains:
+    if owner is not t and t._ts_extra is not None and t._ts_extra.retains:
         edge(t)                                # its gradient is kept where its history is read anew
 
 
 def _rewrite_hosted(st, whole, owner, e):
     try:
-        st.value, owner._edge = whole, e
+        st.value, owner._ts_edge = whole, e
     except BaseException:
-        st.value, owner._edge = whole, e
+        st.value, owner._ts_edge = whole, e
         raise
 
 
@@ -123,7 +123,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if needs:
         check_inplace(t, True)
     vals = [read(x) for x in tensors]
-    if t._view is not None or len(tensors) > 1:
+    if t._ts_view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
     result, inst = record(context, op, layout, vals, nums, kinds)
     node = None
@@ -140,8 +140,8 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def inplace1(op, a, layout):
     """The in-place `op` on one tensor, which is returned."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
@@ -171,8 +171,8 @@ def inplace1(op, a, layout):
     if tr.state is not state:                  # something was recorded in between
         return apply_inplace(op, (a,), layout)
     tr.state = st
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -185,21 +185,21 @@ def inplace1(op, a, layout):
 
 def inplace2(op, a, b, layout):
     """The in-place `op` on two tensors, an elementwise one; the first is returned."""
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
         va, ea = read(a), edge(a)
-    if b._view is None:
-        vb, eb = b._st.value, b._edge
+    if b._ts_view is None:
+        vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
             eb = b
     else:
         vb, eb = read(b), edge(b)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout)
-    if a._st is b._st or 0 in va.meta.strides:
+    if a._ts_st is b._ts_st or 0 in va.meta.strides:
         refuse_overlap(a, (a, b))
     tr = context.trace
     try:
@@ -222,8 +222,8 @@ def inplace2(op, a, b, layout):
     if tr.state is not state:                  # something was recorded in between
         return apply_inplace(op, (a, b), layout)
     tr.state = st
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -238,8 +238,8 @@ def inplace_number(op, a, x, layout, kind):
     """The in-place `op` on one tensor, which is returned, and one Python number."""
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return apply_inplace(op, (a,), layout, (wrapped(x),), kind)
-    if a._view is None:
-        va, ea = a._st.value, a._edge
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
     else:
@@ -270,8 +270,8 @@ def inplace_number(op, a, x, layout, kind):
     if tr.state is not state:                  # something was recorded in between
         return apply_inplace(op, (a,), layout, (x,), kind)
     tr.state = st
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -284,8 +284,8 @@ def inplace_number(op, a, x, layout, kind):
 
 def put_slice(a, b, layout, op=SLICE_PUT):
     """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
-    va = a._st.value if a._view is None else read(a)
-    vb = b._st.value if b._view is None else read(b)
+    va = a._ts_st.value if a._ts_view is None else read(a)
+    vb = b._ts_st.value if b._ts_view is None else read(b)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
@@ -307,8 +307,8 @@ def put_slice(a, b, layout, op=SLICE_PUT):
     if tr.state is not state:                  # something was recorded in between
         return put_slice_any(a, b, layout)
     tr.state = st
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -321,7 +321,7 @@ def put_slice(a, b, layout, op=SLICE_PUT):
 
 def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     """Write a Python number through a basic index of `a`, where no gradient is wanted."""
-    va = a._st.value if a._view is None else read(a)
+    va = a._ts_st.value if a._ts_view is None else read(a)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -344,8 +344,8 @@ def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     if tr.state is not state:                  # something was recorded in between
         return put_slice_any(a, None, layout, (x,), kind)
     tr.state = st
-    s, extra = a._st, a._extra
-    if a._view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
         s.gen += 1
         s.version += 1
         s.value = v
@@ -372,19 +372,19 @@ def watch_slices(seen):
 def rebase(t, node):
     """`t`'s history is `node` from now on, which wrote to it; a view writes it into its base's."""
     owner, e, writer, retained, nr = _history(t, node)
-    t._st.writer = writer
-    owner._edge = e
+    t._ts_st.writer = writer
+    owner._ts_edge = e
     if retained is not None:
         retained.pop(nr, None)
-    if owner is not t and t._extra is not None and t._extra.retains:
+    if owner is not t and t._ts_extra is not None and t._ts_extra.retains:
         edge(t)
 
 
 def _history(t, node):
     """What is to change when `node` has written to `t`: (the tensor that owns the history, its new edge, the writer's name, where its
     retained gradient was told before: a dict or None, and its key there). A base gets torch's CopySlices."""
-    vw = t._view
-    if node.__class__ is ForwardOnly and t._edge is not None and not forward_only(t._edge):
+    vw = t._ts_view
+    if node.__class__ is ForwardOnly and t._ts_edge is not None and not forward_only(t._ts_edge):
         raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
     log_edge(t)
     if vw is None or vw.base is None:
@@ -398,8 +398,8 @@ def _history(t, node):
         e.next = (edge(owner),) + (tuple(node.next[1:]) if node is not None else ())
         e.saved, e.guard, e.nums, e.seq = (), (), (), next(sequence)
     retained, nr = None, 0
-    if owner._extra is not None and owner._extra.retains:
-        retained, nr = retain_too(owner, owner._edge, e)
+    if owner._ts_extra is not None and owner._ts_extra.retains:
+        retained, nr = retain_too(owner, owner._ts_edge, e)
     return owner, e if owner is t or _after_write is None else _after_write(e), writer, retained, nr
 
 
@@ -423,21 +423,21 @@ class CopySlices(Node):
 def needs_grad(t):
     """torch's requires_grad: a view of something that needs a gradient needs one, even if made under no_grad. Unlike `edge` it does not
     refuse a view whose history is lost."""
-    vw = t._view
-    return t._edge is not None or vw is not None and vw.base is not None and vw.base._edge is not None
+    vw = t._ts_view
+    return t._ts_edge is not None or vw is not None and vw.base is not None and vw.base._ts_edge is not None
 
 
 def check_inplace(t, needs):
     """torch's refusals of in-place writes that the graph would have to follow; `needs`: some operand needs a gradient."""
     if not needs or context.grad is not True:
         return
-    vw = t._view
+    vw = t._ts_view
     if vw is not None and vw.base is not None:
         if vw.creation is not None:
             raise RuntimeError(creation_error(t, vw))
-        if vw.base._edge in (None, True) and needs_grad(t):
+        if vw.base._ts_edge in (None, True) and needs_grad(t):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    elif t._edge is True:
+    elif t._ts_edge is True:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
@@ -471,7 +471,7 @@ def refuse_overlap(t, tensors=(), mode=None):
         return                                 # the value is read before
     strict, itself = mode in ("indexed", "put"), False
     for x in tensors:
-        if x._st is t._st:
+        if x._ts_st is t._ts_st:
             if x is t and not itself:
                 itself = True                  # the target among its own operands
             elif overlap_in_part(m, offset_of(t), meta(x), offset_of(x), strict):
@@ -498,7 +498,7 @@ UNVERSIONED = float("nan")
 
 def is_inference(t):
     """Whether the tensor was made in inference mode."""
-    v = t._st.version
+    v = t._ts_st.version
     return v != v
 
 

@@ -53,7 +53,7 @@ def add(a, b, *, alpha=1):
         block = tuple(a._vals.shape[1:]) or None
         return compress(add(to_coo(a), to_coo(b), alpha=alpha), a._layout, block)
     index, vals = F["cat"]([a._index[0], b._index[0]], 1), F["cat"]([x, y])
-    both = made(COO, (index,), vals, a._meta.shape, False)
+    both = made(COO, (index,), vals, a._ts_meta.shape, False)
     return coalesce(both) if a._coalesced and b._coalesced else both
 
 
@@ -89,7 +89,7 @@ def mul(a, b):
         return like(a, a._vals * b._vals)
     places, i, j = np.intersect1d(_places(a), _places(b), True, True)
     device = to_jax(a.device)
-    return made(COO, (a._index[0][:, on(device, i)],), a._vals[on(device, i)] * b._vals[on(device, j)], a._meta.shape, True)
+    return made(COO, (a._index[0][:, on(device, i)],), a._vals[on(device, i)] * b._vals[on(device, j)], a._ts_meta.shape, True)
 
 
 @handles("div", "divide", "true_divide", "__truediv__", "__div__")
@@ -186,13 +186,13 @@ def total(a, dim=None, keepdim=False, dtype=None):
     inner = [d - dims + 1 for d in gone if d >= dims]
     if inner:
         vals = vals.sum(inner, keepdim=keepdim)
-    shape = [1 if d in gone else m for d, m in enumerate(a._meta.shape) if keepdim or d not in gone]
+    shape = [1 if d in gone else m for d, m in enumerate(a._ts_meta.shape) if keepdim or d not in gone]
     if not keepdim and all([d in gone for d in range(dims)]):
         return vals.sum(0)
     where = host(a._index[0])
     left = [d for d in range(dims) if keepdim or d not in gone]
     rows = [where[d] * (d not in gone) for d in left]
-    index_shape = tuple([1 if d in gone else a._meta.shape[d] for d in left])
+    index_shape = tuple([1 if d in gone else a._ts_meta.shape[d] for d in left])
     return gathered(a, np.ravel_multi_index(rows, index_shape), vals, tuple(shape), index_shape)
 
 
@@ -237,7 +237,9 @@ def softmax(a, dim, log=False, dtype=None):
         return like(a, f(vals, dim - dims + 1))
     where = host(a._index[0])
     others = [d for d in range(dims) if d != dim]
-    group = np.ravel_multi_index([where[d] for d in others], [a._meta.shape[d] for d in others]) if others else np.zeros(where.shape[1], np.int64)
+    group = np.zeros(where.shape[1], np.int64)
+    if others:
+        group = np.ravel_multi_index([where[d] for d in others], [a._ts_meta.shape[d] for d in others])
     _, group = np.unique(group, return_inverse=True)
     groups, device = int(group.max(initial=-1)) + 1, to_jax(a.device)
     to = on(device, group.reshape(-1).astype(np.int64))

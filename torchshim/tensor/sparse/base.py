@@ -84,7 +84,7 @@ def name_of(func):
 
 
 class Sparse(Tensor):
-    """A sparse tensor: `_index`, tensors that say where `_vals` lie in a tensor of the shape that `_st.meta` has.
+    """A sparse tensor: `_index`, tensors that say where `_vals` lie in a tensor of the shape that `_ts_st.meta` has.
 
     COO: `_index` is one (sparse dimensions, n); the others: the compressed indices and the plain ones. A leaf's `_vals` is a leaf too, and
     collects its gradient.
@@ -93,20 +93,20 @@ class Sparse(Tensor):
     _asks = False
 
     @property
-    def _meta(self):
-        return self._st.meta
+    def _ts_meta(self):
+        return self._ts_st.meta
 
     @property
-    def _edge(self):
+    def _ts_edge(self):
         if self._vals.requires_grad:
             raise NotImplementedError("torchshim: gradients of a sparse tensor where none are expected, as an argument of an autograd.Function")
 
-    @_edge.setter
-    def _edge(self, e):
+    @_ts_edge.setter
+    def _ts_edge(self, e):
         if e is not None:
             raise NotImplementedError("torchshim: a sparse tensor as the result of an autograd.Function")
 
-    _version = property(lambda self: self._st.version)
+    _version = property(lambda self: self._ts_st.version)
     _base = None
     layout = property(lambda self: self._layout)
     is_sparse = property(lambda self: self._layout is COO)
@@ -128,7 +128,7 @@ class Sparse(Tensor):
         import copy
         if id(self) not in memo:
             vals = copy.deepcopy(self._vals.detach(), memo)
-            memo[id(self)] = made(self._layout, self._index, vals, self._meta.shape, self._coalesced, self._vals.requires_grad)
+            memo[id(self)] = made(self._layout, self._index, vals, self._ts_meta.shape, self._coalesced, self._vals.requires_grad)
         return memo[id(self)]
 
 
@@ -139,7 +139,8 @@ Sparse.__module__ = "torch"
 def made(layout, index, vals, shape, coalesced=False, leaf=False):
     """A sparse tensor of these parts. leaf: it is one that wants a gradient; else its history is that of `vals`."""
     s = object.__new__(Sparse)
-    s._st, s._view, s._edge, s._extra = SparseStorage(meta_of(tuple(shape), vals._meta.dtype, vals._meta.device)), None, None, None
+    s._ts_st = SparseStorage(meta_of(tuple(shape), vals._ts_meta.dtype, vals._ts_meta.device))
+    s._ts_view = s._ts_edge = s._ts_extra = None
     s.__dict__.update(_layout=layout, _index=tuple(index), _vals=vals, _coalesced=coalesced, _leaf=None)
     if leaf:
         s._vals = vals.detach().requires_grad_()
@@ -149,7 +150,7 @@ def made(layout, index, vals, shape, coalesced=False, leaf=False):
 
 def like(s, vals, index=None, shape=None, coalesced=None):
     """A sparse tensor of the same layout with other values, and other indices or another shape where they are given."""
-    return made(s._layout, s._index if index is None else index, vals, s._meta.shape if shape is None else shape,
+    return made(s._layout, s._index if index is None else index, vals, s._ts_meta.shape if shape is None else shape,
                 s._coalesced if coalesced is None else coalesced)
 
 
@@ -158,8 +159,8 @@ def write(s, other):
     if s._leaf and other._vals.requires_grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     s.__dict__.update({k: other.__dict__[k] for k in ("_layout", "_index", "_vals", "_coalesced")})
-    s._st.version += 1
-    s._st.meta = other._st.meta
+    s._ts_st.version += 1
+    s._ts_st.meta = other._ts_st.meta
     return s
 
 

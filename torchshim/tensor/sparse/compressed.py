@@ -94,7 +94,7 @@ def coordinates(s):
     order = np.lexsort(where[::-1])
     if (order[:-1] > order[1:]).any():
         where, vals = where[:, order], vals[on(device, order)]
-    return made(COO, (on(device, np.ascontiguousarray(where)),), vals, s._meta.shape, True)
+    return made(COO, (on(device, np.ascontiguousarray(where)),), vals, s._ts_meta.shape, True)
 
 
 def compress(x, layout, blocksize=None, dtype=np.int64):
@@ -109,7 +109,7 @@ def compress(x, layout, blocksize=None, dtype=np.int64):
     x = coalesce(to_coo(x))
     if x._vals.dim() != 1:
         raise NotImplementedError("torchshim: compressed sparse tensors with dense dimensions")
-    where, vals, shape, device = host(x._index[0]), x._vals, x._meta.shape, to_jax(x.device)
+    where, vals, shape, device = host(x._index[0]), x._vals, x._ts_meta.shape, to_jax(x.device)
     if blocked(layout):
         if blocksize is None:
             raise RuntimeError(f"to_sparse_{layout.name[7:]}: blocksize needs to be specified")
@@ -139,7 +139,7 @@ def transposed(s, dim0, dim1):
     if dim0 % 2 == dim1 % 2:
         return s
     vals = s._vals.transpose(1, 2) if blocked(s._layout) else s._vals
-    return made(_FLIPPED[s._layout], s._index, vals, s._meta.shape[::-1])
+    return made(_FLIPPED[s._layout], s._index, vals, s._ts_meta.shape[::-1])
 
 
 def _part(name, k, rows):

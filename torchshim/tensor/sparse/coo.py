@@ -76,12 +76,12 @@ def from_dense(x, dims=None):
 def _places(s):
     """The indices of a COO tensor as single numbers, on the host."""
     where = host(s._index[0])
-    return np.ravel_multi_index(tuple(where), s._meta.shape[:len(where)]) if len(where) else np.zeros(where.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(where), s._ts_meta.shape[:len(where)]) if len(where) else np.zeros(where.shape[1], np.int64)
 
 
 def gathered(s, places, vals, shape=None, index_shape=None):
     """A coalesced COO tensor: `vals` added up by `places`, single numbers in `index_shape`."""
-    shape = s._meta.shape if shape is None else shape
+    shape = s._ts_meta.shape if shape is None else shape
     index_shape = shape[:s._index[0].shape[0]] if index_shape is None else index_shape
     kept, to = np.unique(places, return_inverse=True)
     device = to_jax(vals.device)
@@ -168,7 +168,7 @@ def to_dense(s, dtype=None, *, masked_grad=None):
         s = to_coo(s)
     vals = s._vals
     if s._index[0].shape[0]:
-        base = F["zeros"](s._meta.shape, dtype=vals.dtype, device=vals.device)
+        base = F["zeros"](s._ts_meta.shape, dtype=vals.dtype, device=vals.device)
         out = base.index_put(tuple(s._index[0]), vals, accumulate=vals.dtype.name != "bool")
     else:
         out = vals.sum(0)
@@ -200,7 +200,7 @@ def permute(s, *order):
         raise RuntimeError("transpose: permuting sparse and dense dimensions with each other is not supported")
     vals = s._vals if order[dims:] == list(range(dims, n)) else s._vals.permute(0, *[d - dims + 1 for d in order[dims:]])
     index = s._index[0][on(to_jax(s.device), np.array(order[:dims], np.int64))]
-    return like(s, vals, (index,), [s._meta.shape[d] for d in order], False)
+    return like(s, vals, (index,), [s._ts_meta.shape[d] for d in order], False)
 
 
 @handles("unsqueeze")
@@ -208,7 +208,7 @@ def unsqueeze(s, dim):
     """A dimension of size 1 more."""
     n, dims = s.dim(), s._index[0].shape[0]
     dim %= n + 1
-    shape = list(s._meta.shape)
+    shape = list(s._ts_meta.shape)
     shape.insert(dim, 1)
     if dim > dims:
         return like(s, s._vals.unsqueeze(dim - dims + 1), None, shape)
@@ -226,11 +226,11 @@ def cat(tensors, dim=0):
     dims, n = first._index[0].shape[0], first.dim()
     dim %= n
     for k, t in enumerate(tensors):
-        if t._index[0].shape[0] != dims or any(a != b for d, (a, b) in enumerate(zip(t._meta.shape, first._meta.shape)) if d != dim):
+        if t._index[0].shape[0] != dims or any(a != b for d, (a, b) in enumerate(zip(t._ts_meta.shape, first._ts_meta.shape)) if d != dim):
             raise RuntimeError(f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), but found "
                                f"shape: {list(t.shape)} at {k}")
-    shape = list(first._meta.shape)
-    shape[dim] = sum([t._meta.shape[dim] for t in tensors])
+    shape = list(first._ts_meta.shape)
+    shape[dim] = sum([t._ts_meta.shape[dim] for t in tensors])
     if dim >= dims:
         raise NotImplementedError("torchshim: cat of sparse tensors along a dense dimension")
     index, offset = [], 0
@@ -238,7 +238,7 @@ def cat(tensors, dim=0):
         shift = np.zeros((dims, 1), np.int64)
         shift[dim] = offset
         index.append(t._index[0] + tensor_from(shift, to_jax(t.device)))
-        offset += t._meta.shape[dim]
+        offset += t._ts_meta.shape[dim]
     return made(COO, (F["cat"](index, 1),), F["cat"]([t._vals for t in tensors]), shape, False)
 
 
@@ -254,7 +254,7 @@ def index_select(s, dim, index):
     s = to_coo(s)
     dims = s._index[0].shape[0]
     dim %= s.dim()
-    shape = list(s._meta.shape)
+    shape = list(s._ts_meta.shape)
     shape[dim] = index.shape[0]
     if dim >= dims:
         return like(s, s._vals.index_select(dim - dims + 1, index), None, shape)
@@ -273,17 +273,17 @@ def select(s, dim, index):
     """One part of a dimension, which is gone then; a dense number where no sparse dimension is left."""
     s = to_coo(s)
     dim %= s.dim()
-    n = s._meta.shape[dim]
+    n = s._ts_meta.shape[dim]
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(s.shape)} at dimension {dim}")
     dims = s._index[0].shape[0]
     if dim >= dims:
-        return like(s, s._vals.select(dim - dims + 1, index), None, [m for d, m in enumerate(s._meta.shape) if d != dim])
+        return like(s, s._vals.select(dim - dims + 1, index), None, [m for d, m in enumerate(s._ts_meta.shape) if d != dim])
     part = index_select(s, dim, tensor_from(np.array([index % n])))
     if dims == 1:
         return part._vals.sum(0)
     keep = on(to_jax(s.device), np.array([d for d in range(dims) if d != dim], np.int64))
-    return made(COO, (part._index[0][keep],), part._vals, [m for d, m in enumerate(s._meta.shape) if d != dim], s._coalesced)
+    return made(COO, (part._index[0][keep],), part._vals, [m for d, m in enumerate(s._ts_meta.shape) if d != dim], s._coalesced)
 
 
 @handles("__getitem__")
@@ -310,7 +310,7 @@ def sparse_mask(x, mask):
         raise RuntimeError("sparse_mask expected a sparse mask")
     if is_sparse(x):
         x = to_dense(x)
-    if tuple(x.shape) != mask._meta.shape:
+    if tuple(x.shape) != mask._ts_meta.shape:
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(x.shape)} but mask has size "
                            f"{list(Tensor.size(mask))}")
     if mask._layout is COO:

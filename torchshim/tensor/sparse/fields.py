@@ -114,7 +114,7 @@ def to(s, *args, **kwargs):
 def _cast(name):
     @handles(name)
     def cast(s, memory_format=None):
-        return to(s, FROM_NP[getattr(s._vals.detach(), name)()._meta.dtype])
+        return to(s, FROM_NP[getattr(s._vals.detach(), name)()._ts_meta.dtype])
 
 
 for _name in "float double half bfloat16 long int short char byte bool cfloat cdouble".split():
@@ -140,7 +140,7 @@ def zeros_like(s, *, dtype=None, layout=None, device=None, pin_memory=False, req
     if s._layout is COO:
         dims = s._index[0].shape[0]
         vals = s._vals.detach().new_empty((0, *s._vals.shape[1:]), dtype=dtype, device=device)
-        return made(COO, (s._index[0].new_empty((dims, 0)),), vals, s._meta.shape, True, requires_grad)
+        return made(COO, (s._index[0].new_empty((dims, 0)),), vals, s._ts_meta.shape, True, requires_grad)
     zeros = to_dense(s).detach().to(dtype=dtype, device=device).zero_()
     block = tuple(s._vals.shape[1:]) or None
     made_of = compress(sparse_coo_tensor(zeros.shape, dtype=dtype, device=device), s._layout, block)
@@ -187,7 +187,7 @@ def share_memory_(s):
 
 @handles("__len__")
 def length(s):
-    return s._meta.shape[0]
+    return s._ts_meta.shape[0]
 
 
 @handles("is_same_size")
@@ -227,7 +227,7 @@ def text(s, *, tensor_contents=None):
     else:
         names = ("crow_indices", "col_indices") if by_rows(s._layout) else ("ccol_indices", "row_indices")
     parts = [part(name, t) for name, t in zip((*names, "values"), (*s._index, s._vals))]
-    suffixes = [f"size={tuple(s._meta.shape)}", f"nnz={s._vals.shape[0]}"]
+    suffixes = [f"size={tuple(s._ts_meta.shape)}", f"nnz={s._vals.shape[0]}"]
     device = str(s.device)
     if device != "cpu":
         suffixes.append(f"device='{device}'")

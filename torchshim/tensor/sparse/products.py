@@ -25,7 +25,7 @@ def _check(a, b, name="mm"):
 def _by_dense(a, b):
     """COO (n, m) by dense (m, k): every value times its row of `b`, added up by rows."""
     rows, columns = a._index[0]
-    out = F["zeros"]((a._meta.shape[0], b.shape[1]), dtype=b.dtype, device=b.device)
+    out = F["zeros"]((a._ts_meta.shape[0], b.shape[1]), dtype=b.dtype, device=b.device)
     return named(out.index_add(0, rows, a._vals.unsqueeze(1) * b.index_select(0, columns)), "SparseAddmmBackward0")
 
 
@@ -36,7 +36,7 @@ def _by_sparse(a, b):
     low, high = (np.searchsorted(b_rows, inner, side) for side in ("left", "right"))
     left = np.repeat(np.arange(len(inner)), high - low)
     right = np.concatenate([np.arange(i, j) for i, j in zip(low, high)] or [np.zeros(0, np.int64)]).astype(np.int64)
-    shape, device = (a._meta.shape[0], b._meta.shape[1]), to_jax(a.device)
+    shape, device = (a._ts_meta.shape[0], b._ts_meta.shape[1]), to_jax(a.device)
     from .coo import gathered
     return gathered(a, rows[left] * shape[1] + columns[right], a._vals[on(device, left)] * b._vals[on(device, right)], shape, shape)
 
@@ -69,10 +69,10 @@ def bmm(a, b):
     if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"bmm: the sizes {list(a.shape)} and {list(b.shape)} do not fit")
     batch, rows, columns = a._index[0]
-    n, m = a._meta.shape[1:]
-    flat = _by_dense(made(COO, (F["stack"]([batch * n + rows, batch * m + columns]),), a._vals, (a._meta.shape[0] * n, b.shape[0] * m)),
+    n, m = a._ts_meta.shape[1:]
+    flat = _by_dense(made(COO, (F["stack"]([batch * n + rows, batch * m + columns]),), a._vals, (a._ts_meta.shape[0] * n, b.shape[0] * m)),
                      b.reshape(-1, b.shape[2]))
-    return flat.reshape(a._meta.shape[0], n, b.shape[2])
+    return flat.reshape(a._ts_meta.shape[0], n, b.shape[2])
 
 
 @handles("matmul", "__matmul__", "__rmatmul__")

@@ -1,0 +1,67 @@
+"""Protects subclasses of Tensor that people write: the names of what they keep are theirs."""
+import pytest
+
+import torchshim as torch
+
+FREE = ("_meta", "_st", "_view", "_edge", "_extra", "_host", "_more", "_only", "_mark", "_storage_of", "_value", "_node", "_trace")
+
+
+class Labelled(torch.Tensor):
+    """Keeps attributes of the names that an implementation might want, as libraries' subclasses do."""
+
+    @staticmethod
+    def __new__(cls, data, **kept):
+        return torch.as_tensor(data).as_subclass(cls)
+
+    def __init__(self, data, **kept):
+        for name in FREE:
+            setattr(self, name, {"name": name})
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_a_tensor_has_no_private_name_that_a_subclass_would_choose(name):
+    assert not hasattr(torch.Tensor, name) and not hasattr(torch.nn.Parameter, name)
+
+
+def test_a_subclass_keeps_attributes_of_any_name():
+    x = Labelled([[1.0, 2.0], [3.0, 4.0]])
+    y = x[0] * 2 + x.t()[1]
+    assert type(y) is Labelled and y.tolist() == [4.0, 8.0]
+    assert all(getattr(x, name) == {"name": name} for name in FREE)
+    x[:, 1] = 7
+    x.add_(1)
+    assert x.tolist() == [[2.0, 8.0], [4.0, 8.0]] and x.shape == (2, 2) and x.stride() == (2, 1)
+    assert "8." in repr(x)
+    w = Labelled(torch.ones(2, requires_grad=True).detach())
+    w.requires_grad_()
+    (w * 3).sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0] and w._meta == {"name": "_meta"}
+
+
+def test_a_parameter_of_a_subclass_keeps_them_too():
+    p = torch.nn.Parameter(Labelled([1.0, 2.0]))
+    for name in FREE:
+        setattr(p, name, name)
+    (p * 3).sum().backward()
+    torch.optim.SGD([p], lr=1.0).step()
+    assert p.tolist() == [-2.0, -1.0] and all(getattr(p, name) == name for name in FREE)
+    assert isinstance(p, torch.nn.Parameter)
+
+
+def test_methods_and_properties_of_a_subclass_hide_nothing():
+    class Own(torch.Tensor):
+        @property
+        def _meta(self):
+            return "mine"
+
+        def _host(self):
+            return "mine"
+
+        def _more(self):
+            return "mine"
+
+    x = torch.arange(4.0).as_subclass(Own)
+    x.requires_grad_()
+    y = (x.view(2, 2)[1] * x[2:]).sum()
+    y.backward()
+    assert y.item() == 13 and x.grad.tolist() == [0, 0, 4, 6] and (x._meta, x._host(), x._more()) == ("mine",) * 3
