@@ -28,7 +28,7 @@ assert torch.__spec__.name == "torchshim" and torch.__name__ == "torch" and nn._
 assert torch.utils.data.__spec__.name == "torchshim.utils.data"
 import importlib, importlib.machinery, inspect, pkgutil
 for module in (nn, torch.utils.data):
-    assert type(module.__loader__) is importlib.machinery.SourceFileLoader
+    assert isinstance(module.__loader__, importlib.machinery.SourceFileLoader)
     assert module.__spec__.loader is module.__loader__
 assert importlib.import_module("torch.nn") is nn
 assert importlib.reload(torch.utils.data) is sys.modules["torch.utils.data"] is torchshim.utils.data
@@ -294,5 +294,39 @@ threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
 assert len(seen) == 8 and len({id(m) for m in seen}) == 1, [(m, id(m), m.__spec__) for m in seen]
+"""
+    )
+
+
+def test_alias_that_appears_while_it_is_looked_for(check):
+    """One thread looks for torch.x while another begins to execute torchshim.x: still one module, executed once."""
+    check(
+        """
+import importlib, importlib.util, sys, threading
+finder = next(f for f in sys.meta_path if type(f).__name__ == "TorchFinder")
+name = "torchshim.utils.data"
+started, looking, there = threading.Event(), threading.Event(), threading.Event()
+executed, alias, find = [], finder._on_start, importlib.util.find_spec
+def on_start(n, module):
+    if n == name:
+        executed.append(module)
+        started.set()
+        looking.wait(10)
+    alias(n, module)
+    if n == name:
+        there.set()
+def find_spec(n, package=None):
+    if n == name:
+        looking.set()
+        there.wait(10)
+    return find(n, package)
+finder._on_start, importlib.util.find_spec = on_start, find_spec
+other = threading.Thread(target=importlib.import_module, args=(name,))
+other.start()
+started.wait(10)
+import torch.utils.data as data
+other.join()
+assert executed == [data] and sys.modules[name] is sys.modules["torch.utils.data"] is data, executed
+assert data.__spec__.name == name and not data.__spec__._initializing
 """
     )

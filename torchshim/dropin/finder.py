@@ -5,6 +5,7 @@ drop-in adds a second entry. The finder does so from both sides: an import of ``
 ``torchshim.x``, and an import of ``torchshim.x``, by whomever, brings ``torch.x`` with it.
 """
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -80,8 +81,9 @@ class TorchFinder:
                 break
         else:
             return None
-        if spec.loader is not None:  # a namespace package has none, and nothing to execute
-            spec.loader = WatchingLoader(spec.loader, on_start, on_done)
+        # A namespace package has no loader and nothing to execute, a frozen module's is a class for all of them.
+        if spec.loader is not None and not isinstance(spec.loader, type):
+            spec.loader = _watched(spec.loader, on_start, on_done)
         return spec
 
 
@@ -114,29 +116,44 @@ class AliasLoader:
         return self._real.origin
 
 
-class WatchingLoader:
-    """A loader that reports execution, and leaves the module with its own loader."""
+class _Watching:
+    """What a watched module's loader does before its own work: it executes the module once, and reports that.
 
-    def __init__(self, loader, on_start, on_done):
-        self._loader = loader
-        self._on_start = on_start
-        self._on_done = on_done
+    A thread that looks for ``torch.x`` while another one imports ``torchshim.x`` finds that the alias has
+    appeared meanwhile, and the import system then hands it the module's own spec to load. Without the
+    guard it would make a second module of it.
+    """
 
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
+    _executed = None
 
     def create_module(self, spec):
-        return self._loader.create_module(spec)
+        if self._executed is not None:
+            return importlib.import_module(spec.name)  # waits where another thread still executes it
+        return super().create_module(spec)
 
     def exec_module(self, module):
-        spec = module.__spec__
-        spec.loader = module.__loader__ = self._loader
-        name = spec.name
-        self._on_start(name, module)
+        if module is self._executed:
+            return
+        self._executed = module
+        name = module.__spec__.name
+        self.on_start(name, module)
         try:
-            self._loader.exec_module(module)
+            super().exec_module(module)
         except BaseException:
-            self._on_done(name, None)
+            self._executed = None
+            self.on_done(name, None)
             raise
         # A module may have put another object in its place.
-        self._on_done(name, sys.modules.get(name, module))
+        self.on_done(name, sys.modules.get(name, module))
+
+
+@functools.cache
+def _watching(loader_class):
+    return type(loader_class.__name__, (_Watching, loader_class), {"__module__": loader_class.__module__})
+
+
+def _watched(loader, on_start, on_done):
+    """The loader itself, with `_Watching` before its class."""
+    loader.__class__ = _watching(type(loader))
+    loader.on_start, loader.on_done = on_start, on_done
+    return loader
