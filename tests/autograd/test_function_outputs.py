@@ -49,3 +49,34 @@ def test_a_function_may_write_into_a_view_and_counts_as_a_write():
     assert y._version - before == 2 and y.grad_fn.name().endswith("CopySlices")
     y.sum().backward()
     assert y.tolist() == [2, 2, 1, 1] and w.grad.tolist() == [2, 2, 1, 1]
+
+
+NAMES = ("inst", "plan", "saved", "guard", "next", "nums", "seq", "extra", "n_outputs", "out_meta", "release", "places", "custom_backward",
+         "_saved", "_needs", "_dirty", "_materialize", "_out_metas", "_finish", "_save", "_to_save", "_is_tensor", "_more", "value", "edge")
+
+
+def test_what_a_function_notes_on_its_ctx_is_its_own_whatever_its_name():
+    class Noted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            for name in NAMES:
+                assert not hasattr(ctx, name), name
+                setattr(ctx, name, [name])
+            ctx.save_for_backward(x)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            assert all(getattr(ctx, name) == [name] for name in NAMES)
+            x, = ctx.saved_tensors
+            return g * 3, g * x
+
+    for _ in range(3):                      # the same backward again is replayed
+        x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 3.0], requires_grad=True)
+        out = Noted.apply(x, y)
+        assert out.grad_fn.seq == ["seq"]
+        out.sum().backward()
+        assert x.grad.tolist() == [3, 3] and y.grad.tolist() == [1, 2]
+    vmapped = torch.func.vmap(lambda a: a * 2)(x)
+    vmapped.sum().backward()
+    assert x.grad.tolist() == [5, 5]

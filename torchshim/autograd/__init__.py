@@ -25,7 +25,7 @@ def _as_tuple(x):
 
 def _at_edge(at):
     """A tensor in a GradientEdge's place, of which nobody reads the values."""
-    return wrap(zeros_value(at.node.out_meta(at.output_nr)), _input_edge(at))
+    return wrap(zeros_value(at.node._ts_out_meta(at.output_nr)), _input_edge(at))
 
 
 def _grads_of(outputs, grads):
@@ -66,7 +66,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 def _input_edge(t):
     if isinstance(t, graph.GradientEdge):
         node = t.node
-        return node.variable if node.__class__ is AccumulateGrad else node if node.n_outputs == 1 else (node, t.output_nr)
+        return node.variable if node.__class__ is AccumulateGrad else node if node._ts_n_outputs == 1 else (node, t.output_nr)
     e = edge(t)
     if e is None or forward_only(e):
         raise RuntimeError("One of the differentiated Tensors does not require grad")

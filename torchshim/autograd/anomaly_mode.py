@@ -22,7 +22,7 @@ def note(node):
     """Remember where a node was made."""
     if len(_places) >= MOST:
         del _places[next(iter(_places))]
-    _places[node.seq] = _stack()
+    _places[node._ts_seq] = _stack()
 
 
 def _noting(make_node):
@@ -77,7 +77,7 @@ def _has_nan(t):
 
 
 def _report(node):
-    place = _places.get(node.seq) or _places.get(getattr(getattr(node, "fn", None), "seq", None))     # fn: a write through a view
+    place = _places.get(node._ts_seq) or _places.get(getattr(getattr(node, "fn", None), "_ts_seq", None))     # fn: a write through a view
     if place is None:
         warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
              "for more information.")

@@ -57,7 +57,7 @@ class GradList:
 
     @staticmethod
     def vjp(node, saved, cts):
-        r = record(context, node.plan.vjp, (), saved + cts, node.nums, node.plan.vjp_kinds)[0]
+        r = record(context, node._ts_plan.vjp, (), saved + cts, node._ts_nums, node._ts_plan.vjp_kinds)[0]
         return r if r.__class__ is list else [r]
 
     @staticmethod
@@ -92,21 +92,21 @@ _READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fracti
 class _Constant(Node):
     """The history of a gradient that depends on none of the operands it has a history for."""
     __slots__ = ("meta", "operands")
-    n_outputs = 1
+    _ts_n_outputs = 1
 
-    def out_meta(self, nr):
+    def _ts_out_meta(self, nr):
         return self.meta
 
-    def custom_backward(self, box, mode):
-        return [None if e is None or m is None else mode.zeros(m) for e, m in zip(self.next, self.operands)]
+    def _ts_custom_backward(self, box, mode):
+        return [None if e is None or m is None else mode.zeros(m) for e, m in zip(self._ts_next, self.operands)]
 
 
 def _constant(g, of, zeros=True):
     """Give the gradient `g` that the node `of` made a history that leads to zeros, or to nothing."""
     node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
-    node.inst = node.plan = node.extra = None
-    node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), of.next, next(sequence)
-    node.meta, node.operands = meta(g), of.inst.in_metas if zeros else (None,) * len(of.next)
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), of._ts_next, next(sequence)
+    node.meta, node.operands = meta(g), of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next)
     g._ts_edge = node
 
 
@@ -131,16 +131,16 @@ class GradTensors:
     @staticmethod
     def vjp(node, saved, cts):
         given = saved_tensors(node, saved) + cts
-        r = apply(node.plan.vjp, given, (), node.nums, node.plan.vjp_kinds)
+        r = apply(node._ts_plan.vjp, given, (), node._ts_nums, node._ts_plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
-        if made[0]._ts_edge is not None and node.inst.op.name not in _IN_ONE:
+        if made[0]._ts_edge is not None and node._ts_inst.op.name not in _IN_ONE:
             # torch has a formula for each: it has a history where what it reads has one
-            reads = influences(node.plan.vjp.resolve((), tuple([meta(x) for x in given]), node.plan.vjp_kinds))
+            reads = influences(node._ts_plan.vjp.resolve((), tuple([meta(x) for x in given]), node._ts_plan.vjp_kinds))
             for k, g in enumerate(made):
                 if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
                     g._ts_edge = None
-        name = node.inst.op.name
-        if name in _READ_IN_VAIN or any([e is not None for e in node.next[:_IN_ONE.get(name, 0)]]):
+        name = node._ts_inst.op.name
+        if name in _READ_IN_VAIN or any([e is not None for e in node._ts_next[:_IN_ONE.get(name, 0)]]):
             for g in made:
                 if g._ts_edge is None:
                     _constant(g, node, name in _READ_IN_VAIN)
@@ -161,23 +161,23 @@ class GradTensors:
 
 def saved_tensors(node, saved):
     """What a node saved as tensors with their histories."""
-    plan, tensors, name = node.plan, [], node.inst.op.name
-    constant = name in _BY_COMPARISON or name in _BY_COMPARISON_ALONE and None in node.next
+    plan, tensors, name = node._ts_plan, [], node._ts_inst.op.name
+    constant = name in _BY_COMPARISON or name in _BY_COMPARISON_ALONE and None in node._ts_next
     for k, v in enumerate(saved):
         if constant:
             e = None
         elif k < len(plan.args):
-            e = node.next[plan.args[k]]
+            e = node._ts_next[plan.args[k]]
         else:
             nr = plan.outs[k - len(plan.args)]
-            e = (node if len(node.inst.out_metas) == 1 else (node, nr)) if nr in node.inst.diff_outs else None
+            e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None
         tensors.append(tensor_at(v, e))
     return tensors
 
 
 def _saved_names(node):
     """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
-    inst, plan, given = node.inst, node.plan, []
+    inst, plan, given = node._ts_inst, node._ts_plan, []
     for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
         if p.kind == "tensor":
             given += [p.name] * (len(x) if x.__class__ is tuple else repr(x) == "T")
@@ -190,15 +190,15 @@ def _saved_names(node):
 
 def _saved_attribute(node, name):
     """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
-    if name.startswith("_saved_") and node.inst is not None and node.plan is not None:
+    if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
         names = _saved_names(node)
         if name[7:] in names:
-            if node.saved is None:
+            if node._ts_saved is None:
                 raise RuntimeError(_RELEASED)
             k = names.index(name[7:])
-            if node.custom_backward is not None:                  # hooks packed it
-                return node.saved[k].unpack()
-            return saved_tensors(node, _residuals(node) if node.guard else list(node.saved))[k]
+            if node._ts_custom_backward is not None:                  # hooks packed it
+                return node._ts_saved[k].unpack()
+            return saved_tensors(node, _residuals(node) if node._ts_guard else list(node._ts_saved))[k]
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
 
 
@@ -235,24 +235,26 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
 
 def _residuals(node):
     """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
-    saved, args = list(node.saved), node.plan.args
-    for k, st, version, gen, steps in node.guard:
+    saved, args = list(node._ts_saved), node._ts_plan.args
+    for k, st, version, gen, steps in node._ts_guard:
         if st.gen == gen:
             continue
         if st.version == version:
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
         if k >= len(args):
-            nr = node.plan.outs[k - len(args)]
-            raise modified_error(node.inst.out_metas[nr], st.version, version, node.name() if nr in node.inst.diff_outs else None, nr)
-        target, nr = _targets(node.next[args[k]])
+            nr = node._ts_plan.outs[k - len(args)]
+            name = node.name() if nr in node._ts_inst.diff_outs else None
+            raise modified_error(node._ts_inst.out_metas[nr], st.version, version, name, nr)
+        target, nr = _targets(node._ts_next[args[k]])
         producer = None
         if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
             producer = getattr(st, "writer", None) or target.name()
             producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-            if steps and (producer == "torch::autograd::CopySlices" or target.inst is not None and isinstance(target.inst.op, LazyOp)):
+            by = target._ts_inst
+            if steps and (producer == "torch::autograd::CopySlices" or by is not None and isinstance(by.op, LazyOp)):
                 producer, nr = "AsStrided", 0  # a view whose base was written: its history is made anew
-        raise modified_error(node.inst.in_metas[args[k]], st.version, version, producer, nr)
+        raise modified_error(node._ts_inst.in_metas[args[k]], st.version, version, producer, nr)
     return saved
 
 
@@ -260,9 +262,9 @@ def _moved(node, k, st, steps):
     """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
     another tensor that left this memory: the edge of the input tells."""
     t = getattr(st, "moved", None) and st.moved()
-    if t is None or steps or k >= len(node.plan.args):
+    if t is None or steps or k >= len(node._ts_plan.args):
         return None
-    (saved, i), (left, j) = _targets(node.next[node.plan.args[k]]), _targets(edge(t))
+    (saved, i), (left, j) = _targets(node._ts_next[node._ts_plan.args[k]]), _targets(edge(t))
     return read(t) if saved is left and i == j else None
 
 
@@ -321,7 +323,7 @@ class _Walk:
         self.missing = {}                      # by id of the target: how many edges to it were not served yet
         for target in order:
             if isinstance(target, Node):
-                for e in target.next:
+                for e in target._ts_next:
                     if e is not None:
                         t = _targets(e)[0]
                         self.missing[id(t)] = self.missing.get(id(t), 0) + 1
@@ -356,7 +358,7 @@ class _Walk:
     def push(self, target, anyway=False):
         if (anyway or self.executes(target)) and id(target) not in self.queued:
             self.queued.add(id(target))
-            heapq.heappush(self.ready, (-target.seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
+            heapq.heappush(self.ready, (-target._ts_seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
 
     def all(self):
         while self.ready:
@@ -374,7 +376,7 @@ class _Walk:
             grads = self.node(target, box)
             if grads is None:
                 continue
-            edges = target.next
+            edges = target._ts_next
             self.send(edges, grads)
             self.served(edges)
 
@@ -390,14 +392,14 @@ class _Walk:
     def passed_by(self, root, box):
         """A root that leads to no input: only what belongs to its tensors happens."""
         if isinstance(root, Node):
-            if root.extra is not None:
-                _tensor_hooks(box, self.mode, root.extra)
+            if root._ts_extra is not None:
+                _tensor_hooks(box, self.mode, root._ts_extra)
         elif root._ts_extra is not None and root._ts_extra.hooks and 0 in box:
             _run_hooks(root._ts_extra.hooks, box[0], self.mode)
 
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
-        extra = node.extra
+        extra = node._ts_extra
         wanted = () if self.wanted is None else self.wanted.get(id(node), ())
         # torch's order: hooks come after what is asked for where the walk goes on, before it where it ends
         before = {k: box[nr] for nr, k in wanted if nr in box} if wanted and self.needed[id(node)] else None
@@ -409,8 +411,8 @@ class _Walk:
                 return None
         if extra is not None and extra.pre:
             _before(node, box, self.mode, extra)
-        if not box and not hasattr(node, "_forward_cls"):      # a custom Function is run, with zeros
-            grads = [None] * len(node.next)
+        if not box and not hasattr(node, "_ts_forward_cls"):      # a custom Function is run, with zeros
+            grads = [None] * len(node._ts_next)
             return grads if extra is None or not extra.post else _after(node, grads, box, self.mode, extra)
         if self.log is not None:
             self.log.node(node)
@@ -419,7 +421,7 @@ class _Walk:
         if extra is not None and extra.post:
             grads = _after(node, grads, box, self.mode, extra)
         if not self.retain_graph:
-            node.release()
+            node._ts_release()
         return grads
 
     def leaf(self, leaf, g):
@@ -472,14 +474,14 @@ def _reach(roots, inputs):
         seen.add(id(t))
         order.append(t)
         if isinstance(t, Node):
-            stack.extend([_targets(e)[0] for e in t.next if e is not None])
+            stack.extend([_targets(e)[0] for e in t._ts_next if e is not None])
     if inputs is None:
         return order, None
     wanted = {id(_targets(e)[0]) for e in inputs}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
-    for t in sorted((t for t in order if isinstance(t, Node)), key=lambda t: t.seq):
-        below = [id(_targets(e)[0]) for e in t.next if e is not None]
+    for t in sorted((t for t in order if isinstance(t, Node)), key=lambda t: t._ts_seq):
+        below = [id(_targets(e)[0]) for e in t._ts_next if e is not None]
         if any([i in wanted or needed.get(i) for i in below]):
             needed[id(t)] = True
         elif id(t) in wanted:
@@ -488,23 +490,23 @@ def _reach(roots, inputs):
 
 
 def _apply(node, box, mode):
-    """The gradients of a node's inputs, aligned with `node.next`."""
+    """The gradients of a node's inputs, aligned with `node._ts_next`."""
     if isinstance(node, CopySlices):
         return _copy_slices(node, box[0], mode)
-    custom = node.custom_backward
+    custom = node._ts_custom_backward
     if custom is not None:
         return custom(box, mode)
-    plan = node.plan
-    if node.saved is None:
+    plan = node._ts_plan
+    if node._ts_saved is None:
         raise RuntimeError(_RELEASED)
-    saved = _residuals(node) if node.guard else list(node.saved)
-    cts = [box[nr] if nr in box else mode.zeros(node.inst.out_metas[nr]) for nr in plan.cts]
+    saved = _residuals(node) if node._ts_guard else list(node._ts_saved)
+    cts = [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in plan.cts]
     out = mode.vjp(node, saved, cts)
-    grads = [None] * len(node.next)
+    grads = [None] * len(node._ts_next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
-    if len(box) < len(plan.cts) and isinstance(node.inst.op, VjpOp):       # one operator here, of which torch has one for each gradient
-        reads = influences(node.inst)
+    if len(box) < len(plan.cts) and isinstance(node._ts_inst.op, VjpOp):       # one operator here, of which torch has one for each gradient
+        reads = influences(node._ts_inst)
         for i in plan.needs:
             if not reads[i] & box.keys():
                 grads[i] = None
@@ -514,22 +516,22 @@ def _apply(node, box, mode):
 def _called(node, *grads):
     """A node as a function of the gradients of its outputs: those of its inputs, with a history where they or what it saved have one. One
     tensor, or a tuple with None where there is none."""
-    expected = node.n_outputs if node.inst is None else len(node.inst.diff_outs)
+    expected = node._ts_n_outputs if node._ts_inst is None else len(node._ts_inst.diff_outs)
     if len(grads) != expected:
         raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
     for k, g in enumerate(grads):
         if g is not None and not isinstance(g, TensorBase):
             raise TypeError(f"argument {k} is not a Variable")
-    places = range(expected) if node.inst is None else sorted(node.inst.diff_outs)
+    places = range(expected) if node._ts_inst is None else sorted(node._ts_inst.diff_outs)
     got = _apply(node, {k: g for k, g in zip(places, grads) if g is not None}, GradTensors)
-    got = [None if k is None else got[k] for k in node.places(range(len(got)))]
+    got = [None if k is None else got[k] for k in node._ts_places(range(len(got)))]
     return got[0] if len(got) == 1 else tuple(got)
 
 
 Node.__call__ = _called
 
 def _copy_slices(node, g, mode):
-    if node.saved is None:
+    if node._ts_saved is None:
         raise RuntimeError(_RELEASED)
     part = mode.slice(g, node.steps)
     if node.fn is None:
@@ -539,13 +541,13 @@ def _copy_slices(node, g, mode):
     kept = inner[0]
     if kept is None:
         kept = mode.zeros(node.steps[-1][0].out_metas[0])
-    first = mode.put(g, node.steps, kept) if node.next[0] is not None else None
+    first = mode.put(g, node.steps, kept) if node._ts_next[0] is not None else None
     return [first] + inner[1:]
 
 
 def _before(node, box, mode, extra):
     """Prehooks: they may give other gradients of the node's outputs."""
-    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node.n_outputs)])
+    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
     for hook in list(extra.pre.values()):
         gs = _checked(hook, hook(gs), gs)
     box.clear()
@@ -580,8 +582,8 @@ def _told_of_nothing(hooks):
 
 def _after(node, grads, box, mode, extra):
     """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
-    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node.n_outputs)])
-    places = list(node.places(range(len(grads))))
+    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
+    places = list(node._ts_places(range(len(grads))))
     ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
     for hook in list(extra.post.values()):
         ins = _checked(hook, hook(ins, outs), ins)

@@ -31,7 +31,8 @@ class GradRows:
         return zeros_value(meta_of((self.n, *meta.shape), meta.dtype, meta.device))
 
     def vjp(self, node, saved, cts):
-        return self.record(node.plan.vjp, saved + cts, (False,) * len(saved) + (True,) * len(cts), node.nums, node.plan.vjp_kinds)
+        plan = node._ts_plan
+        return self.record(plan.vjp, saved + cts, (False,) * len(saved) + (True,) * len(cts), node._ts_nums, plan.vjp_kinds)
 
     def slice(self, g, steps):
         insts, nums, kinds = split_steps(steps)
@@ -82,12 +83,12 @@ def _plain(roots, edges):
             x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
             if x is not None and x.hooks:
                 return False
-        elif t.extra is not None or needed.get(id(t)) and not _recorded(t):
+        elif t._ts_extra is not None or needed.get(id(t)) and not _recorded(t):
             return False
     return True
 
 
 def _recorded(node):
     if isinstance(node, CopySlices):
-        return node.fn is None or node.fn.extra is None and _recorded(node.fn)
-    return node.plan is not None and node.custom_backward is None
+        return node.fn is None or node.fn._ts_extra is None and _recorded(node.fn)
+    return node._ts_plan is not None and node._ts_custom_backward is None

@@ -44,7 +44,7 @@ class _Level:
     def of(self, e):
         """The tangent at an edge, or None."""
         node, nr = e if e.__class__ is tuple else (e, 0)
-        extra = node.extra if isinstance(node, Node) else None
+        extra = node._ts_extra if isinstance(node, Node) else None
         if extra is None or extra.tangents is None or extra.tangents[0] is not self:
             return None
         return extra.tangents[1].get(nr)
@@ -53,7 +53,7 @@ class _Level:
         for ref in self.nodes:
             node = ref()
             if node is not None:
-                node.extra.tangents = None
+                node._ts_extra.tangents = None
 
 
 def level_here():
@@ -71,9 +71,9 @@ def _plainly():
 def forward_node():
     """A node for tangents alone."""
     node = object.__new__(ForwardOnly)
-    node.inst = node.plan = node.extra = None
-    node.saved = node.guard = node.nums = node.next = ()
-    node.seq = next(sequence)
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved = node._ts_guard = node._ts_nums = node._ts_next = ()
+    node._ts_seq = next(sequence)
     return node
 
 
@@ -94,13 +94,13 @@ def _watching(make_node):
         node = make_node(inst, needs, edges, vals, tensors, outs, nums)
         if node is None:
             return None
-        given = [None if e is None else level.of(e) for e in node.next]
-        node.next = tuple([_real(e) for e in node.next])
-        keeps = context.grad is True and any([e is not None for e in node.next])
+        given = [None if e is None else level.of(e) for e in node._ts_next]
+        node._ts_next = tuple([_real(e) for e in node._ts_next])
+        keeps = context.grad is True and any([e is not None for e in node._ts_next])
         deep = keeps or context.grad is True and any([t is not None and t.requires_grad for t in given])
         pushed = _pushed(node, vals, outs, given, deep) if any([t is not None for t in given]) else {}
         if not keeps:
-            node.next, node.__class__ = (), ForwardOnly
+            node._ts_next, node.__class__ = (), ForwardOnly
         level.put(node, pushed)
         return node
     return make
@@ -112,7 +112,7 @@ _REFUSED = frozenset(("conv_tbc", "geqrf", "igamma", "igammac", "multi_margin_lo
 
 def _pushed(node, vals, outs, tangents, deep):
     """{output: tangent} of a call; `deep`: the tangents have a history."""
-    plan, inst = node.plan, node.inst
+    plan, inst = node._ts_plan, node._ts_inst
     if inst.op.name.removesuffix("_") in _REFUSED:
         raise NotImplementedError(f"Trying to use forward AD with {inst.op.name} that does not support it because it has not been "
                                   "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
@@ -136,10 +136,10 @@ def _tensor(got, meta):
 def _after_write(cs):
     """The history of a base after a write through its view: CopySlices, with the tangent that was written in its place."""
     level = level_here()
-    base, part = (None, None) if level is None else (level.of(cs.next[0]) if cs.next[0] is not None else None,
+    base, part = (None, None) if level is None else (level.of(cs._ts_next[0]) if cs._ts_next[0] is not None else None,
                                                      None if cs.fn is None else level.of(cs.fn))
-    cs.next = tuple([_real(e) for e in cs.next])
-    keeps = any([e is not None for e in cs.next])
+    cs._ts_next = tuple([_real(e) for e in cs._ts_next])
+    keeps = any([e is not None for e in cs._ts_next])
     if base is None and part is None:
         return cs if keeps else None
     if keeps and context.grad is not True:
@@ -157,22 +157,22 @@ def _after_write(cs):
 def through_function(ctx, args, done):
     """Give the outputs `done` of a custom Function the tangents that its `jvp` computes."""
     level = level_here()
-    given = ctx._tangents
+    given = ctx._ts_tangents
     if all([t is None for t in given]):
         return
     tangents = []
     for a, t in zip(args, given):
-        if t is None and isinstance(a, TensorBase) and ctx._materialize and (a.is_floating_point() or a.is_complex()):
+        if t is None and isinstance(a, TensorBase) and ctx._ts_materialize and (a.is_floating_point() or a.is_complex()):
             t = wrap(zeros_value(meta(a)))
         tangents.append(t)
-    dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._dirty)]
+    dirty = [k for k, a in enumerate(args) if any(a is d for d in ctx._ts_dirty)]
     versions = {k: tangents[k]._version for k in dirty if tangents[k] is not None}
-    saved, ctx.saved = ctx.saved, [(t, None, 0 if t is None else t._ts_st.version, None) for t in ctx._for_forward]
+    saved, ctx._ts_saved = ctx._ts_saved, [(t, None, 0 if t is None else t._ts_st.version, None) for t in ctx._ts_for_forward]
     try:
         with without_tangents():
-            made = ctx._forward_cls.jvp(ctx, *tangents)
+            made = ctx._ts_forward_cls.jvp(ctx, *tangents)
     finally:
-        ctx.saved = saved
+        ctx._ts_saved = saved
     made = made if isinstance(made, tuple) else (made,)
     if len(made) != len(done):
         raise RuntimeError(f"Function's jvp returned an invalid number of forward gradients (expected {len(done)} but got {len(made)})")
@@ -187,7 +187,7 @@ def through_function(ctx, args, done):
 
 def _checked(ctx, args, tangents, versions, k, o, t):
     """A tangent that a user's jvp returned for output `k`, with torch's refusals."""
-    if not isinstance(o, TensorBase) or any([o is x for x in ctx._non_diff]):
+    if not isinstance(o, TensorBase) or any([o is x for x in ctx._ts_non_diff]):
         raise RuntimeError(f"A non-differentiable output at position {k} was given a tangent by jvp. You should return None at that "
                            "position instead.")
     if t.shape != o.shape:
@@ -205,7 +205,7 @@ def _checked(ctx, args, tangents, versions, k, o, t):
             if t._ts_st is not tangents[source]._ts_st:
                 seen, given = args[source]._ts_view, tangents[source]._ts_view
                 e, level = edge(args[source]), level_here()
-                before = getattr(e[0] if e.__class__ is tuple else e, "next", ())
+                before = getattr(e[0] if e.__class__ is tuple else e, "_ts_next", ())
                 of_view = (seen is not None and seen.base is not None and tangent_of(seen.base) is not None
                            or any([x is not None and level.of(x) is not None for x in before]))
                 same = "the same base as " if of_view or given is not None and given.base is not None else ""

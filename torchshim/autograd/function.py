@@ -26,53 +26,53 @@ class FunctionNode(Node):
         pass
 
     @property
-    def n_outputs(self):
-        return len(self._out_metas)
+    def _ts_n_outputs(self):
+        return len(self._ts_out_metas)
 
-    def out_meta(self, nr):
-        return self._out_metas[nr]
+    def _ts_out_meta(self, nr):
+        return self._ts_out_metas[nr]
 
     def save_for_backward(self, *tensors):
         """Keep tensors for backward, with a check that they were not written since."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
-        self._to_save = tensors
+        self._ts_to_save = tensors
 
     def save_for_forward(self, *tensors):
         """Keep tensors for jvp."""
-        self._for_forward = tensors
+        self._ts_for_forward = tensors
 
     def mark_dirty(self, *args):
         """These inputs were written in place by forward."""
-        self._dirty = args
+        self._ts_dirty = args
 
     def mark_non_differentiable(self, *args):
         """These outputs have no gradient."""
-        self._non_diff = args
+        self._ts_non_diff = args
 
     def set_materialize_grads(self, value):
         """Whether missing gradients come as zeros (default) or None."""
-        self._materialize = value
+        self._ts_materialize = value
 
     @property
     def saved_tensors(self):
-        if self.saved is None:
+        if self._ts_saved is None:
             from .backward import _RELEASED
             raise RuntimeError(_RELEASED)
         out = []
-        for t, value, version, e in self.saved:
+        for t, value, version, e in self._ts_saved:
             if t is None and value is None:
                 out.append(None)
                 continue
             if e is _PACKED:
-                out.append(self._unpacked(value, version))
+                out.append(self._ts_unpacked(value, version))
                 continue
             if e is _OUTPUT:
                 nr = version[1]
                 st, v = version[0]
                 _check_version(st, v)
-                out.append(wrap(value, (self, nr) if len(self._out_metas) > 1 else self))
+                out.append(wrap(value, (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
             _check_version(t._ts_st, version)
             out.append(t)
@@ -80,42 +80,42 @@ class FunctionNode(Node):
 
     saved_variables = saved_tensors
 
-    def _unpacked(self, packed, e):
+    def _ts_unpacked(self, packed, e):
         """What an unpack hook gave, with the history that the saved tensor had; `e` is its edge, or an output's number."""
         t = packed.unpack()
         if e is None:
             return t
         from .backward import tensor_at
-        return tensor_at(read(t), e if e.__class__ is not int else self if len(self._out_metas) == 1 else (self, e))
+        return tensor_at(read(t), e if e.__class__ is not int else self if len(self._ts_out_metas) == 1 else (self, e))
 
-    def custom_backward(self, box, mode):
+    def _ts_custom_backward(self, box, mode):
         """The user's backward, on tensors."""
         grads = []
-        for nr, m in enumerate(self._out_metas):
+        for nr, m in enumerate(self._ts_out_metas):
             if m is None:
                 grads.append(None)             # of an output that is no tensor
             elif nr in box:
                 grads.append(mode.tensor(box[nr]))
-            elif self._materialize:
+            elif self._ts_materialize:
                 g = mode.zeros(m)
                 grads.append(g if isinstance(g, Tensor) else wrap(g))
             else:
                 grads.append(None)
-        cls = self._forward_cls
+        cls = self._ts_forward_cls
         user = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         out = user(self, *grads)
         out = out if isinstance(out, tuple) else (out,)
-        expected = len(self._needs)
+        expected = len(self._ts_needs)
         if len(out) > expected and any(x is not None for x in out[expected:]) or len(out) < expected:
             raise RuntimeError(f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got {len(out)})")
         result = []
-        for k, is_tensor in enumerate(self._is_tensor):
+        for k, is_tensor in enumerate(self._ts_is_tensor):
             if not is_tensor:
                 continue
             g = out[k]
             if g is not None and not isinstance(g, Tensor):
                 raise TypeError(f"expected Variable or None (got {type(g).__name__})")
-            m = self._in_metas[k]
+            m = self._ts_in_metas[k]
             if g is not None and g._ts_meta.shape != m.shape:
                 if g.ndim >= len(m.shape) and _sums_to(g._ts_meta.shape, m.shape):
                     g = _sum_to(g, m.shape)
@@ -192,19 +192,19 @@ class Function:
         if transformed and _check_transformable(cls, args, kwargs):
             forward = functools.partial(batched_forward, cls)
         ctx = object.__new__(node_class(cls.__name__ + ("GeneratedBackward" if transformed else "Backward"), FunctionNode))
-        ctx._forward_cls, ctx._materialize = cls, True
-        ctx._dirty = ctx._non_diff = ctx._to_save = ctx._for_forward = ()
-        ctx.inst = ctx.plan = ctx.extra = None
-        ctx.guard = ctx.nums = ()
-        ctx.saved = []
-        ctx._is_tensor = [isinstance(a, Tensor) for a in args]
+        ctx._ts_forward_cls, ctx._ts_materialize = cls, True
+        ctx._ts_dirty = ctx._ts_non_diff = ctx._ts_to_save = ctx._ts_for_forward = ()
+        ctx._ts_inst = ctx._ts_plan = ctx._ts_extra = None
+        ctx._ts_guard = ctx._ts_nums = ()
+        ctx._ts_saved = []
+        ctx._ts_is_tensor = [isinstance(a, Tensor) for a in args]
         edges = [edge(a) if isinstance(a, Tensor) else None for a in args]
         if "forward AD" in context.modes:
-            ctx._tangents = [None if e is None else context.modes["forward AD"].of(e) for e in edges]
+            ctx._ts_tangents = [None if e is None else context.modes["forward AD"].of(e) for e in edges]
         edges = [None if e is None or forward_only(e) else e for e in edges]
         wants = context.grad is True and any(e is not None for e in edges)
-        ctx.needs_input_grad = ctx._needs = tuple(wants and e is not None for e in edges)
-        ctx._in_metas = [a._ts_meta if isinstance(a, Tensor) else None for a in args]
+        ctx.needs_input_grad = ctx._ts_needs = tuple(wants and e is not None for e in edges)
+        ctx._ts_in_metas = [a._ts_meta if isinstance(a, Tensor) else None for a in args]
         with grad_mode(False), without_tangents():
             if cls.setup_context is not Function.setup_context:
                 out = forward(*args, **kwargs)
@@ -214,9 +214,9 @@ class Function:
         _check_dirty(ctx, args, out)
         single = not isinstance(out, tuple)
         outs = (out,) if single else out
-        ctx._out_metas = [o._ts_meta if isinstance(o, Tensor) else None for o in outs]
-        ctx.next = tuple(e if wants else None for e, t in zip(edges, ctx._is_tensor) if t)
-        ctx.seq = next(sequence)
+        ctx._ts_out_metas = [o._ts_meta if isinstance(o, Tensor) else None for o in outs]
+        ctx._ts_next = tuple(e if wants else None for e, t in zip(edges, ctx._ts_is_tensor) if t)
+        ctx._ts_seq = next(sequence)
         if anomaly_mode.on:
             anomaly_mode.note(ctx)
         done, seen = [], {}                    # what is returned twice is one tensor, as the last of its outputs
@@ -229,8 +229,8 @@ class Function:
                 continue
             if isinstance(o, Tensor):
                 seen[id(o)] = k
-            done.append(ctx._finish(o, k, args, wants) if isinstance(o, Tensor) else o)
-        ctx._save(args, outs, done, wants)
+            done.append(ctx._ts_finish(o, k, args, wants) if isinstance(o, Tensor) else o)
+        ctx._ts_save(args, outs, done, wants)
         if "forward AD" in context.modes:
             from .forward_ad import through_function
             through_function(ctx, args, done)
@@ -306,20 +306,20 @@ def batched_forward(cls, *args, **kwargs):
 
 def _check_dirty(ctx, args, out):
     """What a forward said it wrote, against what it was given and returns."""
-    if not ctx._dirty:
+    if not ctx._ts_dirty:
         return
     outs = out if isinstance(out, tuple) else (out,)
-    if any([not any([d is a for a in args]) for d in ctx._dirty]):
+    if any([not any([d is a for a in args]) for d in ctx._ts_dirty]):
         warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
              "ctx.mark_dirty().")
-    if any([not any([d is o for o in outs]) for d in ctx._dirty]):
+    if any([not any([d is o for o in outs]) for d in ctx._ts_dirty]):
         raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                            "modified inplace must all be outputs of the Function.")
 
 
 def _finish(ctx, o, nr, args, wants):
     """An output as the graph sees it."""
-    if any(o is d for d in ctx._dirty):
+    if any(o is d for d in ctx._ts_dirty):
         bump(o)
         if wants and o._ts_edge is True:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
@@ -332,14 +332,14 @@ def _finish(ctx, o, nr, args, wants):
         o = o.detach()
     elif wants and o._ts_view is not None and o._ts_view.base is not None:
         o._ts_view.creation = "custom"
-    if wants and not any(o is x for x in ctx._non_diff) and (o.is_floating_point() or o.is_complex()):
-        o._ts_edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+    if wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex()):
+        o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
     return o
 
 
 def _set_history(ctx, o, nr, args):
     if o._ts_view is not None and o._ts_view.base is not None:
-        if len(ctx._out_metas) > 1:
+        if len(ctx._ts_out_metas) > 1:
             raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
                                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
                                "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
@@ -351,15 +351,15 @@ def _set_history(ctx, o, nr, args):
         check_inplace(o, True)
         rebase(o, ctx)
         return
-    o._ts_edge = ctx if len(ctx._out_metas) == 1 else (ctx, nr)
+    o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
 
 
 def _save(ctx, args, outs, done, wants):
     if not wants:
-        ctx.saved = [(t, None, t._ts_st.version, None) if t is not None else (None, None, 0, None) for t in ctx._to_save]
+        ctx._ts_saved = [(t, None, t._ts_st.version, None) if t is not None else (None, None, 0, None) for t in ctx._ts_to_save]
         return
     saved, hooks = [], active_hooks()
-    for t in ctx._to_save:
+    for t in ctx._ts_to_save:
         if t is None:
             saved.append((None, None, 0, None))
             continue
@@ -373,10 +373,10 @@ def _save(ctx, args, outs, done, wants):
             saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
         else:
             saved.append((t, None, t._ts_st.version, None))
-    ctx.saved = saved
+    ctx._ts_saved = saved
 
 
-FunctionNode._finish, FunctionNode._save = _finish, _save
+FunctionNode._ts_finish, FunctionNode._ts_save = _finish, _save
 
 
 class InplaceFunction(Function):
@@ -404,16 +404,16 @@ def once_differentiable(fn):
 class _Fail(FunctionNode):
     """Raises when backward comes here."""
 
-    def custom_backward(self, box, mode):
+    def _ts_custom_backward(self, box, mode):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def _fail(o):
     o = o.detach()
     node = object.__new__(node_class("ErrorBackward", _Fail))
-    node.inst = node.plan = node.extra = None
-    node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), (), next(sequence)
-    node._out_metas = [o._ts_meta]
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), (), next(sequence)
+    node._ts_out_metas = [o._ts_meta]
     o._ts_edge = node
     return o
 

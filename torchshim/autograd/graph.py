@@ -68,14 +68,14 @@ class HookedNode(Node):
     """A node that saved what a pack hook returned."""
     __slots__ = ()
 
-    def custom_backward(self, box, mode):
-        if self.saved is None:
+    def _ts_custom_backward(self, box, mode):
+        if self._ts_saved is None:
             from .backward import _RELEASED
             raise RuntimeError(_RELEASED)
-        plan = self.plan
-        saved = [read(p.unpack()) for p in self.saved]
-        cts = [box[nr] if nr in box else mode.zeros(self.inst.out_metas[nr]) for nr in plan.cts]
-        grads = [None] * len(self.next)
+        plan = self._ts_plan
+        saved = [read(p.unpack()) for p in self._ts_saved]
+        cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
+        grads = [None] * len(self._ts_next)
         for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
             grads[i] = g
         return grads
@@ -94,10 +94,10 @@ def _hooked(make_node):
 
 def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     hooks = active()
-    if node is None or hooks is None or not node.saved:
+    if node is None or hooks is None or not node._ts_saved:
         return node
-    plan, packed = node.plan, []
-    for k, v in enumerate(node.saved):
+    plan, packed = node._ts_plan, []
+    for k, v in enumerate(node._ts_saved):
         if k < len(plan.args):
             i = plan.args[k]
             t = tensors[i]
@@ -107,7 +107,7 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
             nr = plan.outs[k - len(plan.args)]
             t = wrap(v, node if len(inst.out_metas) == 1 else (node, nr))
         packed.append(Packed(t, hooks))
-    node.saved, node.guard = packed, []
+    node._ts_saved, node._ts_guard = packed, []
     node._ts_more()                               # backward passes with such nodes are not replayed
     node.__class__ = node_class(type(node).__name__, HookedNode)
     return node

@@ -146,7 +146,7 @@ def _leads_to(t, ins):
         seen.add(id(target))
         if any([target is end for end in ends]):
             return True
-        stack.extend(getattr(target, "next", ()))
+        stack.extend(getattr(target, "_ts_next", ()))
     return False
 
 

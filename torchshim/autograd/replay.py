@@ -46,10 +46,10 @@ class Log:
 
     def node(self, node):
         """A node is about to be applied."""
-        if node.plan is None or node.extra is not None or node.saved is None or any([g[1].gen != g[3] for g in node.guard]):
+        if node._ts_plan is None or node._ts_extra is not None or node._ts_saved is None or any([g[1].gen != g[3] for g in node._ts_guard]):
             self.ok = False
         elif self.ok:
-            self.nodes.append((node, tuple(node.saved)))
+            self.nodes.append((node, tuple(node._ts_saved)))
 
     def leaf(self, leaf, old, result):
         """A leaf got its gradient: `old` is the Value it had."""
@@ -66,15 +66,15 @@ class Log:
         place, specs = {id(self.root): 0}, []
         last = None
         for node, saved in self.nodes:
-            if any([v.trace is not tr for v in saved]) or (last is not None and node.seq >= last):
+            if any([v.trace is not tr for v in saved]) or (last is not None and node._ts_seq >= last):
                 return
-            last = node.seq
+            last = node._ts_seq
             codes = []
-            for k, e in enumerate(node.next):
+            for k, e in enumerate(node._ts_next):
                 if e is not None:
                     target, nr = e if e.__class__ is tuple else (e, 0)
                     codes.append((k, place.setdefault(id(target), len(place)), nr))
-            specs.append((place[id(node)], node.__class__, node.plan, tuple([v.slot for v in saved]), tuple(codes)))
+            specs.append((place[id(node)], node.__class__, node._ts_plan, tuple([v.slot for v in saved]), tuple(codes)))
         leaves = []
         for leaf, old, result in self.leaves:
             if id(leaf) not in place or result.trace is not tr or (old is not None and old.trace is not tr):
@@ -124,20 +124,21 @@ class Walk:
 
     def _nodes(self, tr, root, entering):
         """(objects met, numbers of the nodes) where all nodes are as then; else None."""
-        objects, nums, last, met = [root], [], root.seq + 1, 1
+        objects, nums, last, met = [root], [], root._ts_seq + 1, 1
         for at, kind, plan, slots, codes in self.specs:
             node = objects[at]
-            if node.__class__ is not kind or node.plan is not plan or node.extra is not None or node.seq >= last or node.saved is None:
+            if (node.__class__ is not kind or node._ts_plan is not plan or node._ts_extra is not None or node._ts_seq >= last
+                    or node._ts_saved is None):
                 return None
-            last = node.seq
-            for v, slot in zip(node.saved, slots):
+            last = node._ts_seq
+            for v, slot in zip(node._ts_saved, slots):
                 if v.slot != slot or v.trace is not tr:
                     if v.trace is tr or not self._at(tr, v, slot, entering):
                         return None
-            for g in node.guard:
+            for g in node._ts_guard:
                 if g[1].gen != g[3]:
                     return None
-            edges = node.next
+            edges = node._ts_next
             for k, place, nr in codes:
                 e = edges[k]
                 if e.__class__ is tuple:
@@ -151,8 +152,8 @@ class Walk:
                     met += 1
                 elif objects[place] is not e:
                     return None
-            if node.nums:
-                nums += node.nums
+            if node._ts_nums:
+                nums += node._ts_nums
         if len(set(map(id, objects))) != met:
             return None                        # what were two is one now
         return objects, nums
@@ -180,7 +181,7 @@ class Walk:
             sums.add(id(st))
         if sums:
             for at, _, _, _, _ in self.specs:
-                for g in objects[at].guard:
+                for g in objects[at]._ts_guard:
                     if g[1].__class__ is not Storage or id(g[1]) in sums:
                         return False
         return True
@@ -207,7 +208,7 @@ class Walk:
                 set_value(leaf._ts_extra.grad, v)
         if not retain_graph:
             for at, _, _, _, _ in self.specs:
-                objects[at].release()
+                objects[at]._ts_release()
         if self.state.n_values >= tr.limit:
             tr.cut()
         return True

@@ -41,11 +41,11 @@ def outside(tensors, since, own):
         if isinstance(target, TensorBase):
             if id(target) not in mine and "_auxiliary" not in target.__dict__:
                 found[id(target), 0] = target
-        elif target.seq < since:
+        elif target._ts_seq < since:
             found[id(target), nr] = e
         elif id(target) not in seen:
             seen.add(id(target))
-            stack.extend(target.next)
+            stack.extend(target._ts_next)
     return list(found.values())
 
 

@@ -118,7 +118,7 @@ class VmapNode(FunctionNode):
     """The history of a batched call: recomputes it, and batches its backward."""
     __slots__ = ()
 
-    def custom_backward(self, box, mode):
+    def _ts_custom_backward(self, box, mode):
         fn, xs, dims, wants, found, grads, randomness, state = self._call
         from ..autograd.modes import grad_mode
         import torchshim as torch
@@ -157,7 +157,7 @@ def _filled(g, like, e):
     if like is not None:
         return torch.zeros_like(like)
     node, nr = e if e.__class__ is tuple else (e, 0)
-    m = node._ts_meta if isinstance(node, TensorBase) else node.out_meta(nr)
+    m = node._ts_meta if isinstance(node, TensorBase) else node._ts_out_meta(nr)
     from ..autograd.grad_ops import zeros_value
     from ..tensor.core.dispatch import wrap
     return wrap(zeros_value(m))
@@ -166,11 +166,11 @@ def _filled(g, like, e):
 def _attach(made, fn, xs, dims, wants, info, randomness):
     import torchshim as torch
     node = object.__new__(node_class("VmapBackward", VmapNode))
-    node.inst = node.plan = node.extra = None
-    node.saved, node.guard, node.nums = [], (), ()
-    node.next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
-    node.seq = next(sequence)
-    node._out_metas = [t._ts_meta for t in made]
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved, node._ts_guard, node._ts_nums = [], (), ()
+    node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
+    node._ts_seq = next(sequence)
+    node._ts_out_metas = [t._ts_meta for t in made]
     node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states())
     for k, t in enumerate(made):
         if info["grads"][k]:

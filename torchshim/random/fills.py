@@ -63,21 +63,21 @@ class Refilled(Node):
     __slots__ = ("meta",)
 
     @property
-    def n_outputs(self):
+    def _ts_n_outputs(self):
         return 1
 
-    def out_meta(self, nr):
+    def _ts_out_meta(self, nr):
         return self.meta
 
-    def custom_backward(self, box, mode):
+    def _ts_custom_backward(self, box, mode):
         return [mode.back(creation.zeros_like(mode.tensor(box[0])))]
 
 
 def _refilled(t, name):
     node = object.__new__(node_class(name, Refilled))
-    node.inst = node.plan = node.extra = None
-    node.saved = node.guard = node.nums = ()
-    node.next, node.seq, node.meta = (edge(t),), next(sequence), t._ts_meta
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved = node._ts_guard = node._ts_nums = ()
+    node._ts_next, node._ts_seq, node.meta = (edge(t),), next(sequence), t._ts_meta
     return node
 
 

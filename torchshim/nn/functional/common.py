@@ -30,9 +30,9 @@ def known(value):
 def unguarded(out, count=1):
     """`out`, whose first `count` operands may be written later: torch saves intermediate results where we save these."""
     node = out._ts_edge
-    if node is not None and node.guard:
-        free = [k for k, i in enumerate(node.plan.args) if i < count]
-        node.guard = [g for g in node.guard if g[0] not in free]
+    if node is not None and node._ts_guard:
+        free = [k for k, i in enumerate(node._ts_plan.args) if i < count]
+        node._ts_guard = [g for g in node._ts_guard if g[0] not in free]
     return out
 
 

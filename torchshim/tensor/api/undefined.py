@@ -9,12 +9,12 @@ from ..core.handle import TensorBase, edge
 class _Undefined(Node):
     """The history of a result that torch can't differentiate; a backward that comes here fails."""
     __slots__ = ("meta", "error")
-    n_outputs = 1
+    _ts_n_outputs = 1
 
-    def out_meta(self, nr):
+    def _ts_out_meta(self, nr):
         return self.meta
 
-    def custom_backward(self, box, mode):
+    def _ts_custom_backward(self, box, mode):
         raise self.error
 
 
@@ -23,8 +23,8 @@ def undefined(result, sources, name, error):
     edges = tuple([edge(s) if isinstance(s, TensorBase) else None for s in sources])
     if context.grad and edges != (None,) * len(edges):
         node = object.__new__(node_class(name, _Undefined))
-        node.inst = node.plan = node.extra = None
-        node.saved, node.guard, node.nums, node.next, node.seq = [], (), (), edges, next(sequence)
+        node._ts_inst = node._ts_plan = node._ts_extra = None
+        node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), edges, next(sequence)
         node.meta, node.error = result._ts_meta, error
         result._ts_edge = node
     return result

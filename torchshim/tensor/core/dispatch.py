@@ -75,7 +75,7 @@ def finish(result, inst, vals, edges, tensors, nums):
     made = []
     for k, v in enumerate(outs):
         t = wrap(v, None if k not in inst.diff_outs else node if len(outs) == 1 else (node, k))
-        if k in node.plan.outs:
+        if k in node._ts_plan.outs:
             guard_output(node, k, t._ts_st)
         made.append(t)
     return tuple(made) if result.__class__ is list else made[0]
@@ -119,7 +119,7 @@ def apply1(op, a, layout):
     tr.state = st
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), ())
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -170,7 +170,7 @@ def apply2(op, a, b, layout):
     needs = (0 if ea is None else 1) | (0 if eb is None else 2)
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), ())
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -229,7 +229,7 @@ def apply3(op, a, b, c, layout):
     needs = (0 if ea is None else 1) | (0 if eb is None else 2) | (0 if ec is None else 4)
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, (ea, eb, ec), (va, vb, vc), (a, b, c), (v,), ())
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -276,7 +276,7 @@ def apply_number(op, a, x, layout, kind):
     tr.state = st
     if ea is not None and context.grad:
         t._ts_edge = node = graph.make_node(inst, 1, (ea,), (va,), (a,), (v,), (x,))
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -330,7 +330,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     tr.state = st
     if needs and context.grad:
         t._ts_edge = node = graph.make_node(inst, needs, edges, vals, tensors, (v,), nums)
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
     if st.n_values >= tr.limit:
         tr.cut()

@@ -21,11 +21,11 @@ _OWN_KINDS = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
-    `saved` are the plan's residuals, None once released. `guard` tells of each residual that a tensor holds where it
-    lies: (place in `saved`, storage, version, generation, view steps), for the check that it was not written since.
+    `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
+    lies: (place in `_ts_saved`, storage, version, generation, view steps), for the check that it was not written since.
     """
-    __slots__ = ("inst", "plan", "saved", "guard", "next", "nums", "seq", "extra", "__weakref__")
-    custom_backward = None
+    __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
+    _ts_custom_backward = None
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -36,38 +36,38 @@ class Node:
         return "torch::autograd::" + name if name in _OWN_KINDS else name
 
     @property
-    def n_outputs(self):
-        return len(self.inst.out_metas)
+    def _ts_n_outputs(self):
+        return len(self._ts_inst.out_metas)
 
-    def out_meta(self, nr):
-        return self.inst.out_metas[nr]
+    def _ts_out_meta(self, nr):
+        return self._ts_inst.out_metas[nr]
 
-    def release(self):
+    def _ts_release(self):
         # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
-        if self.saved or self.nums and self.inst.op.saves_number:
-            self.saved = None
-            self.guard = ()
+        if self._ts_saved or self._ts_nums and self._ts_inst.op.saves_number:
+            self._ts_saved = None
+            self._ts_guard = ()
 
     @property
     def next_functions(self):
         # a leaf's AccumulateGrad that somebody saw lives as long as this node, as in torch: hooks may be put on it
-        self.next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) or leads_nowhere(e) else accumulator(e)
-                           for e in self.next])
-        return tuple([e if e.__class__ is tuple else (e if isinstance(e, Node) else None, 0) for e in self.places(self.next)])
+        self._ts_next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) or leads_nowhere(e) else accumulator(e)
+                           for e in self._ts_next])
+        return tuple([e if e.__class__ is tuple else (e if isinstance(e, Node) else None, 0) for e in self._ts_places(self._ts_next)])
 
-    def places(self, per_edge):
-        """What there is for each of `next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
-        params = getattr(self.inst and self.inst.op, "params", None)
-        if params is None or len(params) != len(self.inst.layout):
+    def _ts_places(self, per_edge):
+        """What there is for each of `_ts_next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
+        params = getattr(self._ts_inst and self._ts_inst.op, "params", None)
+        if params is None or len(params) != len(self._ts_inst.layout):
             return per_edge
         left, out = iter(per_edge), []
-        for p, x in zip(params, self.inst.layout):
+        for p, x in zip(params, self._ts_inst.layout):
             if p.kind == "tensor":
                 if x.__class__ is tuple:
                     out += [next(left, None) for y in x if y is not None]
                 elif x is not None:
                     out.append(next(left, None) if repr(x) == "T" else None)
-        order = self.inst.op.edges
+        order = self._ts_inst.op.edges
         return [out[k] for k in order] if order is not None and len(order) == len(out) else out
 
     @property
@@ -75,9 +75,9 @@ class Node:
         return self._ts_more().metadata
 
     def _ts_more(self):
-        if self.extra is None:
-            self.extra = NodeExtra()
-        return self.extra
+        if self._ts_extra is None:
+            self._ts_extra = NodeExtra()
+        return self._ts_extra
 
     def register_hook(self, hook):
         """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
@@ -88,7 +88,7 @@ class Node:
         return add_hook(self._ts_more(), "pre", hook)
 
     def _sequence_nr(self):
-        return self.seq
+        return self._ts_seq
 
 
 class NodeExtra:
@@ -141,15 +141,15 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable):
         self.variable = variable
-        self.inst = self.plan = self.nums = self.extra = None
-        self.saved = self.guard = self.next = ()
-        self.seq = 2 ** 63 - 1
+        self._ts_inst = self._ts_plan = self._ts_nums = self._ts_extra = None
+        self._ts_saved = self._ts_guard = self._ts_next = ()
+        self._ts_seq = 2 ** 63 - 1
 
     @property
-    def n_outputs(self):
+    def _ts_n_outputs(self):
         return 1
 
-    def out_meta(self, nr):
+    def _ts_out_meta(self, nr):
         return self.variable._ts_meta
 
 
@@ -186,7 +186,7 @@ def accumulator(leaf):
 def accumulator_hooks(extra):
     """The hooks on the AccumulateGrad of a leaf with this `extra`: a NodeExtra, or None."""
     node = extra.accumulator() if extra.accumulator is not None else None
-    return None if node is None else node.extra
+    return None if node is None else node._ts_extra
 
 
 _INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
@@ -211,7 +211,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     if cls is None:
         cls = inst.node_class = node_class(inst.grad_fn_name)
     node = new(cls)
-    node.inst, node.plan, node.next, node.extra = inst, plan, edges, None
+    node._ts_inst, node._ts_plan, node._ts_next, node._ts_extra = inst, plan, edges, None
     args = plan.args
     if args:
         saved, guard = [], []
@@ -226,13 +226,13 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     raise RuntimeError(_INFERENCE)
                 guard.append((len(saved), st, version, st.gen, () if vw is None else vw.steps))
             saved.append(vals[i])
-        node.saved, node.guard = saved, guard
+        node._ts_saved, node._ts_guard = saved, guard
     else:
-        node.saved, node.guard = [], []
+        node._ts_saved, node._ts_guard = [], []
     for k in plan.outs:
-        node.saved.append(outs[k])
-    node.nums = [nums[i] for i in plan.nums] if plan.nums else ()
-    node.seq = next(sequence)
+        node._ts_saved.append(outs[k])
+    node._ts_nums = [nums[i] for i in plan.nums] if plan.nums else ()
+    node._ts_seq = next(sequence)
     context.trace.graph = True
     return node
 
@@ -268,19 +268,19 @@ class OwnVersion:
 
 def guard_output(node, k, st, steps=(), later=0):
     """Note that output `k`, which the backward reads, lies in storage `st`; `later`: so many of its generations from now."""
-    plan = node.plan
-    node.guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps))
+    plan = node._ts_plan
+    node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps))
 
 
 def retain_too(t, e, node):
     """A tensor that retains its gradient is written in place: `node`, what it will be, retains it for it. Returns where the edge `e` tells
     so until then, to be taken out there: (dict or None, key)."""
     old, nr = e if e.__class__ is tuple else (e, 0)
-    if isinstance(old, Node) and old.extra is not None and old.extra.retain:
-        ref = old.extra.retain.get(nr)
+    if isinstance(old, Node) and old._ts_extra is not None and old._ts_extra.retain:
+        ref = old._ts_extra.retain.get(nr)
         if ref is not None and ref() is t:
             if node is not None:
                 x = node._ts_more()
                 x.retain = {0: ref}
-            return old.extra.retain, nr
+            return old._ts_extra.retain, nr
     return None, 0

@@ -111,7 +111,7 @@ OBJECTS = '''\
 NODE = '''\
 {count}    if {wants} and context.grad:
         t._ts_edge = node = graph.make_node(inst, {needs}, {edges}, {vals}, {tensors}, (v,), {nums})
-        if node is not None and node.plan.outs:
+        if node is not None and node._ts_plan.outs:
             guard_output(node, 0, s)
 '''
 

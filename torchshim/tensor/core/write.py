@@ -73,7 +73,7 @@ def rewrite(t, value, node):
         array_of(whole)                        # may fail: nothing has happened yet
     owner, e, writer, retained, nr = _history(t, node)
     count(t)
-    if node is not None and node.plan is not None and 0 in node.plan.outs:
+    if node is not None and node._ts_plan is not None and 0 in node._ts_plan.outs:
         guard_output(node, 0, st, () if vw is None else vw.steps, later=1)
     st.writer = writer
     st.gen += 1
@@ -393,10 +393,10 @@ def _history(t, node):
         owner, writer = vw.base, "torch::autograd::CopySlices"
         log_edge(owner)
         e = object.__new__(CopySlices)
-        e.inst = e.plan = e.extra = None
+        e._ts_inst = e._ts_plan = e._ts_extra = None
         e.fn, e.steps, e.meta = node, vw.steps[vw.skip:], meta(owner)
-        e.next = (edge(owner),) + (tuple(node.next[1:]) if node is not None else ())
-        e.saved, e.guard, e.nums, e.seq = (), (), (), next(sequence)
+        e._ts_next = (edge(owner),) + (tuple(node._ts_next[1:]) if node is not None else ())
+        e._ts_saved, e._ts_guard, e._ts_nums, e._ts_seq = (), (), (), next(sequence)
     retained, nr = None, 0
     if owner._ts_extra is not None and owner._ts_extra.retains:
         retained, nr = retain_too(owner, owner._ts_edge, e)
@@ -409,14 +409,14 @@ class CopySlices(Node):
     __slots__ = ("fn", "steps", "meta")
 
     @property
-    def n_outputs(self):
+    def _ts_n_outputs(self):
         return 1
 
-    def out_meta(self, nr):
+    def _ts_out_meta(self, nr):
         return self.meta
 
-    def release(self):
-        self.saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
+    def _ts_release(self):
+        self._ts_saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------------
