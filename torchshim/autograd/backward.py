@@ -7,11 +7,12 @@ from __future__ import annotations
 import heapq
 import itertools
 
-from ..engine import VjpOp, influences, context, record
+from ..engine import VjpOp, context, influences, record
 from ..ops import promotion as P
+from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import apply, wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class, sequence
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
 from ..tensor.core.storage import read_steps, write_steps
 from ..tensor.core.tensor import Tensor
@@ -20,6 +21,7 @@ from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
 from .replay import Log, replayed
+from .second_order import by_comparison, correct
 
 sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
@@ -69,47 +71,6 @@ class GradList:
         return write_steps(g, steps, part)
 
 
-#: Operators whose gradient depends on what they saved by comparisons alone, and which torch differentiates as such: their second derivative
-#: does not exist, where that of relu, a kernel of torch's, is zero.
-_BY_COMPARISON = frozenset("clamp clamp_min clamp_max max min amax amin maximum minimum fmax fmin median nanmedian nan_to_num aminmax "
-                           "cummax cummin nansum nanmean hinge_embedding_loss margin_ranking_loss".split())
-#: The same, where no more than one of their operands requires grad: the gradient of each is read off the other.
-_BY_COMPARISON_ALONE = frozenset(("quantile", "nanquantile"))
-
-#: Operators whose gradients torch computes in one kernel, by how many operands that is given: all gradients have a history where one of
-#: these has, which leads nowhere for those that do not depend on it.
-_IN_ONE = {"convolution": 2, "batch_norm_train": 2, "batch_norm_eval": 4, "layer_norm": 3, "grid_sampler": 2}
-#: Operators whose backward is, in torch, a kernel that is given operands on which its result does not depend, and (below) those of which this
-#: is so where there are no elements: their gradients have a history all the same, which leads to zeros.
-_READ_IN_VAIN = frozenset("""adaptive_avg_pool avg_pool adaptive_max_pool fractional_max_pool max_pool_with_indices pad_edge nll_loss
-
-    atan2 cholesky cholesky_inverse cholesky_solve hardshrink hardsigmoid hardtanh lgamma ndtri ormqr prelu sinc softplus softshrink
-    triangular_solve linalg_cholesky linalg_cholesky_ex linalg_det linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv
-    linalg_inv_ex linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_pinv linalg_qr linalg_slogdet linalg_solve
-    linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals matrix_exp prod""".split())
-
-
-class _Constant(Node):
-    """The history of a gradient that depends on none of the operands it has a history for."""
-    __slots__ = ("meta", "operands")
-    _ts_n_outputs = 1
-
-    def _ts_out_meta(self, nr):
-        return self.meta
-
-    def _ts_custom_backward(self, box, mode):
-        return [None if e is None or m is None else mode.zeros(m) for e, m in zip(self._ts_next, self.operands)]
-
-
-def _constant(g, of, zeros=True):
-    """Give the gradient `g` that the node `of` made a history that leads to zeros, or to nothing."""
-    node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
-    node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), of._ts_next, next(sequence)
-    node.meta, node.operands = meta(g), of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next)
-    g._ts_edge = node
-
-
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
     graph = True
@@ -133,17 +94,7 @@ class GradTensors:
         given = saved_tensors(node, saved) + cts
         r = apply(node._ts_plan.vjp, given, (), node._ts_nums, node._ts_plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
-        if made[0]._ts_edge is not None and node._ts_inst.op.name not in _IN_ONE:
-            # torch has a formula for each: it has a history where what it reads has one
-            reads = influences(node._ts_plan.vjp.resolve((), tuple([meta(x) for x in given]), node._ts_plan.vjp_kinds))
-            for k, g in enumerate(made):
-                if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
-                    g._ts_edge = None
-        name = node._ts_inst.op.name
-        if name in _READ_IN_VAIN or any([e is not None for e in node._ts_next[:_IN_ONE.get(name, 0)]]):
-            for g in made:
-                if g._ts_edge is None:
-                    _constant(g, node, name in _READ_IN_VAIN)
+        correct(node, given, made)
         return made
 
     @staticmethod
@@ -161,8 +112,7 @@ class GradTensors:
 
 def saved_tensors(node, saved):
     """What a node saved as tensors with their histories."""
-    plan, tensors, name = node._ts_plan, [], node._ts_inst.op.name
-    constant = name in _BY_COMPARISON or name in _BY_COMPARISON_ALONE and None in node._ts_next
+    plan, tensors, constant = node._ts_plan, [], by_comparison(node)
     for k, v in enumerate(saved):
         if constant:
             e = None
@@ -180,7 +130,7 @@ def _saved_names(node):
     inst, plan, given = node._ts_inst, node._ts_plan, []
     for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
         if p.kind == "tensor":
-            given += [p.name] * (len(x) if x.__class__ is tuple else repr(x) == "T")
+            given += [p.name] * (len(x) if x.__class__ is tuple else x is T)
     if len(given) != len(inst.in_metas):
         return []
     fields = inst.op.fields or ()

@@ -55,7 +55,7 @@ def refuse_empty_range(self, min_val, max_val):
 
 @op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", inplace=True,
     functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
-    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),))
+    rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros")
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
@@ -91,7 +91,7 @@ def threshold(self, threshold, value):
 
 
 @op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), 1 / 6),))
+    refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), 1 / 6),), twice="zeros")
 def hardsigmoid(self):
     """(x + 3) / 6 between 0 and 1."""
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -106,7 +106,7 @@ def hardswish(self):
 
 
 @op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", functional=True,
-    refuses=("hardshrink_cpu", "bic"), half_steps=True)
+    refuses=("hardshrink_cpu", "bic"), half_steps=True, twice="zeros")
 def hardshrink(self, lambd, half=None):
     """0 between -lambd and lambd, x elsewhere."""
     if half is not None:
@@ -125,7 +125,7 @@ def refuse_negative(self, lambd):
 
 
 @op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", check=check_softshrink,
-    precheck=refuse_negative, **FUNCTIONAL)
+    precheck=refuse_negative, **FUNCTIONAL, twice="zeros")
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""
     moved = jnp.where(self > lambd, self - lambd, self + lambd)
@@ -174,7 +174,8 @@ def celu(self, alpha):
 
 
 @op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", refuses=("softplus_cpu", "bic"),
-    **FUNCTIONAL, rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),))
+    **FUNCTIONAL, rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),),
+    twice="zeros")
 def softplus(self, beta, threshold):
     """log(1 + exp(beta x)) / beta, and x where that is the same."""
     z = self * beta
@@ -233,7 +234,7 @@ def check_prelu(self, weight):
 
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: None if self.contiguous else self.strides)
+    strides=lambda inst, self, weight: None if self.contiguous else self.strides, twice="zeros")
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim

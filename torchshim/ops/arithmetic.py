@@ -529,7 +529,7 @@ def frac(self):
 
 
 @op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,
-    grad="NanToNumBackward0")
+    grad="NanToNumBackward0", twice="compared")
 def nan_to_num(self, nan, posinf, neginf):
     """nan by 0, infinities by the largest finite numbers, or by what is given."""
     if is_complex(self):

@@ -46,7 +46,7 @@ def _at_hi(out, x, lo, hi):
 
 @op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
     grad=lambda inst: "ClampBackward0" if T in inst.layout[1:] else "ClampBackward1", check=check_clamp,
-    rule=(_inside, _at_lo, _at_hi), kernel_numbers=True)
+    rule=(_inside, _at_lo, _at_hi), kernel_numbers=True, twice="compared")
 def clamp(self, min, max):
     """Elements below min become min, above max max."""
     x = self if min is None else at_least(self, min)
@@ -64,7 +64,7 @@ def check_bound(kernel):
 
 @op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
     check=check_bound("maximum_cpu"),
-    rule=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo), kernel_numbers=True)
+    rule=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo), kernel_numbers=True, twice="compared")
 def clamp_min(self, min):
     """Elements below min become min."""
     return at_least(self, min)
@@ -72,7 +72,7 @@ def clamp_min(self, min):
 
 @op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
     check=check_bound("minimum_cpu"),
-    rule=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi), kernel_numbers=True)
+    rule=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi), kernel_numbers=True, twice="compared")
 def clamp_max(self, max):
     """Elements above max become max."""
     return at_most(self, max)
@@ -94,14 +94,14 @@ def _wins(first, ties, less):
 
 
 @op("maximum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=check_order("maximum"),
-    rule=(_wins(True, 0.5, True), _wins(False, 0.5, True)))
+    rule=(_wins(True, 0.5, True), _wins(False, 0.5, True)), twice="compared")
 def maximum(self, other):
     """The larger of each pair; nan if either is."""
     return at_least(self, other)
 
 
 @op("minimum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=check_order("minimum"),
-    rule=(_wins(True, 0.5, False), _wins(False, 0.5, False)))
+    rule=(_wins(True, 0.5, False), _wins(False, 0.5, False)), twice="compared")
 def minimum(self, other):
     """The smaller of each pair; nan if either is."""
     return at_most(self, other)
@@ -114,14 +114,14 @@ def _first_of(compare):
 
 
 @op("fmax(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FmaxBackward0", numbers=(), check=check_order("fmax"),
-    rule=_first_of(lambda a, b: a >= b))
+    rule=_first_of(lambda a, b: a >= b), twice="compared")
 def fmax(self, other):
     """The larger of each pair; the other one where one is nan."""
     return jnp.where((self < other) | (self != self), other, self)
 
 
 @op("fmin(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FminBackward0", numbers=(), check=check_order("fmin"),
-    rule=_first_of(lambda a, b: a <= b))
+    rule=_first_of(lambda a, b: a <= b), twice="compared")
 def fmin(self, other):
     """The smaller of each pair; the other one where one is nan."""
     return jnp.where((self > other) | (self != self), other, self)

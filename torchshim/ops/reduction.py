@@ -67,7 +67,8 @@ def _without_nan_jvp(primals, tangents):
     return without_nan(primals[0]), jnp.where(jnp.isnan(primals[0]), t * np.zeros((), t.dtype), t)
 
 
-@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0", out="dtype")
+@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="NansumBackward0", out="dtype",
+    twice="compared")
 def nansum(self, dim, keepdim, dtype):
     """Sum that counts nan as zero."""
     if is_complex(self):
@@ -89,7 +90,8 @@ def mean(self, dim, keepdim, dtype):
     return cast(jnp.sum(x, axes, keepdims=keepdim) / n, out)
 
 
-@op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="DivBackward0")
+@op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad="DivBackward0",
+    twice="compared")
 def nanmean(self, dim, keepdim, dtype):
     """Mean that leaves nan out."""
     if P.kind_of(self.dtype) < 2:
@@ -102,7 +104,7 @@ def nanmean(self, dim, keepdim, dtype):
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
-    saves=("result",))
+    saves=("result",), twice="zeros")
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)
@@ -315,13 +317,13 @@ def _all_extreme(name, self, reduce):
     return evenly(self, value) if is_float(self) else value
 
 
-@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",))
+@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",), twice="compared")
 def max_all(self):
     """The largest element."""
     return _all_extreme("max", self, jnp.max)
 
 
-@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",))
+@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",), twice="compared")
 def min_all(self):
     """The smallest element."""
     return _all_extreme("min", self, jnp.min)
@@ -362,10 +364,10 @@ def picked(x, index, d, ndim, keepdim):
 
 
 op("max.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=maximum.check,
-   rule=maximum.partials)(maximum.body)
+   rule=maximum.partials, twice="compared")(maximum.body)
 
 
-@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0")
+@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0", twice="compared")
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
     orderable("max", self)
@@ -374,10 +376,10 @@ def max_dim(self, dim, keepdim):
 
 
 op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=minimum.check,
-   rule=minimum.partials)(minimum.body)
+   rule=minimum.partials, twice="compared")(minimum.body)
 
 
-@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0")
+@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0", twice="compared")
 def min_dim(self, dim, keepdim):
     """Smallest elements along a dimension and where they are."""
     orderable("min", self)
@@ -399,19 +401,20 @@ def _amaximum(name, kernel, self, dim, keepdim, reduce):
     return shared_extreme(reduce, self, axes, keepdim)
 
 
-@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("result",))
+@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("result",), twice="compared")
 def amax(self, dim, keepdim):
     """Largest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amax", "max_values_cpu", self, dim, keepdim, jnp.max)
 
 
-@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("result",))
+@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("result",), twice="compared")
 def amin(self, dim, keepdim):
     """Smallest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amin", "min_values_cpu", self, dim, keepdim, jnp.min)
 
 
-@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0", saves=("min", "max"))
+@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0", saves=("min", "max"),
+    twice="compared")
 def aminmax(self, dim, keepdim):
     """Smallest and largest elements."""
     axes = None

@@ -49,6 +49,11 @@ backward raises, as torch's does. There are two ways to say how it is computed:
 2. `rule` stands beside the body. A tuple for elementwise bodies: d result / d parameter as functions of (result, *params).
    A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
    factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument.
+
+twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
+  "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
+  so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
+  of these has. "zeros": the kernel is given operands that do not matter; they have a history all the same, which leads to zeros.
 """
 from __future__ import annotations
 
@@ -93,7 +98,8 @@ class Op(Operator):
     def __init__(self, schema, body, *, promote=None, grad=None, rule=None, inplace=False, method=True, function=True, strides=None,
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
-                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None):
+                 half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
+                 twice=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -108,6 +114,7 @@ class Op(Operator):
         self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
         if least is not None:
             self.least = least
+        self.twice = twice
         if saves.__class__ is tuple:
             results = self.fields or ("result",)
             kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
@@ -407,7 +414,7 @@ class InplaceOp(Operator):
 
     def __init__(self, op):
         super().__init__(op.name + "_")
-        self.op, self.rule, self.saves_number, self.saves = op, op.rule, op.saves_number, op.saves
+        self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

@@ -56,13 +56,13 @@ def _extreme_so_far(name, self, dim, scan):
     return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
-@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0", saves=("self", "indices"))
+@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0", saves=("self", "indices"), twice="compared")
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
-@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"))
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice="compared")
 def cummin(self, dim):
     """Smallest element so far and where it is."""
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)

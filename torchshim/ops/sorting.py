@@ -220,25 +220,26 @@ def _median_dim(name, self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("result",))
+@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("result",), twice="compared")
 def median(self):
     """The lower median."""
     return _median(self, False)
 
 
-@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("result",))
+@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("result",), twice="compared")
 def nanmedian(self):
     """The lower median of what is not nan."""
     return _median(self, True)
 
 
-@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1")
+@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1", twice="compared")
 def median_dim(self, dim, keepdim):
     """Lower medians along a dimension and where they are."""
     return _median_dim("median", self, dim, keepdim, False)
 
 
-@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="NanmedianBackward1")
+@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="NanmedianBackward1",
+    twice="compared")
 def nanmedian_dim(self, dim, keepdim):
     """Lower medians of what is not nan."""
     return _median_dim("nanmedian", self, dim, keepdim, True)
@@ -274,7 +275,7 @@ def quantile_strides(inst, self, q, *rest):
 
 
 @op("quantile.any(Tensor self, Tensor q, int? dim, bool keepdim, str interpolation, bool ignore_nan) -> Tensor",
-    grad="SqueezeBackward4", strides=quantile_strides)
+    grad="SqueezeBackward4", strides=quantile_strides, twice="compared alone")
 def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
     """Quantiles along a dimension, or of everything."""
     name = "nanquantile" if ignore_nan else "quantile"

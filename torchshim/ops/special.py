@@ -36,7 +36,7 @@ def _log_ndtr(x):
 declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL,
         rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
-declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL)
+declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL, twice="zeros")
 
 
 def plain(name, f, doc):

@@ -67,7 +67,7 @@ atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
     aliases=("arctan2",), refuses=("atan2_cpu", "c"),
-    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)))
+    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)), twice="zeros")
 def atan2(self, other):
     """The angle of the point (other, self)."""
     return jnp.arctan2(self, other)
@@ -84,7 +84,7 @@ def _sinc_slope(out, x):
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
-               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,))
+               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,), twice="zeros")
 
 
 def _no_complex(name):
@@ -109,7 +109,7 @@ def _lgamma(x):
 
 
 lgamma = declare("lgamma", _lgamma, "The logarithm of |gamma(x)|.", "Lgamma", inplace="method", refuses=("lgamma_vml_cpu", "c"),
-                 rule=(lambda out, x: _digamma(x),))
+                 rule=(lambda out, x: _digamma(x),), twice="zeros")
 
 
 def _digamma(x):

@@ -58,14 +58,14 @@ def _positive(name, A, upper):
 
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", **DECLARED,
-    grad="LinalgCholeskyExBackward0", strides=columns(0))
+    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros")
 def linalg_cholesky_ex(self, upper, check_errors):
     """The Cholesky factor of positive-definite matrices (nan where one is not), and per matrix the order of the first leading minor
     that is not positive."""
     return _positive("linalg.cholesky", self, upper)
 
 
-@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0))
+@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0), twice="zeros")
 def cholesky_old(self, upper):
     """torch.cholesky: what linalg.cholesky_ex returns."""
     return _positive("cholesky", self, upper)
@@ -90,7 +90,8 @@ def _solvable(name, b, A, first="b", second="A"):
     same_dtype(name, b, A, first, second)
 
 
-@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0", strides=columns())
+@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0", strides=columns(),
+    twice="zeros")
 def cholesky_solve(self, input2, upper):
     """A^-1 self, where A has the Cholesky factor input2."""
     _solvable("cholesky_solve", self, input2, second="u")
@@ -100,7 +101,7 @@ def cholesky_solve(self, input2, upper):
     return by_cholesky(input2, self, upper)
 
 
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns())
+@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns(), twice="zeros")
 def cholesky_inverse(self, upper):
     """The inverse of the matrix whose Cholesky factor is given."""
     square("cholesky_inverse", self)
@@ -127,7 +128,7 @@ def _factorizable(name, A, pivot):
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", **DECLARED,
-    grad="LinalgLuFactorExBackward0", strides=columns(0))
+    grad="LinalgLuFactorExBackward0", strides=columns(0), twice="zeros")
 def linalg_lu_factor_ex(A, pivot, check_errors):
     """L and U in one matrix, LAPACK's pivots (from 1), and per matrix the place of the first zero on U's diagonal."""
     _factorizable("torch.lu_factor", A, pivot)
@@ -146,7 +147,7 @@ def permutation_matrix(perm, dtype):
     return (jnp.arange(perm.shape[-1])[:, None] == perm[..., None, :]).astype(dtype)
 
 
-@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0")
+@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0", twice="zeros")
 def linalg_lu(A, pivot):
     """P, L, U with A = P L U."""
     _factorizable("linalg.lu", A, pivot)
@@ -187,7 +188,7 @@ def solve_packed(LU, perm, B, adjoint=False):
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
-    grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns())
+    grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns(), twice="zeros")
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""
     name = "linalg.lu_solve"
@@ -247,7 +248,8 @@ def _qr_jvp(primals, tangents):
     return (Q, R), (dQ, QdA - mm(W, R))
 
 
-@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", **DECLARED, grad="LinalgQrBackward0", strides=columns())
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", **DECLARED, grad="LinalgQrBackward0", strides=columns(),
+    twice="zeros")
 def linalg_qr(A, mode):
     """Q with orthonormal columns and the upper triangular R, A = Q R."""
     matrix("linalg.qr", A)

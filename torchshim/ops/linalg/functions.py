@@ -32,7 +32,7 @@ def _det_jvp(primals, tangents):
     return det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
-@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", least=4)
+@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", least=4, twice="zeros")
 def linalg_det(A):
     """The determinant."""
     inexact("linalg.det", A)
@@ -62,7 +62,7 @@ def _slogdet_jvp(primals, tangents):
     return (sign, log), (dsign, jnp.real(trace).astype(log.dtype))
 
 
-@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **LINALG, grad="LinalgSlogdetBackward0")
+@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **LINALG, grad="LinalgSlogdetBackward0", twice="zeros")
 def linalg_slogdet(A):
     """The sign (or phase) of the determinant and the logarithm of its absolute value."""
     inexact("linalg.slogdet", A, half=False)
@@ -81,7 +81,7 @@ def logdet(self):
     return jnp.where(sign == -1, jnp.nan, log)
 
 
-@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, grad="LinalgMatrixExpBackward0")
+@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, grad="LinalgMatrixExpBackward0", twice="zeros")
 def linalg_matrix_exp(self):
     """The exponential of a matrix."""
     inexact("linalg.matrix_exp", self)

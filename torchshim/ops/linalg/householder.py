@@ -94,7 +94,7 @@ def _apply_adjoint_jvp(primals, tangents):
 
 
 @op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", grad="OrmqrBackward0",
-    strides=columns())
+    strides=columns(), twice="zeros")
 def ormqr(self, input2, input3, left, transpose):
     """Q input3 or input3 Q (adjoint with `transpose`), with Q the product of the reflections that geqrf returns."""
     name = "torch.ormqr"

@@ -34,7 +34,7 @@ def is_vector(A, B):
 
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", **DECLARED,
-    grad="LinalgSolveExBackward0", strides=columns(0))
+    grad="LinalgSolveExBackward0", strides=columns(0), twice="zeros")
 def linalg_solve_ex(A, B, left, check_errors):
     """X with A X = B (or X A = B), and per matrix the place of the first zero pivot."""
     name = "linalg.solve"
@@ -73,7 +73,7 @@ def _inverse_jvp(primals, tangents):
 
 
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", **DECLARED, grad="LinalgInvExBackward0",
-    strides=columns(0))
+    strides=columns(0), twice="zeros")
 def linalg_inv_ex(A, check_errors):
     """The inverse, and per matrix the place of the first zero pivot."""
     inexact("linalg.inv", A, half=False)
@@ -90,7 +90,7 @@ def _triangular(A, B, upper, left, transpose, unitriangular):
 
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **LINALG,
-    grad="LinalgSolveTriangularBackward0", strides=columns())
+    grad="LinalgSolveTriangularBackward0", strides=columns(), twice="zeros")
 def linalg_solve_triangular(self, B, upper, left, unitriangular):
     """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
@@ -103,7 +103,7 @@ def linalg_solve_triangular(self, B, upper, left, unitriangular):
 
 
 @op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
-    "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0", strides=columns())
+    "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0", strides=columns(), twice="zeros")
 def triangular_solve_old(self, A, upper, transpose, unitriangular):
     """torch.triangular_solve: the solution of A X = self (of A^T X = self with `transpose`) and a copy of A."""
     name = "torch.triangular_solve"

@@ -156,7 +156,7 @@ def _name(inst):
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-    "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, check=_check, strides=_strides, method=False)
+    "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, check=_check, strides=_strides, method=False, twice=2)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).
 

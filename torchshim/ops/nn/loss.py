@@ -110,7 +110,7 @@ def _nll_name(inst):
 
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
-    grad=_nll_name, check=lambda x, t, w, *_: check_classes(x, t, w), function=False, method=False)
+    grad=_nll_name, check=lambda x, t, w, *_: check_classes(x, t, w), function=False, method=False, twice="zeros")
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)

@@ -25,7 +25,8 @@ def _clamp_min_jvp(primals, tangents):
 
 
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
-    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **{**_LOSS, "promote": "float"})
+    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **{**_LOSS, "promote": "float"},
+    twice="compared")
 def hinge_embedding_loss(self, target, margin, reduction):
     """self where target is 1, max(0, margin - self) where it is -1."""
     far = jnp.where(target != 1, _clamp_min(margin - self), 0)
@@ -34,7 +35,8 @@ def hinge_embedding_loss(self, target, margin, reduction):
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean') -> Tensor",
-    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None, "promote": "float"})
+    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None, "promote": "float"},
+    twice="compared")
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     """max(0, -target * (input1 - input2) + margin)."""
     return reduced(_clamp_min(-target * (input1 - input2) + margin), reduction)

@@ -62,7 +62,7 @@ def normalized(x, axes, eps):
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeLayerNormBackward0", refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
-    sizes=("normalized_shape",))
+    sizes=("normalized_shape",), twice=3)
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -134,7 +134,7 @@ def _check_batch_norm(x, *parameters):
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
-    function=False, method=False)
+    function=False, method=False, twice=2)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -154,7 +154,8 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     grad="NativeBatchNormBackward0",
-    check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides, function=False, method=False)
+    check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
+    strides=_strides, function=False, method=False, twice=4)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

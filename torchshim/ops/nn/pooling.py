@@ -135,7 +135,7 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False)
+    function=False, method=False, twice="zeros")
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
@@ -181,7 +181,7 @@ _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_refuse("avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"), function=False, method=False)
+    check=_refuse("avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"), function=False, method=False, twice="zeros")
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -211,7 +211,7 @@ def _adaptive(name):
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False)
+    method=False, twice="zeros")
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -238,7 +238,7 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False)
+    function=False, method=False, twice="zeros")
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
     pair, first = (jax.lax.stop_gradient(self), _places(self.shape, len(output_size))), self.ndim - len(output_size)
@@ -265,7 +265,8 @@ def _adaptive_max_along(pair, axis, out):
 
 # -- fractional -------------------------------------------------------------------------------------------------------
 @op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
-    grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False)
+    grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False,
+    twice="zeros")
 def fractional_max_pool(self, samples, kernel_size, output_size):
     """(maxima of windows whose places the samples (N, C, dims) in [0, 1) choose, where in its plane each maximum stands)."""
     dims = len(kernel_size)

@@ -318,7 +318,7 @@ def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
 
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-    grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False)
+    grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2)
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """input (N, C, ...) at the points of grid (N, ..., dims), whose coordinates, last dimension first, lie in [-1, 1].
 

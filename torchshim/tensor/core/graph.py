@@ -10,6 +10,7 @@ import threading
 import weakref
 
 from ...engine import context
+from ...ops.registry import T
 
 sequence = itertools.count()
 _classes: dict = {}
@@ -66,7 +67,7 @@ class Node:
                 if x.__class__ is tuple:
                     out += [next(left, None) for y in x if y is not None]
                 elif x is not None:
-                    out.append(next(left, None) if repr(x) == "T" else None)
+                    out.append(next(left, None) if x is T else None)
         order = self._ts_inst.op.edges
         return [out[k] for k in order] if order is not None and len(order) == len(out) else out
 

@@ -1,0 +1,46 @@
+"""Protects which gradients have a history under create_graph, as the operators' declarations say."""
+import pytest
+
+import torchshim as torch
+from torchshim.ops.registry import OPS
+
+
+def test_declarations_say_what_is_known():
+    told = {o.full_name: o.twice for o in OPS.values() if o.twice is not None}
+    assert set(map(str, told.values())) == {"compared", "compared alone", "zeros", "2", "3", "4"}
+    for o in OPS.values():
+        if o.twice is not None:
+            assert o.grad is not None and o.grad != "NotImplemented", o
+            assert o.twice.__class__ is not int or o.twice <= sum(p.kind == "tensor" for p in o.params), o
+            assert o.inplace_op is None or o.inplace_op.twice == o.twice
+    overloads = {}
+    for o in OPS.values():
+        overloads.setdefault(o.name, set()).add(o.twice)
+    assert not [name for name, told in overloads.items() if len(told) > 1]
+
+
+def history(f, shape=(3,), along=False):
+    """Whether the gradient of f at 0.5 requires grad, and which of x and the cotangent that leads to."""
+    x, c = torch.full(shape, 0.5, requires_grad=True), torch.ones(shape, requires_grad=along)
+    y = f(x)
+    g, = torch.autograd.grad(y, x, c if y.shape == shape else None, create_graph=True)
+    if not g.requires_grad:
+        return None
+    return [h is not None for h in torch.autograd.grad(g.sum(), [x, c] if along else [x], allow_unused=True)]
+
+
+@pytest.mark.parametrize("name", ["clamp", "clamp_", "clip_", "clamp_min_", "clamp_max_", "nan_to_num", "nan_to_num_"])
+def test_what_compares_has_no_second_derivative_in_place_or_not(name):
+    def f(x):
+        return getattr(x.clone(), name)(*[] if "nan" in name else [0.25])
+    assert history(f) is None and history(f, along=True) == [False, True] and history(f, ()) is None
+
+
+def test_kernels_have_one():
+    assert history(lambda x: x.relu()) == [True] and history(lambda x: x.clone().relu_()) == [True]
+    assert history(lambda x: torch.nn.functional.hardtanh(x)) == [True]
+    for shape in ((0, 0), (0, 3, 3)):
+        assert history(torch.matrix_exp, shape) == [True]
+    w, b, x = torch.ones(1, 1, 2, requires_grad=True), torch.zeros(1, requires_grad=True), torch.ones(1, 1, 4)
+    grads = torch.autograd.grad(torch.nn.functional.conv1d(x, w, b).sum(), [w, b], create_graph=True)
+    assert [g.requires_grad for g in grads] == [True, True]

@@ -1,0 +1,51 @@
+"""Which gradients have a history under `create_graph`: that of what torch's formula for them reads, which the operators' declarations
+tell (`twice`, see ops/registry.py) where the program that computes them here does not.
+"""
+from __future__ import annotations
+
+from ..engine import influences
+from ..tensor.core.graph import Node, node_class, sequence
+from ..tensor.core.handle import edge, meta
+
+
+def by_comparison(node):
+    """Whether what the node saved decides about its gradients by comparisons only, so that they have no history through it."""
+    twice = node._ts_inst.op.twice
+    return twice == "compared" or twice == "compared alone" and None in node._ts_next
+
+
+def correct(node, given, made):
+    """Take away, or give, the histories of the gradients `made` by the node's vjp from the tensors `given`, where torch's differ."""
+    twice = node._ts_inst.op.twice
+    if made[0]._ts_edge is not None and twice.__class__ is not int:
+        # torch has a formula for each: it has a history where what it reads has one
+        plan = node._ts_plan
+        reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
+        for k, g in enumerate(made):
+            if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
+                g._ts_edge = None
+    if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):
+        for g in made:
+            if g._ts_edge is None:
+                _constant(g, node, twice == "zeros")
+
+
+class _Constant(Node):
+    """The history of a gradient that depends on none of the operands it has a history for."""
+    __slots__ = ("meta", "operands")
+    _ts_n_outputs = 1
+
+    def _ts_out_meta(self, nr):
+        return self.meta
+
+    def _ts_custom_backward(self, box, mode):
+        return [None if e is None or m is None else mode.zeros(m) for e, m in zip(self._ts_next, self.operands)]
+
+
+def _constant(g, of, zeros):
+    """Give the gradient `g` that the node `of` made a history that leads to zeros, or to nothing."""
+    node = object.__new__(node_class(f"{of.name().rstrip('0123456789')}Backward0", _Constant))
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), of._ts_next, next(sequence)
+    node.meta, node.operands = meta(g), of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next)
+    g._ts_edge = node
