@@ -19,8 +19,7 @@ from .engine import context
 from .engine.site import leaving
 from .nn import functional as F, init
 from .tensor.api.placement import standing_at
-from .tensor.core.overriding import (DisableTorchFunctionSubclass, ask, asked, disabled_torch_function_impl as _disabled, overrides,
-                                     switches)
+from .tensor.core.overriding import DisableTorchFunctionSubclass, ask, asked, overrides, switches
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
            "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",

@@ -1,6 +1,5 @@
 """``import torch`` gives torchshim's own module objects, lazily and removably, and nothing private."""
 
-import pytest
 
 NAMES = """
 import sys

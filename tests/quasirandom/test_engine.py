@@ -1,7 +1,6 @@
 """Sobol' points are PyTorch 2.13's, scrambled ones too; a draw goes on where the last one ended."""
 import pytest
 
-import torchshim as torch
 from torchshim.quasirandom import SobolEngine
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
-from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, sequence
 from ..tensor.core.handle import TensorBase, edge, read

@@ -121,7 +121,6 @@ class VmapNode(FunctionNode):
     def _ts_custom_backward(self, box, mode):
         fn, xs, dims, wants, found, grads, randomness, state = self._call
         from ..autograd.modes import grad_mode
-        import torchshim as torch
         cts = [mode.tensor(box[k]) for k in range(len(grads)) if k in box]
         at = [k for k in range(len(grads)) if k in box]
 
@@ -164,7 +163,6 @@ def _filled(g, like, e):
 
 
 def _attach(made, fn, xs, dims, wants, info, randomness):
-    import torchshim as torch
     node = object.__new__(node_class("VmapBackward", VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_saved, node._ts_guard, node._ts_nums = [], (), ()

@@ -207,7 +207,7 @@ class Graph:
         """The program as a function `forward(self, ...)`: `src`, and the `globals` that it needs."""
         torch = sys.modules[__name__.partition(".")[0]]
         needed = {"torch": torch, "device": torch.device, "inf": float("inf"), "nan": float("nan"), "NoneType": type(None)}
-        last, unused = {}, set()
+        last = {}
         for node in self.nodes:
             for n in node.all_input_nodes:
                 last[n] = node

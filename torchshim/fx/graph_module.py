@@ -62,10 +62,9 @@ class GraphModule(Module):
                 if node.op in ("get_attr", "call_module"):
                     _copy_attr(root, self, node.target)
         else:
-            source = Module()
             for name, value in sorted(root.items(), key=lambda item: item[0].count(".")):
                 *parents, leaf = name.split(".")
-                at, to = source, self
+                to = self
                 for p in parents:
                     if p not in to._modules:
                         to.add_module(p, Module())

@@ -10,7 +10,7 @@ import numpy as np
 from . import promotion as P
 from .common import is_complex, wrap_dim
 from .layout import part_strides
-from .registry import NUMBER_KIND, SB, SF, op
+from .registry import NUMBER_KIND, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import wide, wrap_dim, wrap_dims
+from .common import wide, wrap_dims
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
 

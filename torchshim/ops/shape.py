@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ..engine import Instance, Operator, meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import channels_last_strides, elementwise_strides, kept_strides, lies_channels_last
+from .layout import channels_last_strides, kept_strides, lies_channels_last
 from .registry import cast, op
 
 

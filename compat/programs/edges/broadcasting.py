@@ -18,6 +18,6 @@ for a in shapes[:7]:
     for b in shapes[:7]:
         try:
             row.append(tuple(torch.zeros(a).add_(torch.ones(b)).shape))
-        except RuntimeError as e:
+        except RuntimeError:
             row.append("no")
     print(a, row)

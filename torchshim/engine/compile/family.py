@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 
 import jax
-import jax.numpy as jnp
 
 from ..record.memo import Memo
 from . import gradient

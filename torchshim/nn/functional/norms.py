@@ -127,7 +127,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
     if not input.numel():
         return input
-    from ...tensor.api.bind import FUNCTIONS
     from .padding import pad
     square = input.mul(input)
     wide = pad(square, (0, 0) * (dim - 2) + (size // 2, (size - 1) // 2))

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from ...engine import warn
 from ...ops.common import wide
 from ...ops.registry import op
-from ...tensor.api.bind import FUNCTIONS, call, function
+from ...tensor.api.bind import call, function
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ..common import wide
 from ..loops import looped
 from ..registry import op
-from .common import LINALG, diag, inexact, kernel, mm, square
+from .common import LINALG, diag, inexact, kernel, square
 from .factor import lu
 from .solve import solve
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from .. import promotion as P
 from ..loops import scan
 from ..registry import op
-from .common import LINALG, broadcast_batch, columns, kernel, mH, mT, matrix, same_dtype
+from .common import LINALG, columns, kernel, mH, mT
 
 
 def reflect(A, tau, C, transpose):

@@ -386,7 +386,7 @@ def check_places(m, full):
         if n:
             in_range(full[d], -n, n, lambda i, k=k, n=n: IndexError(f"index {i} is out of bounds for dimension {k} with size {n}"))
         elif meta(full[d]).numel and all(meta(x).numel for x in full.values()):
-            raise IndexError(f"index is out of bounds for dimension with size 0")
+            raise IndexError("index is out of bounds for dimension with size 0")
 
 
 def _check_mask(xm, m, d):

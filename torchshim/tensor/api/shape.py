@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from ...engine import context, contiguous_strides, warn
+from ...engine import context, contiguous_strides
 from ...ops import promotion as P
 from ...ops import shape as S
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.registry import T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
-from .bind import FUNCTIONS, PACKED, call, function, number, pack, prepare, type_name
+from .bind import FUNCTIONS, PACKED, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
 from ..core.dtype import int64
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read

@@ -6,7 +6,6 @@ from weakref import getweakrefs
 
 from ...engine import present
 from . import storage
-from .tensor import Tensor
 from .view import alias
 
 _EMPTY = object()          # a slot that was never set

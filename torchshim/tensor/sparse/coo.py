@@ -181,7 +181,7 @@ def transpose(s, dim0=0, dim1=1):
     if s._layout is not COO:
         from .compressed import transposed
         return transposed(s, dim0, dim1)
-    n, dims = s.dim(), s._index[0].shape[0]
+    n = s.dim()
     a, b = sorted((dim0 % n, dim1 % n))
     if a == b:
         return s

@@ -154,7 +154,7 @@ def zero_(s):
 
 @handles("copy_")
 def copy_(s, src, non_blocking=False):
-    from .coo import to_dense, to_sparse
+    from .coo import to_dense
     if not isinstance(s, Sparse):
         return s.copy_(to_dense(src))
     if not isinstance(src, Sparse) or src._layout is not s._layout:
