@@ -577,3 +577,69 @@ def test_a_sum_of_negative_zeros_is_zero():
     program = interpret.build(jax.make_jaxpr(lambda x: [lax.cumsum(x, 0), lax.cumsum(x, 0, reverse=True)])(np.zeros(3, np.float32)))
     for out in program(np.array([-0.0, -0.0, 1], np.float32)):
         assert not np.signbit(out).any()
+
+
+# ---------------------------------------------------------------- linear algebra
+
+
+@every(FLOATS + COMPLEX)
+def test_factorizations(rng, dtype):
+    """The same routines as XLA's: the same signs, phases and pivots."""
+    linalg = lax.linalg
+    square, batch, tall, wide = (values(rng, dtype, shape) for shape in ((4, 4), (2, 3, 3, 3), (5, 3), (2, 2, 4)))
+    positive = [a @ a.conj().swapaxes(-1, -2) + np.eye(a.shape[-1], dtype=dtype) for a in (square, batch)]
+    negative = np.stack([np.eye(2, dtype=dtype), -np.eye(2, dtype=dtype)])
+
+    def f(square, batch, tall, wide, negative, *positive):
+        out = []
+        for a in (square, batch, tall, wide):
+            out += [*linalg.lu(a), *linalg.qr(a, full_matrices=False), *linalg.qr(a), *linalg.svd(a), *linalg.svd(a, full_matrices=False),
+                    linalg.svd(a, compute_uv=False)]
+        for a in (square, batch):
+            out += linalg.eig(a, compute_left_eigenvectors=False)
+        for a in positive:
+            out += [linalg.cholesky(a, symmetrize_input=False), *linalg.eigh(a, symmetrize_input=False)]
+        return [*out, linalg.cholesky(negative, symmetrize_input=False), linalg.householder_product(tall, tall[0])]
+
+    check(f, square, batch, tall, wide, negative, *positive, ulps=256, atol=1e-4 if dtype in (np.float32, np.complex64) else 1e-10)
+
+
+@every([np.float32, np.complex128])
+def test_triangular_systems(rng, dtype):
+    a, b = values(rng, dtype, (2, 3, 3)) + 4 * np.eye(3, dtype=dtype), values(rng, dtype, (2, 3, 4))
+
+    def f(a, b):
+        return [
+            lax.linalg.triangular_solve(a, b if left else b.swapaxes(-1, -2), left_side=left, lower=lower, transpose_a=turned,
+                                        conjugate_a=conjugate, unit_diagonal=unit)
+            for left, lower, turned, conjugate, unit in itertools.product((False, True), repeat=5)
+        ]
+
+    check(f, a, b, ulps=64, atol=1e-5)
+
+
+def test_matrices_that_are_nan_or_nothing():
+    """No routine fails, or does not end."""
+    linalg, a, none = lax.linalg, np.full((3, 3), np.nan, np.float32), np.zeros((0, 3, 3), np.float32)
+
+    def f(a, none):
+        return [x for m in (a, none) for x in (*linalg.lu(m), *linalg.eigh(m, symmetrize_input=False), *linalg.svd(m), linalg.cholesky(m),
+                                               *linalg.eig(m, compute_left_eigenvectors=False), linalg.triangular_solve(m, m))]
+
+    check(f, a, none)
+
+
+def test_permutations_of_pivots():
+    check(lambda pivots: lax.linalg.lu_pivots_to_permutation(pivots, 5), np.array([[2, 1, 4], [0, 3, 3]], np.int32))
+
+
+@pytest.mark.parametrize("shape, axis", [((70_000,), 0), ((3, 20_000), 1), ((40, 500), 0), ((2, 30, 900), 1), ((40, 500), 1), ((50, 2), 0)])
+@pytest.mark.parametrize("function, ufunc", [(lax.cumsum, np.add), (lax.cumprod, np.multiply), (lax.cumlogsumexp, np.logaddexp)])
+def test_float32_accumulates_in_float64(rng, shape, axis, function, ufunc):
+    """However the array is cut into pieces."""
+    x = (rng.standard_normal(shape) * 0.01 + 1).astype(np.float32)
+    for reverse in (False, True):
+        got, = interpret.build(jaxpr_of(lambda x: function(x, axis=axis, reverse=reverse), x), check=True)(x)
+        wide = np.flip(x, axis) if reverse else x
+        want = ufunc.accumulate(wide.astype(np.float64), axis).astype(np.float32)
+        np.testing.assert_array_equal(got, np.flip(want, axis) if reverse else want)

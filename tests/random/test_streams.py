@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from torchshim.random import permute
 from torchshim.random.streams import DEFAULT_SEED, Stream, fill_order, in_memory_order
 
 GOLDENS = json.loads(pathlib.Path(__file__).with_name("goldens.json").read_text())
@@ -208,3 +209,15 @@ def test_dropout_factors():
     before = stream.get_state()
     assert (stream.dropout_noise(5, 0) == 1).all() and (stream.dropout_noise(5, 1) == 0).all()
     assert stream.get_state() == before
+
+
+@pytest.mark.parametrize("n", [2, 3, 65, 1000, 5000])
+def test_permutations_are_those_of_swaps_in_turn(n):
+    """Both ways of computing them: with LAPACK's exchange of rows, and all at once where there is none."""
+    words = np.random.default_rng(n).integers(0, 2**32, n - 1, dtype=np.uint32)
+    order = list(range(n))
+    for i, word in enumerate(words.tolist()):
+        k = i + word % (n - i)
+        order[i], order[k] = order[k], order[i]
+    assert permute.shuffled(n, words).tolist() == order
+    assert permute._all_at_once(permute._targets(n, words)).tolist() == order

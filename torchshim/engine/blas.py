@@ -7,30 +7,31 @@ is left as it is. A BLAS that cannot be told (MKL, Accelerate) is left alone too
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 
+import numpy as np
+
 WORTH = 1 << 26            # terms of a product from which on it gets all threads
-_NAMES = [(prefix + "openblas_get_num_threads" + suffix, prefix + "openblas_set_num_threads" + suffix)
-          for prefix in ("scipy_", "") for suffix in ("64_", "")]
+_NAMES = [(prefix, suffix) for prefix in ("scipy_", "") for suffix in ("64_", "")]
 
 
 def _found():
-    """OpenBLAS's two functions in the library that NumPy's core is linked with; (None, None) if it is another BLAS."""
+    """(path of the OpenBLAS that NumPy's core is linked with, what its names begin and end with); None if it is another BLAS."""
     for name, module in list(sys.modules.items()):
         if name.startswith("numpy.") and name.endswith("._multiarray_umath") and getattr(module, "__spec__", None) is not None:
             try:
                 library = ctypes.PyDLL(module.__spec__.origin)      # keeps Python's lock: the calls are short
             except (OSError, TypeError):
                 continue
-            for get, put in _NAMES:
-                try:
-                    return getattr(library, get), getattr(library, put)
-                except AttributeError:
-                    continue
-    return None, None
+            for prefix, suffix in _NAMES:
+                if hasattr(library, f"{prefix}openblas_get_num_threads{suffix}"):
+                    return library, module.__spec__.origin, prefix, suffix
+    return None
 
 
-_get, _put = _found()
+_place = _found()
+_get, _put = [getattr(_place[0], f"{_place[2]}openblas_{what}_num_threads{_place[3]}") if _place else None for what in ("get", "set")]
 _threads = 1 if _get is None else _get()
 
 
@@ -62,3 +63,38 @@ def threaded(fn, threads=_threads):
         finally:
             _put(1)
     return run
+
+
+integer = ctypes.c_int64 if _place and _place[3] else ctypes.c_int32         # as Fortran's routines of this library take them
+
+
+@functools.cache
+def routine(name, arguments):
+    """A Fortran routine of BLAS or LAPACK, as "dgetrf", that NumPy's library has and NumPy does not offer; None where it has not. Its
+    arguments are addresses: of arrays as integers (`array.ctypes.data`), of integers by `number`."""
+    if _place is None:
+        return None
+    function = getattr(ctypes.CDLL(_place[1]), f"{_place[2]}{name}_{_place[3]}", None)      # gives up Python's lock meanwhile
+    if function is not None:
+        function.restype, function.argtypes = None, (ctypes.c_void_p,) * arguments
+    return function
+
+
+def number(n):
+    return ctypes.byref(integer(n))
+
+
+_swaps = routine("dlaswp", 7)                  # exchanges the rows of a matrix one after the other
+
+
+def can_swap():
+    return _swaps is not None
+
+
+def swapped(size, places):
+    """What exchanging the elements k and places[k] of 0 ... size-1 gives, for k = 0, 1 ... in turn."""
+    # float64 columns are copied as they are, and may as well be integers
+    order, places = np.arange(size), (places + 1).astype(integer)
+    one = number(1)
+    _swaps(one, order.ctypes.data, number(size), one, number(places.size), places.ctypes.data, one)
+    return order

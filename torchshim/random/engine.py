@@ -27,7 +27,8 @@ class Engine:
     is still to be used; it belongs to the saved state."""
 
     def __init__(self, seed=DEFAULT_SEED):
-        self._twister = np.random.RandomState(0)
+        self._bits = np.random.MT19937()
+        self._twister = np.random.RandomState(self._bits)
         self.reseed(seed)
 
     def reseed(self, seed):
@@ -66,6 +67,8 @@ class Engine:
 
     def _draw(self, n):
         self._advance(n)
+        if n < _DIRECT:                        # twice the memory, but next to no fixed cost
+            return self._bits.random_raw(n).astype(np.uint32)
         return self._twister.randint(0, 2**32, n, np.uint32)
 
     def _advance(self, n):

@@ -1,11 +1,13 @@
-"""Random permutations: the result of a shuffle by swaps, computed all at once."""
+"""Random permutations: the result of a shuffle by swaps, in turn where LAPACK can do them, else computed all at once."""
 
 import array
 
 import numpy as np
 
+from ..engine.blas import can_swap, swapped
+
 WIDE = (2**32 - 1) // 20  # from this length on 64-bit draws and another shuffle
-_SEQUENTIAL = 400  # up to here a plain loop is the quicker way
+_SEQUENTIAL = 64  # up to here a plain loop is the quicker way
 _CHUNK = 16384
 
 
@@ -13,7 +15,8 @@ def shuffled(n, words):
     """What swapping elements ``i`` and ``i + words[i] % (n - i)`` of 0..n-1 gives,
     for i = 0, 1, ... n-2 in turn."""
     if n > _SEQUENTIAL:
-        return _all_at_once(_targets(n, words))
+        targets = _targets(n, words)
+        return swapped(n, targets) if can_swap() else _all_at_once(targets)
     order = list(range(n))
     for i, word in enumerate(words.tolist()):
         k = i + word % (n - i)

@@ -253,42 +253,6 @@ rule("argmax")(_arg_extreme(np.argmax))
 rule("argmin")(_arg_extreme(np.argmin))
 
 
-def _cumulative(ufunc, kinds):
-    def make(params, ins, outs):
-        axis, dtype = params["axis"], ins[0].dtype
-        kind = category(dtype)
-        if kind not in kinds:
-            return None
-        flip = (slice(None),) * axis + (slice(None, None, -1),)
-        work = F32 if kind == "low" else dtype
-        if dtype == F32 and ufunc in (np.add, np.multiply):
-            work = np.dtype(np.float64)            # one after the other in float32 would drift
-        signed = ufunc is np.add and kind not in ("int", "uint")       # sums begin with 0, to which -0 adds nothing
-
-        def scan(x):
-            if work is not dtype:
-                x = x.astype(work)
-            if params["reverse"]:
-                x = ufunc.accumulate(x[flip], axis, work)[flip]
-            else:
-                x = ufunc.accumulate(x, axis, work)
-            if signed:
-                x += 0.0
-            return x.astype(dtype) if work is not dtype else x
-
-        return scan
-
-    return make
-
-
-_NUMBERS = ("int", "uint", "float", "complex", "low")
-rule("cumsum")(_cumulative(np.add, _NUMBERS))
-rule("cumprod")(_cumulative(np.multiply, _NUMBERS))
-rule("cummax")(_cumulative(np.maximum, ("bool", "int", "uint", "float", "low")))
-rule("cummin")(_cumulative(np.minimum, ("bool", "int", "uint", "float", "low")))
-rule("cumlogsumexp")(_cumulative(np.logaddexp, ("float", "low")))
-
-
 # ---------------------------------------------------------------- order
 
 

@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jax.extend import core as jax_core
 
-from . import array_rules, index_rules, window_rules                        # noqa: F401  (they register rules)
+from . import array_rules, index_rules, linalg_rules, scan_rules, window_rules                        # noqa: F401  (they register rules)
 from ..compile.options import compiler_options
 from ..compile.sizes import Sizes, is_open
 from ..device import need_xla

@@ -1,0 +1,105 @@
+"""NumPy rules for cumulative operations.
+
+float32 sums, products and sums of exponentials are accumulated in float64, as torch accumulates them: one after the other in float32 would
+drift. The float64 numbers stay in a buffer that fits in the processor's cache.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .rules import F32, category, rule
+
+F64 = np.dtype(np.float64)
+_BUFFER = 1 << 14          # elements accumulated at a time
+_LONG = 128                # elements side by side from which on whole rows are added to each other
+
+
+def _wide(ufunc, shape, axis, dtype, work):
+    """A function of an array of this shape: `ufunc` accumulated along `axis` in the dtype `work`, each result rounded to `dtype`."""
+    inner, length = math.prod(shape[axis + 1:]), shape[axis]
+    outer = math.prod(shape[:axis])
+    zero = work.type(0)
+
+    def along_rows(x):
+        x, out = x.reshape(outer, length), np.empty((outer, length), dtype)
+        rows, span = max(1, _BUFFER // length), min(length, _BUFFER)
+        room = np.empty((min(rows, outer), span + 1), work)
+        for at in range(0, outer, rows):
+            n = min(rows, outer - at)
+            for start in range(0, length, span):
+                stop = min(start + span, length)
+                part = room[:n, :stop - start + 1]
+                if start:                      # the last result goes before the next elements
+                    part[:, 0] = room[:n, span]
+                    part[:, 1:] = x[at:at + n, start:stop]
+                    ufunc.accumulate(part, 1, None, part)
+                    out[at:at + n, start:stop] = part[:, 1:]
+                else:
+                    part = part[:, 1:]
+                    part[...] = x[at:at + n, :stop]
+                    if ufunc is np.add:
+                        part[:, 0] += zero     # a sum begins with 0, to which -0 adds nothing
+                    ufunc.accumulate(part, 1, None, part)
+                    out[at:at + n, :stop] = part
+        return out.reshape(shape)
+
+    def across_rows(x):
+        x, out = x.reshape(outer, length, inner), np.empty((outer, length, inner), dtype)
+        so_far = x[:, 0].astype(work)
+        if ufunc is np.add:
+            so_far += zero
+        out[:, 0] = so_far
+        for k in range(1, length):
+            ufunc(so_far, x[:, k], so_far)
+            out[:, k] = so_far
+        return out.reshape(shape)
+
+    def whole(x):
+        x = x.astype(work)
+        if ufunc is np.add:
+            x[(slice(None),) * axis + (slice(0, 1),)] += zero
+        return ufunc.accumulate(x, axis, None, x).astype(dtype, copy=False)
+
+    if 0 in shape:
+        return lambda x: np.empty(shape, dtype)
+    if inner == 1 and outer * length > _BUFFER:
+        return along_rows
+    if inner * outer >= _LONG and inner > 1 and outer * 8 <= inner:
+        return across_rows
+    return whole
+
+
+def _cumulative(ufunc, kinds):
+    def make(params, ins, outs):
+        axis, (shape, dtype) = params["axis"], ins[0]
+        kind = category(dtype)
+        if kind not in kinds:
+            return None
+        flip = (slice(None),) * axis + (slice(None, None, -1),)
+        if ufunc in (np.add, np.multiply, np.logaddexp) and kind in ("float", "complex", "low"):
+            # half types in float32: torch rounds their sums once
+            work = F64 if dtype == F32 else F32 if kind == "low" else dtype
+            run = _wide(ufunc, shape, axis, dtype, work)
+            return (lambda x: run(x[flip])[flip]) if params["reverse"] else run
+        work = F32 if kind == "low" else dtype
+
+        def scan(x):
+            if work is not dtype:
+                x = x.astype(work)
+            x = ufunc.accumulate(x[flip], axis, work)[flip] if params["reverse"] else ufunc.accumulate(x, axis, work)
+            return x.astype(dtype) if work is not dtype else x
+
+        return scan
+
+    return make
+
+
+_NUMBERS = ("int", "uint", "float", "complex", "low")
+rule("cumsum")(_cumulative(np.add, _NUMBERS))
+rule("cumprod")(_cumulative(np.multiply, _NUMBERS))
+rule("cummax")(_cumulative(np.maximum, ("bool", "int", "uint", "float", "low")))
+rule("cummin")(_cumulative(np.minimum, ("bool", "int", "uint", "float", "low")))
+rule("cumlogsumexp")(_cumulative(np.logaddexp, ("float", "low")))
