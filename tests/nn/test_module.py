@@ -2,6 +2,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -284,3 +285,28 @@ def test_a_parameter_that_waits_for_its_shape_can_be_moved_and_cast_and_little_e
     assert nn.parameter.is_lazy(pickle.loads(pickle.dumps(m)).weight) and m.weight.requires_grad
     m.weight.materialize(10)
     assert type(m.weight) is nn.Parameter and m.weight.shape == (10,) and m.weight.dtype == torch.float16
+
+
+def test_cross_map_lrn_counts_the_first_channel_on():
+    """Values of torch 2.13, whose running sums never let go of the first channel."""
+    x = torch.arange(1.0, 6).view(1, 5, 1, 1)
+    for size, want in ((3, [0.48238257, 0.71656322, 0.76833856, 0.77130735, 1.07398999]),
+                       (4, [0.50887311, 0.79288119, 0.8817668, 0.90358835, 1.24949181])):
+        y = torch.nn.CrossMapLRN2d(size, alpha=0.5, beta=0.7, k=2.0)(x)
+        np.testing.assert_allclose(y.flatten().tolist(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make, error, text", [
+    (lambda: torch.nn.GroupNorm(3, 4), ValueError, "num_channels (4) must be divisible by num_groups (3)"),
+    (lambda: torch.nn.Hardtanh(2.0, 1.0), AssertionError, "max_val (1.0) must be greater than min_val (2.0)"),
+    (lambda: torch.nn.ConstantPad2d(1), TypeError, "ConstantPad2d.__init__() missing 1 required positional argument: 'value'"),
+    (lambda: torch.nn.FeatureAlphaDropout()(torch.ones(4)), RuntimeError, "Feature dropout requires at least 2 dimensions in the input"),
+    (lambda: torch.nn.FractionalMaxPool3d(3, output_size=2)(torch.ones(1, 4, 4, 5)), RuntimeError,
+     "fractional_max_pool3d_out(): pool time 3 too large relative to input time 4"),
+    (lambda: torch.nn.SoftMarginLoss()(torch.ones(2), torch.ones(2, requires_grad=True)), RuntimeError,
+     "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot have requires_grad True."),
+])
+def test_modules_refuse_in_torchs_words(make, error, text):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value) == text

@@ -226,3 +226,33 @@ def test_a_cyclic_schedulers_scale_function_is_not_saved_its_attributes_are():
     other.optimizer.step()
     other.step()
     assert state["_scale_fn_custom"] == {"factor": 0.5} and other.get_last_lr() == [pytest.approx(0.2)]
+
+
+@pytest.mark.parametrize("dtype, product, tolerance", [("float64", 0.20259919790342001, 1e-12), ("bfloat16", 0.2021484375, 0)])
+def test_a_scalar_of_a_loaded_state_has_the_parameters_dtype(dtype, product, tolerance):
+    """torch casts all of a loaded state but the step, NAdam's product of momenta too; a value of another dtype must not get in."""
+    p = torch.nn.Parameter(torch.tensor([1.0, -2.0]).to(getattr(torch, dtype)))
+    for _ in range(2):
+        o = torch.optim.NAdam([p], lr=0.1)
+        if _:
+            o.load_state_dict(state)
+        p.grad = p.detach() * 2
+        o.step()
+        state = o.state_dict()
+    made = o.state[p]["mu_product"]
+    assert made.dtype == getattr(torch, dtype) and abs(made.item() - product) <= tolerance
+    assert made.numpy().dtype == made.dtype.np if dtype == "float64" else made.float().item() == product
+
+
+def test_a_learning_rate_that_is_a_tensor_is_a_number_in_double_precision():
+    w = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    o = torch.optim.AdamW([w], lr=torch.tensor(0.01), fused=True)
+    for _ in range(3):
+        w.grad = w.detach() ** 2
+        o.step()
+    close(w.tolist(), [0.9697243855741301, -2.0294059434993312])
+
+
+def test_fused_refuses_complex_parameters():
+    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors.*but torch.complex64 and cpu"):
+        torch.optim.Adam([torch.nn.Parameter(torch.ones(1, dtype=torch.complex64))], fused=True)

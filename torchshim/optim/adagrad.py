@@ -34,7 +34,7 @@ class Adagrad(SteppedOptimizer):
         super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
                                       initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
                                       differentiable=differentiable, fused=fused))
-        check_fused(fused, differentiable, foreach)
+        check_fused(self, fused, differentiable, foreach)
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p].update(step=host_scalar(0.0), **self._fresh(p, group))

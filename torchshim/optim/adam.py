@@ -45,7 +45,7 @@ class Adam(SteppedOptimizer):
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
                                       foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
                                       decoupled_weight_decay=decoupled_weight_decay))
-        check_fused(fused, differentiable, foreach)
+        check_fused(self, fused, differentiable, foreach)
 
     def _names(self, group, p):
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")

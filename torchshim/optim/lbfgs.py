@@ -1,8 +1,6 @@
 """L-BFGS (Nocedal & Wright, Numerical Optimization, algorithms 7.4 and 7.5; line search 3.5 and 3.6 as in minFunc)."""
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..autograd.modes import grad_mode
@@ -12,7 +10,7 @@ from .optimizer import Optimizer, check, check_lr, number
 
 def _scalar(x):
     """A tensor's number, which Python's numbers do not make more precise: where the line search goes hangs on how differences round."""
-    return x.numpy()[()] if x.dtype.name == "float32" else x.item()
+    return x.item() if x.dtype.name == "bfloat16" else x.numpy()[()]
 
 
 def _cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
@@ -25,9 +23,8 @@ def _cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
     root = np.sqrt(square)
     if x1 > x2:
         x1, g1, x2, g2 = x2, g2, x1, g1
-    below = g2 - g1 + 2 * root
-    best = x2 - (x2 - x1) * ((g2 + root - a) / below) if below else math.nan
-    return min(max(best, low), high)
+    best = x2 - (x2 - x1) * ((g2 + root - a) / (g2 - g1 + 2 * root))
+    return min(max(best, low), high)               # (NaN, of slopes that cancel, stays)
 
 
 class _Point:
@@ -68,7 +65,7 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
         bracket = [start, now]
     low, high = bracket if bracket[0].f <= bracket[1].f else bracket[::-1]
     width, stuck = _scalar(direction.abs().max()), False
-    while rounds < most and abs(high.t - low.t) * width >= tolerance_change:      # and narrow it
+    while rounds < most and not abs(high.t - low.t) * width < tolerance_change:      # and narrow it
         first, last = sorted((low.t, high.t))
         t = _cubic_minimum(bracket[0].t, bracket[0].f, bracket[0].slope, bracket[1].t, bracket[1].f, bracket[1].slope)
         margin = 0.1 * (last - first)
@@ -207,8 +204,9 @@ class LBFGS(Optimizer):
                 if search != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 origin = [p.clone() for p in self._params]
-                found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope), t, d,
-                                             1e-9, group["max_eval"] - evals)
+                with np.errstate(all="ignore"):
+                    found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
+                                                 t, d, 1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
                 state["t"] = float(t)
                 self._add_grad(t, d)

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of, number, scalar_type
+from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of, number
 
 
 def _nadam(p, g, m, v, numbers, flags):
@@ -41,12 +42,18 @@ class NAdam(SteppedOptimizer):
     def _names(self, group, p):
         return "exp_avg", "exp_avg_sq"
 
+    def _scalar(self, state, name):
+        """The product of momenta knows its precision, which a file may have changed."""
+        x = state[name].item()
+        return x if name == "step" else state[name].dtype.np.type(x)
+
     def _numbers(self, group, step, product):
         lr, (beta1, beta2), weight_decay = group["lr"], group["betas"], group["weight_decay"]
         momentum = lambda t: beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
         now, then = momentum(step), momentum(step + 1)
-        kind = scalar_type()
-        product = float(kind(product) * kind(number(now)))     # as torch multiplies what the state keeps
+        kind = type(product)                                   # of what the state keeps, which torch multiplies in place
+        wide = np.float64 if kind is np.float64 else np.float32
+        product = float(kind(wide(product) * wide(number(now))))
         numbers = (lr * (1.0 - now) / (1.0 - product), lr * then / (1.0 - product * then), 1 - lr * weight_decay, 1 - beta1, beta2,
                    1 - beta2, 1 - beta2 ** step, group["eps"], weight_decay)
         return numbers, (product,)

@@ -170,9 +170,9 @@ def scalar_type():
     return np.float64 if P.default_float == np.float64 else np.float32
 
 
-def host_scalar(x):
+def host_scalar(x, kind=None):
     """An entry of a state that is one number: a 0-d tensor on the host."""
-    return wrap(literal(np.array(x, scalar_type())))
+    return wrap(literal(np.array(x, kind or scalar_type())))
 
 
 _global_pre: dict = collections.OrderedDict()
@@ -454,12 +454,17 @@ def check_betas(betas):
         check(0.0 <= number(betas[k]) < 1.0, f"Invalid beta parameter at index {k}: {betas[k]}")
 
 
-def check_fused(fused, differentiable, foreach):
+def check_fused(optimizer, fused, differentiable, foreach):
     """Raise torch's RuntimeError for what cannot be had together."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    for g in optimizer.param_groups if fused else ():
+        for p in g["params"]:
+            if not p.is_floating_point():
+                raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', "
+                                   f"'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but {p.dtype} and {p.device.type}")
 
 
 def with_grads(group):
@@ -504,6 +509,10 @@ class SteppedOptimizer(Optimizer):
         """The update's flags, which may differ among parameters."""
         return flags_of(group, "maximize", "weight_decay")
 
+    def _scalar(self, state, name):
+        """What a state keeps as one number."""
+        return state[name].item()
+
     def _first_scalars(self, group):
         return self.scalars
 
@@ -521,7 +530,7 @@ class SteppedOptimizer(Optimizer):
             if not s:
                 s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
                 s.update(self._fresh(p, group))
-            key = (*[s[n].item() for n in self.scalars], self._flags(group, p))
+            key = (*[self._scalar(s, n) for n in self.scalars], self._flags(group, p))
             alike.setdefault(key, []).append((p, g, s))
         for (step, *others, flags), rows in alike.items():
             self._advance(group, step + 1, others, flags, *zip(*rows))
@@ -535,14 +544,22 @@ class SteppedOptimizer(Optimizer):
         self._update_all(group, [params[k] for k in there], [grads[k] for k in there])
 
     def _advance(self, group, step, others, flags, params, grads, states):
+        differentiable = group.get("differentiable")
+        if not differentiable and any(isinstance(x, Tensor) for x in (group["lr"], *group.get("betas", ()))):
+            group = group | {"lr": number(group["lr"])}        # a number from here on, in double precision
+            if "betas" in group:
+                group["betas"] = tuple(map(number, group["betas"]))
         numbers = self._numbers(group, step, *others)
         if len(self.scalars) > 1:
             numbers, others = numbers
         for name, x in zip(self.scalars, (step, *others)):
-            v = host_scalar(number(x))._ts_st.value
+            x, shared = number(x), {}
             for s in states:
-                _store(s[name], v)
-        run = self.update.with_graph if group.get("differentiable") else self.update
+                kind = s[name].dtype.np
+                if kind not in shared:
+                    shared[kind] = host_scalar(x, kind)._ts_st.value
+                _store(s[name], shared[kind])
+        run = self.update.with_graph if differentiable else self.update
         run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
 
     def __setstate__(self, state):

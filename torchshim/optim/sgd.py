@@ -46,7 +46,7 @@ class SGD(Optimizer):
         check(not nesterov or (momentum > 0 and dampening == 0), "Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
                                       maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused))
-        check_fused(fused, differentiable, foreach)
+        check_fused(self, fused, differentiable, foreach)
 
     def step(self, closure=None):
         """One update; returns the closure's loss."""

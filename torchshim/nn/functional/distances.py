@@ -5,7 +5,7 @@ from ...ops.nn import loss as L, margin_loss as ops
 from ...ops import promotion as P
 from ...tensor.api.bind import call
 from ...tensor.api.indexing import in_range
-from .common import reduction_of
+from .common import REDUCTIONS, reduction_of
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -27,7 +27,7 @@ def _reduced(x, reduction):
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """input where target is 1, max(0, margin - input) where it is -1."""
-    return call(ops.hinge_embedding_loss, (input, target, float(margin), reduction_of(reduction, size_average, reduce)))
+    return call(ops.hinge_embedding_loss, (input, target.detach() if target.requires_grad else target, float(margin), reduction_of(reduction, size_average, reduce)))
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
@@ -127,6 +127,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross entropy of logits, averaged over classes."""
+    if size_average is None and reduce is None and reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
     reduction = reduction_of(reduction, size_average, reduce)
     loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
     if weight is not None:

@@ -155,4 +155,6 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     _check(p)
     if not training or p == 0:
         return input
+    if input.dim() < 2 and input._ts_meta.numel:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return _alpha(input, p, _channels(input), inplace)

@@ -182,6 +182,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
+    if target.requires_grad and context.grad is True:
+        raise RuntimeError("The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot "
+                           "have requires_grad True.")
     return call(ops.soft_margin_loss, (input, target, reduction_of(reduction, size_average, reduce)))
 
 

@@ -352,7 +352,7 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
         raise RuntimeError(f"{name}(): Expected {least}D or {least + 1}D tensor, but got: {list(shape)}")
     _refuse_empty(f"{name}{'_out' if dims == 3 else ''}", shape, "")
     for what, n, k, out in zip(("time", "height", "width")[-dims:], shape[-dims:], kernel, target):
-        if out + k - 1 > n:
+        if out + k - 1 > n - (dims == 3):                  # (torch's check is stricter in three dimensions)
             raise RuntimeError(f"{name}{'_out' if dims == 3 else ''}(): pool {what} {k} too large relative to input {what} {n}")
     if P.kind_of(input._ts_meta.dtype) == 3:
         raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")

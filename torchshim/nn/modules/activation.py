@@ -116,7 +116,7 @@ class Hardtanh(Module):
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if not self.max_val > self.min_val:
-            raise AssertionError(f"max_val must be larger than min_val. Got max_val={self.max_val}, min_val={self.min_val}")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)

@@ -1,4 +1,4 @@
-"""LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm."""
+"""LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm, CrossMapLRN2d."""
 from __future__ import annotations
 
 import numbers
@@ -83,7 +83,7 @@ class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, bias=True, device=None, dtype=None):
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError("num_channels must be divisible by num_groups")
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         if affine:
             self.weight = Parameter(empty(num_channels, device=device, dtype=dtype))
@@ -123,3 +123,21 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The same over images, as the Lua library had it: even sizes look at one channel less, and the first channel, once it has
+    left the window, is still counted. The gradient is that of the window (torch's looks one channel too far to the front)."""
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input):
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach, channels = (self.size - 1) // 2, input.size(1)
+        squares = input * input
+        around = F.pad(squares, (0, 0, 0, 0, reach, reach))
+        total = sum(around[:, i:i + channels] for i in range(2 * reach + 1))
+        first = F.pad(squares.detach()[:, :1].expand(-1, max(channels - reach - 1, 0), -1, -1), (0, 0, 0, 0, min(reach + 1, channels), 0))
+        return input * (self.k + (total + first) * (self.alpha / self.size)) ** -self.beta

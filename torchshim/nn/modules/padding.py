@@ -1,6 +1,8 @@
 """Padding modules."""
 from __future__ import annotations
 
+import types
+
 from .. import functional as F
 from .module import Module
 
@@ -57,7 +59,11 @@ class _ZeroPad(_ConstantPad):
 
 
 def _make(name, base, n, mode, doc):
-    return type(name, (base,), {"_n": n, "_mode": mode, "__doc__": doc, "__module__": __name__})
+    cls = type(name, (base,), {"_n": n, "_mode": mode, "__doc__": doc, "__module__": __name__})
+    first = base.__init__
+    cls.__init__ = types.FunctionType(first.__code__, first.__globals__, "__init__", first.__defaults__, first.__closure__)
+    cls.__init__.__qualname__ = f"{name}.__init__"         # whom a missing argument is told of
+    return cls
 
 
 ConstantPad1d = _make("ConstantPad1d", _ConstantPad, 1, "constant", "A constant around the last dimension.")
