@@ -1,7 +1,9 @@
 """Protects errors that depend on values: they come also when the values are not computed yet. And refusals of writes where memory
 overlaps, and devices of threads."""
 import threading
+import warnings
 
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -87,3 +89,28 @@ def test_a_device_context_is_its_threads():
         assert torch.ones(1).device.type == "meta"
     t.join()
     assert seen == ["cpu"] and torch.ones(1).device.type == "cpu"
+
+
+def test_a_scalar_from_what_requires_grad_is_told_once():
+    """`total += float(loss)` in a loop is told once, as torch does; `.item()` says nothing."""
+    from torchshim.tensor.core import settings
+    x = torch.ones(1, requires_grad=True)
+    for convert in (float, complex, lambda t: torch.tensor([t.sum(), 1.0])):
+        settings._said.clear()
+        with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar") as told:
+            convert(x)
+            convert(x)
+        assert len(told) == 1
+    settings._said.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.item(), int(x), bool(x), float(x.detach())
+
+
+def test_a_list_of_arrays_is_told_once():
+    from torchshim.tensor.core import settings
+    settings._said.clear()
+    with pytest.warns(UserWarning, match="list of numpy.ndarrays is extremely slow") as told:
+        torch.tensor([np.ones(2)])
+        torch.as_tensor([np.ones(2)])
+    assert len(told) == 1

@@ -8,7 +8,7 @@ from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .out import refuse_history
-from .views import ints
+from .views import ints, warn_once
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import wrap
@@ -343,8 +343,8 @@ def _shape_of(seq, shape=()):
             return tuple(out)                  # an element: it counts as a number
         if isinstance(seq, np.ndarray):
             if out and seq.ndim:
-                warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-                     "numpy.ndarray with numpy.array() before converting to a tensor.")
+                warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+                          "numpy.ndarray with numpy.array() before converting to a tensor.")
             return tuple(out) + seq.shape
         if isinstance(seq, (str, bytes, dict, set, frozenset)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
             return tuple(out)
@@ -361,6 +361,8 @@ def _flatten(seq, shape, depth, out, kinds):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
             kinds.add(seq._ts_meta.dtype)
+            if seq.numel() == 1:
+                seq._ts_tell_scalar()
             seq = seq.item() if seq.numel() == 1 else _bad(kinds, "tensors of a single element can be converted to an")
         elif isinstance(seq, (np.generic, np.ndarray)):
             kinds.add(seq.dtype)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import context, warn
+from ...engine import context
 from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
@@ -12,7 +12,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
-from ..core import settings
+from ..core.settings import warn_once
 from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import node_class
@@ -327,14 +327,6 @@ def _matrix(t, name):
     if m.ndim < 2:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {m.ndim}-D tensor.")
     return swap(t, m.ndim - 2, m.ndim - 1)
-
-
-def warn_once(message):
-    """A warning that torch gives once in a program."""
-    if settings.once(message):
-        warn(message)
-
-
 
 
 def _get_T(self):

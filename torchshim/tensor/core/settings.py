@@ -15,6 +15,12 @@ def once(key):
     return True
 
 
+def warn_once(message):
+    """A warning that torch gives once in a program."""
+    if once(message):
+        warn(message)
+
+
 def alert_nondeterministic(what):
     """Torch's error, or warning, for what it has no deterministic algorithm for."""
     if not deterministic:

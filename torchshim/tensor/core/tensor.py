@@ -10,7 +10,7 @@ import numpy as np
 
 from ...engine import context, literal, meta_of, value_of, warn
 from ...ops import promotion as P
-from . import dispatch, host, storage
+from . import dispatch, host, settings, storage
 from .device import from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
@@ -534,13 +534,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             return x.real
         return x
 
+    def _ts_tell_scalar(self):
+        if self.requires_grad:
+            settings.warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                               "Consider using tensor.detach() first.")
+
     def __float__(self):
+        self._ts_tell_scalar()
         return float(self._ts_only_real("double"))
 
     def __int__(self):
         return int(self._ts_only_real("int64_t"))
 
     def __complex__(self):
+        self._ts_tell_scalar()
         return complex(self._ts_only())
 
     def __index__(self):
