@@ -6,7 +6,6 @@ for every subset of its outputs.
 """
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 from operator import itemgetter
@@ -70,10 +69,12 @@ def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     place = state_device(state)
     numpy = is_host(place) and cause is None
     schedule = _scheduled(state, live, numpy)
+    if not numpy:
+        with jax.ensure_compile_time_eval(), jax.default_device(place):     # for what has no operands
+            return _run_steps(schedule, state, values, inputs, nums, live, tr)
     threads = one_thread()
     try:
-        with jax.ensure_compile_time_eval(), contextlib.nullcontext() if numpy else jax.default_device(place):     # for what has no operands
-            return _run_steps(schedule, state, values, inputs, nums, live, tr)
+        return _run_steps(schedule, state, values, inputs, nums, live, tr)
     finally:
         restore(threads)
 
@@ -83,57 +84,101 @@ def _scheduled(state, live, numpy):
     known = state.variants and state.variants.get("operators")
     if known and known[0] == live and known[1] is numpy:
         return known[2]
-    schedule = _schedule(needed_steps(steps_of(state), live), state, live, numpy)
+    schedule = _Schedule(needed_steps(steps_of(state), live), state, live, numpy)
     if state.seen > 1:
         state.kept()["operators"] = live, numpy, schedule
     return schedule
 
 
-def _schedule(steps, state, live, numpy):
-    """(dtypes of the numbers, what to do in order: (function, where its arguments are, what gets them there, first result, how many, what is not
-    needed any more, Instance, site)).
+class _Schedule:
+    """What to do in order: (function, what gets its arguments or else the place of the only one or None, first result, how many,
+    what is not needed any more, Instance, site).
 
     Places are those in a list of the values, then the numbers, then the inputs from behind: an input's slot is negative. Functions are
-    made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes.
+    made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
+    operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    functions, schedule, seen, numbers = {}, [], set(live), state.n_values
-    for inst, slots, n0, first, site in reversed(steps):
-        if inst not in functions:
-            try:
-                functions[inst] = inst.interpreted() if numpy else inst.jitted()
-            except Exception as error:
-                functions[inst] = functools.partial(_raise, error)
-        count = len(inst.out_metas)
-        last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
-        seen |= last
-        places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
-        schedule.append((functions[inst], places, itemgetter(*places) if len(places) > 1 else None, first, count, tuple(last), inst, site))
-    dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
-    return dtypes, schedule[::-1]
+    __slots__ = ("steps", "dtypes", "sent")
+
+    def __init__(self, steps, state, live, numpy):
+        functions, schedule, seen, numbers = {}, [], set(live), state.n_values
+        for inst, slots, n0, first, site in reversed(steps):
+            count = len(inst.out_metas)
+            last = {s for s in (*slots, *range(first, first + count)) if s >= 0} - seen
+            seen |= last
+            over = numpy and slots and slots[0] in last and slots.count(slots[0]) == 1
+            f = functions.get((inst, over))
+            if f is None:
+                try:
+                    f = inst.interpreted() if numpy else inst.jitted()
+                    overwrites = inst.op.over_host(inst) if over else None
+                    f = f if overwrites is None else _either(overwrites, f)
+                except Exception as error:
+                    f = functools.partial(_raise, error)
+                functions[inst, over] = f
+            places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
+            get = itemgetter(*places) if len(places) > 1 else None
+            schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
+        self.steps = schedule[::-1]
+        self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
+        self.sent = (None,) * len(self.dtypes), self.dtypes
+
+    def numbers(self, nums):
+        """Python numbers as arrays: those that are the same objects as the last time are the arrays of that time."""
+        before, arrays = self.sent
+        arrays = [a if x is y else np.array(x, dtype) for x, y, a, dtype in zip(nums, before, arrays, self.dtypes)]
+        self.sent = tuple(nums), arrays
+        return arrays
 
 
 def _raise(error, *args):
     raise error
 
 
+def _either(overwrites, f):
+    """`overwrites` where nobody else sees the memory of the first argument, which the list of results holds; `f` where somebody does."""
+    def run(base, *rest):
+        if getrefcount(base) == _UNSEEN and base.__class__ is np.ndarray:
+            flags = base.flags
+            if flags.owndata and flags.c_contiguous and flags.writeable:
+                return overwrites(base, *rest)
+        return f(base, *rest)
+    return run
+
+
+def _places(get, place, count):
+    """Where a step's arguments are, among so many."""
+    if get is None:
+        return () if place is None else (place,)
+    return get(range(count))                   # from behind, too
+
+
+def _counted(base, *rest):
+    return getrefcount(base)
+
+
+_UNSEEN = (lambda made: _counted(*itemgetter(0, 1)(made)))([object(), None])       # what `run` counts of what only the results hold
+
+
 def _run_steps(schedule, state, values, inputs, nums, live, tr):
-    dtypes, schedule = schedule
     made = [None] * state.n_values
-    made += [np.array(x, dtype) for x, dtype in zip(nums, dtypes)]
+    made += schedule.numbers(nums)
     made += [v.array for v in inputs[:state.n_inputs][::-1]]
     failed, lost = None, set()
     with np.errstate(all="ignore"):
-        for f, places, get, first, count, last, inst, site in schedule:
-            if failed and not lost.isdisjoint(places):
+        for f, get, place, first, count, last, inst, site in schedule.steps:
+            if failed and not lost.isdisjoint(_places(get, place, len(made))):
                 lost.update(range(first, first + count))
                 continue
             try:
                 if get is not None:
-                    made[first:first + count] = f(*get(made))
-                elif places:
-                    made[first:first + count] = f(made[places[0]])
+                    out = f(*get(made))
                 else:
-                    made[first:first + count] = f()
+                    out = f() if place is None else f(made[place])
+                if count == 1:
+                    made[first], = out
+                else:
+                    made[first:first + count] = out
             except Exception as error:
                 failed = failed or (error, inst, site)
                 lost.update(range(first, first + count))

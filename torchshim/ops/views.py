@@ -167,14 +167,14 @@ def _get_slice(base, spec, *nums):
     return out.reshape(_slice_shape(spec))
 
 
-def _host_slice(base, spec, *nums):
-    return base[(*_host_index(spec, nums), ...)]           # an array, also of one element
-
-
 def _host_index(spec, nums):
     it = iter(nums)
     index = []
-    for kind, start, length, step in spec:
+    for e in spec:
+        if e is ...:
+            index.append(e)
+            continue
+        kind, start, length, step = e
         if kind == NEW:
             index.append(None)
             continue
@@ -229,18 +229,39 @@ def _back_slice(inst, ct, spec, *nums):
     return jax.lax.dynamic_update_slice(jnp.zeros(m.shape, m.dtype), full, [jnp.asarray(s, jnp.int64) for s in _starts(dims, nums)])
 
 
-def _host_back_slice(inst, ct, spec, *nums):
-    m = inst.in_metas[0]
-    out = np.zeros(m.shape, m.dtype)
-    out[_host_index(spec, nums)] = ct
-    return out
-
-
 def _zero(x):
     return jnp.zeros((), x.dtype)
 
 
-slice_op = ViewOp("slice", _get_slice, _place_slice, _put_slice, _host_slice, _back_slice, host_back=_host_back_slice)
+def _index_of(spec, kinds):
+    """A function of the run-time numbers that gives NumPy's index for `spec`."""
+    if kinds:
+        return lambda nums: _host_index(spec, nums)
+    index = _host_index(spec, ())
+    return lambda nums: index
+
+
+class _SliceOp(ViewOp):
+    """A whole basic index."""
+
+    def on_host(self, inst):
+        index = _index_of((*inst.layout[0], ...), inst.kinds)          # an array, also of one element
+        if inst.kinds:
+            return lambda base, *nums: [np.asarray(base)[index(nums)]]
+        index = index(())
+        return lambda base: [(base if base.__class__ is np.ndarray else np.asarray(base))[index]]
+
+    def back_on_host(self, inst):
+        m, index = inst.in_metas[0], _index_of(inst.layout[0], inst.kinds)
+
+        def back(ct, *nums):
+            out = np.zeros(m.shape, m.dtype)
+            out[index(nums)] = ct
+            return [out]
+        return back
+
+
+slice_op = _SliceOp("slice", _get_slice, _place_slice, _put_slice, back=_back_slice)
 
 
 class SlicePut(LazyOp):
@@ -267,20 +288,23 @@ class SlicePut(LazyOp):
         return LazyInstance(self, layout, fn, metas, kinds, (m,))
 
     def on_host(self, inst):
+        put = self.over_host(inst)
+        return put and (lambda base, *rest: put(np.array(base), *rest))
+
+    def over_host(self, inst):
         spec, number = inst.layout
         m, n = inst.in_metas[0], len(inst.in_metas)
         if number == "complex" or m.dtype.kind == "V" or n == 2 and inst.in_metas[1].dtype.kind == "c" and m.dtype.kind != "c":
             return None
         given = len(inst.kinds) - (number is not None)
+        index, same = _index_of(spec, inst.kinds[:given]), n == 2 and inst.in_metas[1].dtype == m.dtype
 
         def put(base, *rest):
-            starts, value = (rest[1:], np.asarray(rest[0])) if number is None else (rest[:given], rest[given])
+            starts, value = (rest[1:], rest[0]) if number is None else (rest[:given], rest[given])
             if number is not None and m.dtype == np.bool_:
                 value = value != 0
-            out = np.array(base)
-            with np.errstate(all="ignore"):
-                out[_host_index(spec, starts)] = np.asarray(value).astype(m.dtype)
-            return [out]
+            base[index(starts)] = value if same else np.asarray(value).astype(m.dtype)
+            return [base]
         return put
 
 

@@ -65,6 +65,9 @@ class Operator:
     def on_host(self, inst):
         """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
 
+    def over_host(self, inst):
+        """`on_host` that overwrites its first argument, for an operator that computes what that becomes."""
+
     def parts(self, inst):
         """Where `inst` does several things side by side: ((an Instance, which of our operands it gets, which results it makes), ...).
         All get all numbers. Then it is weighed and interpreted by its parts, which other Instances share, and not traced for that."""

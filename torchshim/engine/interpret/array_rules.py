@@ -244,13 +244,15 @@ def _arg_extreme(fn):
         axis, out = params["axes"][0], outs[0].dtype
         if category(ins[0].dtype) == "low":
             return lambda x: np.asarray(fn(x.astype(F32), axis)).astype(out)
+        if out == np.intp:
+            return lambda x: fn(x, axis)
         return lambda x: np.asarray(fn(x, axis)).astype(out)
 
     return make
 
 
-rule("argmax")(_arg_extreme(np.argmax))
-rule("argmin")(_arg_extreme(np.argmin))
+rule("argmax")(_arg_extreme(np.ndarray.argmax))
+rule("argmin")(_arg_extreme(np.ndarray.argmin))
 
 
 # ---------------------------------------------------------------- order
@@ -326,6 +328,10 @@ def _has_unit_stride(x) -> bool:
     return x.strides[-1] == x.itemsize or x.strides[-2] == x.itemsize
 
 
+# The product of two matrices of which one or both are transposed first.
+_FLIPPED = {(True, False): lambda a, b: a.T.dot(b), (False, True): lambda a, b: a.dot(b.T), (True, True): lambda a, b: a.T.dot(b.T)}
+
+
 @rule("dot_general")
 def _make_dot_general(params, ins, outs):
     (lc, rc), (lb, rb) = params["dimension_numbers"]
@@ -353,6 +359,11 @@ def _make_dot_general(params, ins, outs):
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
         return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
+    if not batch and inner != 1 and shape == (rows, columns) and not (lhs_cast or rhs_cast or out_cast):
+        flips = [len(s.shape) == 2 and perm == (1, 0) for s, perm in ((lhs, lperm), (rhs, rperm))]
+        if all([flip or perm is None and s.shape == to for flip, perm, s, to in zip(flips, (lperm, rperm), (lhs, rhs), (lshape, rshape))]):
+            product = _FLIPPED[tuple(flips)]
+            return threaded(product) if rows * inner * columns >= WORTH else product
 
     def dot_general(a, b):
         if lhs_cast:

@@ -163,7 +163,8 @@ class _Value:
     """What is known, while building, about one value of the program.
 
     It exists in up to three forms, each a slot: `slot`, a NumPy array of full shape; `raw`, perhaps
-    a JAX array; `small`, a NumPy array of shape `small_shape` that broadcasts to the full shape.
+    a JAX array; `small`, a NumPy array of shape `small_shape` that broadcasts to the full shape, as NumPy
+    does that: leading dimensions may be missing.
     `const` is the array in `slot` or `small` when that is known already.
     """
 
@@ -267,7 +268,8 @@ class _Builder:
         if value.slot is None:
             spec = value.spec
             if value.small is not None:
-                value.slot = self.emit(self.made(_expander, spec), [value.small], spec)
+                more = [n for n in spec.shape if n != 1] != [n for n in value.small_shape if n != 1]
+                value.slot = self.emit(self.made(_expander, spec) if more else self.made(_reshaper, spec.shape), [value.small], spec)
             else:
                 value.slot = self.emit(_to_numpy, [value.raw], spec)
         return value.slot
@@ -341,6 +343,10 @@ class _Builder:
     def elementwise(self, eqn, ins, outs):
         if not plain(*outs, *(v.spec for v in ins)):
             return None
+        if eqn.primitive.name == "max":
+            for least, value in (ins, ins[::-1]):
+                if least.const is not None and least.const.dtype.kind == "f" and np.isneginf(least.const).all() and value.spec == outs[0]:
+                    return [value]             # as in every softmax
         forms = [self.broadcastable(v) for v in ins]
         shape = _broadcast_shape([s for _, s in forms])
         out = Spec(shape, outs[0].dtype)
@@ -503,7 +509,7 @@ def _jitted(primitive, params) -> Callable:
     def call(*args):
         need_xla(primitive.name)
         device = _host_device()
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), jax.ensure_compile_time_eval():     # the user may be tracing a function of their own
             if device is None:
                 return compiled(*args)
             with jax.default_device(device):
@@ -543,15 +549,17 @@ def _broadcast_in_dim(builder, eqn, ins, outs):
     if len(ins) != 1 or not plain(value.spec):
         return None
     slot, source = builder.broadcastable(value)
-    unit = [1] * len(shape)
-    if source:
-        for dim, n in zip(eqn.params["broadcast_dimensions"], source):
-            unit[dim] = n
+    unit, dims = [1] * len(shape), tuple(eqn.params["broadcast_dimensions"])
+    dims = dims[len(dims) - len(source):]      # what is small may lack leading dimensions of size 1
+    for dim, n in zip(dims, source):
+        unit[dim] = n
     unit = tuple(unit)
     if math.prod(unit) == 1 and math.prod(source) == 1 and unit != shape and source != ():
         unit = ()  # one element broadcasts from any rank; 0-d arrays are the cheapest
     if source == () and unit != shape:
         unit = ()
+    if source and len(source) < len(shape) and dims == tuple(range(len(shape) - len(source), len(shape))):
+        return [_Value(outs[0], small=slot, small_shape=source, const=value.const)]    # NumPy puts dimensions in front by itself
     if unit != source:
         slot = builder.emit(builder.made(_reshaper, unit), [slot], Spec(unit, value.spec.dtype))
     if unit == shape:

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from .. import errorfunction
 
-F32 = np.dtype(np.float32)
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class Spec(NamedTuple):
@@ -133,7 +133,7 @@ def _declare(name: str, fn: Callable, kinds: str) -> None:
             if isinstance(fn, np.ufunc) and outs[0].size <= _NATIVE_LOW_LIMIT and _native_low(fn, ins[0].dtype):
                 return fn
             return through_float32(fn, ins, outs)
-        return fn
+        return fn.of(ins[0]) if fn.__class__ is _Rounded else fn
 
     elementwise(name)(make)
 
@@ -142,21 +142,25 @@ def _sign(x):
     return np.copysign(np.sign(x), x)  # XLA keeps the sign of zero
 
 
-def _rounded(f, most):
-    """`f` of float32 by way of float64, up to so many elements: NumPy's own float32 loops, faster, are off in the last place for every
-    third number, and torch's and XLA's are not."""
-    def g(x):
-        if x.dtype == np.float32 and x.size <= most:
-            return f(x.astype(np.float64)).astype(np.float32)
-        return f(x)
-    return g
+class _Rounded:
+    """`f` of float32 by way of float64, up to `most` elements: NumPy's own float32 loops, faster, are off in the last place for every
+    third number, and torch's and XLA's are not. `after`: what is done to the result."""
+
+    def __init__(self, f, most, after=None):
+        self.f, self.most, self.after = f, most, after
+
+    def of(self, spec):
+        """The function for arrays of this dtype and shape."""
+        f, after = self.f, self.after
+        g = (lambda x: f(x.astype(F64)).astype(F32)) if spec.dtype == F32 and spec.size <= self.most else f
+        return g if after is None else lambda x: after(g, x)
+
+    def __call__(self, x):
+        return self.of(x)(x)
 
 
-_exp, _tanh = _rounded(np.exp, 1 << 14), _rounded(np.tanh, 1 << 14)
-
-
-def _logistic(x):
-    return 1 / (1 + _exp(-x))
+_exp, _tanh = _Rounded(np.exp, 1 << 14), _Rounded(np.tanh, 1 << 14)
+_logistic = _Rounded(np.exp, 1 << 14, lambda exp, x: 1 / (1 + exp(-x)))
 
 
 # Of two equal operands the second, in both tiers: it shows in the sign of zeros. Most of NumPy's loops do that, not those of all processors.
@@ -199,8 +203,8 @@ for _name, _fn, _kinds in [
     ("sqrt", np.sqrt, _INEXACT),
     ("rsqrt", lambda x: 1 / np.sqrt(x), _INEXACT),
     ("cbrt", np.cbrt, _REAL),
-    ("sin", _rounded(np.sin, 1 << 10), _INEXACT),
-    ("cos", _rounded(np.cos, 1 << 10), _INEXACT),
+    ("sin", _Rounded(np.sin, 1 << 10), _INEXACT),
+    ("cos", _Rounded(np.cos, 1 << 10), _INEXACT),
     ("tan", np.tan, _INEXACT),
     ("asin", np.arcsin, _INEXACT),
     ("acos", np.arccos, _INEXACT),

@@ -152,7 +152,11 @@ class Put(_Chain):
         return LazyInstance(self, (), fn, metas, kinds, metas[:1])
 
     def on_host(self, inst):
-        """A copy, written to through NumPy's own views; None where one of the steps has to copy."""
+        put = self.over_host(inst)
+        return put and (lambda root, *rest: put(np.array(root, order="C"), *rest))
+
+    def over_host(self, inst):
+        """Writes through NumPy's own views; None where one of the steps has to copy."""
         m, get = inst.in_metas[0], Get.of(self.insts).on_host(inst)
         if any([i.op not in _WRITABLE for i in self.insts]) or m.dtype.kind == "V":
             return None
@@ -161,9 +165,8 @@ class Put(_Chain):
             return None
 
         def put(root, value, *nums):
-            out = np.array(root, order="C")
-            get(out, *nums)[0][...] = value
-            return [out]
+            get(root, *nums)[0][...] = value
+            return [root]
         return put
 
 
