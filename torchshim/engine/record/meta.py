@@ -13,7 +13,7 @@ class Meta:
 
     `device` is a JAX device, or the string "meta" for values that have no data.
     """
-    __slots__ = ("shape", "strides", "dtype", "device", "numel", "ndim", "contiguous", "__weakref__")
+    __slots__ = ("shape", "strides", "dtype", "device", "numel", "ndim", "contiguous", "_dense", "__weakref__")
 
     def __repr__(self):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -21,8 +21,11 @@ class Meta:
     @property
     def dense(self):
         """Whether the elements fill their memory without gaps or overlap, in whatever order of dimensions."""
-        if self.contiguous:
-            return True
+        if self._dense is None:
+            self._dense = self.contiguous or self._fills()
+        return self._dense
+
+    def _fills(self):
         step = 1
         for s, n in sorted([(s, n) for s, n in zip(self.strides, self.shape) if n != 1]):
             if s != step:
@@ -86,7 +89,7 @@ def meta_of(shape, dtype, device, strides=None):
             m.numel = 1
             for n in shape:
                 m.numel *= n
-            m.ndim = len(shape)
+            m.ndim, m._dense = len(shape), None
             m.contiguous = m.numel == 0 or is_contiguous(shape, full)
             m = _interned.setdefault(canonical, m)
         _interned[key] = m

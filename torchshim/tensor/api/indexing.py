@@ -23,7 +23,7 @@ from ..core.view import make_view
 from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
-from .slicing import all_of, selected, sliced
+from .slicing import all_of, basic_index, basic_of, sliced
 from .views import alias_of, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
@@ -181,11 +181,6 @@ def parse(t, key):
     """(spec, storage offset, name of the view's grad_fn or None, {dimension of the view: index tensor})."""
     m = meta(t)
     shape, strides, ndim = m.shape, m.strides, m.ndim
-    c = key.__class__
-    if (len(key) if c is tuple else 1 if c is int or c is slice else ndim + 1) <= ndim:
-        known = _basic(key if c is tuple else (key,), shape, strides, offset_of(t))
-        if known is not None:
-            return known
     entries = _prepared(key, m.device)
     used = 0
     for x in entries:
@@ -263,31 +258,6 @@ def parse(t, key):
     return tuple(spec), at, name, picks
 
 
-def _basic(key, shape, strides, at):
-    """`parse` of a tuple of integers and slices without steps; None for others."""
-    spec, name, d = [], None, 0
-    for x in key:
-        n = shape[d]
-        if x.__class__ is slice:
-            if x.step is not None:
-                return None
-            start, stop, _ = x.indices(n)
-            length = stop - start if stop > start else 0
-            if length != n or x.start:         # a start of its own makes a view of it, even of all
-                at += start * strides[d]
-                name = "SliceBackward0"
-            spec.append((SLICE, start, length, 1))
-        elif x.__class__ is int and -n <= x < n:
-            i = x + n if x < 0 else x
-            spec.append((SELECT, i, 0, 1))
-            at += i * strides[d]
-            name = "SelectBackward0"
-        else:
-            return None
-        d += 1
-    return tuple(spec) if d == len(shape) else (*spec, *all_of(shape)[d:]), at, name, None
-
-
 def cut(s, n):
     """(start, length, step) of a slice of n elements."""
     step = 1 if s.step is None else s.step.__index__()
@@ -303,20 +273,16 @@ FIRST = (T, (T,))                          # layout of x[tensor]
 # -- x[index] -------------------------------------------------------------------------------------------------------------------
 def getitem(self, key):
     """self[key]"""
+    m = meta(self)
+    known = basic_index(m, key)
+    if known is not None:
+        return make_view(self, SLICE_OP, known.layout, offset_of(self) + known.shift) if known.name is not None else alias_of(self)
     c = key.__class__
-    if c is int:
-        m = meta(self)
-        if m.ndim:
-            n = m.shape[0]
-            if not -n <= key < n:
-                raise IndexError(f"index {key} is out of bounds for dimension 0 with size {n}")
-            return selected(self, 0, key + n if key < 0 else key)
-    elif c is slice:
-        m = meta(self)
+    if c is slice:
         if m.ndim:
             return sliced(self, 0, *cut(key, m.shape[0]))
     elif isinstance(key, TensorBase):
-        m, km = meta(self), meta(key)
+        km = meta(key)
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
             in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
@@ -406,9 +372,16 @@ def setitem(self, key, value):
         value = n
     if key is False:
         return
-    spec, at, name, picks = parse(self, key)
-    if not picks and _set_plain(self, spec, at, name, value):
-        return
+    m = meta(self)
+    known = basic_index(m, key)
+    if known is not None:
+        if _set_plain(self, m, known, value):
+            return
+        (spec, name), at, picks = known.layout, offset_of(self) + known.shift, None
+    else:
+        spec, at, name, picks = parse(self, key)
+        if not picks and _set_plain(self, m, basic_of(m, spec, name, at - offset_of(self)), value):
+            return
     t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
     if picks:
         with leaves_first(t):
@@ -428,15 +401,14 @@ def setitem(self, key, value):
     t.copy_(value)
 
 
-def _set_plain(self, spec, at, name, value):
-    """Write a basic index in one step, where no gradients are in play. Whether it was done."""
-    m = meta(self)
-    if m.device == "meta" or (context.grad and needs_grad(self)) or is_inference(self) or not (m.contiguous or m.dense):
+def _set_plain(self, m, known, value):
+    """Write a basic index, a Basic, in one step, where no gradients are in play. Whether it was done."""
+    if not known.plain or (context.grad and needs_grad(self)) or is_inference(self):
         return False
     if not isinstance(value, TensorBase):
         nums = []
         token = pack(filler(value, m, "fill_", True), nums)
-        layout, kinds = (spec, NUMBER_NAME[token]), PACKED[token]
+        layout, kinds = (known.put[0], NUMBER_NAME[token]), PACKED[token]
         if token is SC:
             put_slice_any(self, None, layout, nums, kinds)
         else:
@@ -446,18 +418,19 @@ def _set_plain(self, spec, at, name, value):
     if vm.device is not m.device or (context.grad and needs_grad(value)):
         return False
     shared = value._ts_st is self._ts_st
-    if shared and _is_part(value, self, spec):
-        count(self)                            # the end of `x[key] += y`: it is there already
-        return True
-    part = SLICE_OP.resolve((spec, name), (m,), "").out
-    if shared and overlap_in_part(part, at, vm, offset_of(value)):
-        return False
+    part = known.part(m)
+    if shared:
+        if _is_part(value, self, known.put[0]):
+            count(self)                        # the end of `x[key] += y`: it is there already
+            return True
+        if overlap_in_part(part, offset_of(self) + known.shift, vm, offset_of(value)):
+            return False
     if vm.dtype.kind == "c" and m.dtype.kind != "c":
         return False
     if vm.shape != part.shape and vm.ndim:
         value = _without_ones(value)
         expand_check(meta(value), part)
-    put_slice(self, value, (spec, None))
+    put_slice(self, value, known.put)
     return True
 
 

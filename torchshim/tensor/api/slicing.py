@@ -282,3 +282,74 @@ def unfold(self, dimension, size, step):
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     return make_view(self, V.unfold, (d, size, step, "UnfoldBackward0"), offset_of(self))
+
+
+# -- basic indices ---------------------------------------------------------------------------------------------------------------
+class Basic:
+    """What an index of integers and slices without steps means for a Meta: the layouts of the view and of a write, the name of the view's
+    grad_fn (None: it is no view), how far into the tensor it begins, whether it may be written in one step, and the view's Meta."""
+    __slots__ = ("layout", "put", "name", "shift", "plain", "_part")
+
+    def part(self, m):
+        """The Meta of the view; `m` is the one that this was made for."""
+        if self._part is None:
+            self._part = SLICE_OP.resolve(self.layout, (m,), "").out
+        return self._part
+
+
+_basics = Memo(4096)       # {(Meta, the entries): Basic}
+
+
+def basic_index(m, key):
+    """The Basic of a key; None for other keys, and for what is out of range."""
+    c = key.__class__
+    if c is int:
+        return _basics.get((m, key)) or _read_basic(m, (key,), (m, key))
+    if c is tuple:
+        form, entries = [m], key
+    else:
+        form, entries = [m, ...], (key,)       # x[:] is a slice, x[:,] an alias
+    for x in entries:
+        if x.__class__ is int:
+            form.append(x)
+        elif x.__class__ is slice:
+            start, stop = x.start, x.stop
+            if x.step is not None or not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)):
+                return None
+            form += (slice, start, stop)       # the class tells a slice from two integers
+        else:
+            return None
+    form = tuple(form)
+    return _basics.get(form) or _read_basic(m, entries, form)
+
+
+def _read_basic(m, key, form):
+    if len(key) > m.ndim:
+        return None
+    spec, name, d, shift = [], "SliceBackward0" if form[1:2] == (...,) else None, 0, 0
+    for x in key:
+        n = m.shape[d]
+        if x.__class__ is slice:
+            start, stop, _ = x.indices(n)
+            length = stop - start if stop > start else 0
+            if length != n or x.start:         # a start of its own makes a view of it, even of all
+                shift += start * m.strides[d]
+                name = "SliceBackward0"
+            spec.append((SLICE, start, length, 1))
+        elif -n <= x < n:
+            i = x + n if x < 0 else x
+            spec.append((SELECT, i, 0, 1))
+            shift += i * m.strides[d]
+            name = "SelectBackward0"
+        else:
+            return None
+        d += 1
+    return _basics.keep(form, basic_of(m, (*spec, *all_of(m.shape)[d:]), name, shift))
+
+
+def basic_of(m, spec, name, shift):
+    """The Basic with these fields."""
+    b = Basic()
+    b.layout, b.put, b.name, b.shift = (spec, name), (spec, None), name, shift
+    b._part, b.plain = None, m.device != "meta" and m.dense
+    return b
