@@ -373,7 +373,7 @@ def setitem(self, key, value):
     if key is False:
         return
     m = meta(self)
-    known = basic_index(m, key)
+    known = basic_index(m, (key,) if key.__class__ is slice else key)          # all of it is itself here
     if known is not None:
         if _set_plain(self, m, known, value):
             return
