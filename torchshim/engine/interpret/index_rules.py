@@ -261,6 +261,33 @@ def _default_fill(dtype):
     return True if kind == "bool" else np.nan
 
 
+_LONG_ROW = 8   # elements from which on rows are combined as such
+_FEW_ROWS = 4
+
+
+def _combine_rows(ufunc, out, numbers, updates):
+    """`ufunc.at(out, numbers, updates)` for matrices: each row of `out` meets its updates in their order, many rows at a time."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers.take(order)
+    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts = np.diff(first, append=len(ordered))
+    most_first = np.argsort(-counts, kind="stable")
+    first, counts = first.take(most_first), counts.take(most_first)
+    rows = ordered.take(first)
+    made = out.take(rows, 0)
+    most = int(counts[_FEW_ROWS - 1]) if len(counts) >= _FEW_ROWS else 0
+    # how many rows have a k-th update: those at the front
+    ends = np.searchsorted(-counts, -np.arange(1, most + 1), side="right")
+    for k, end in enumerate(ends.tolist()):
+        part = made[:end]
+        ufunc(part, updates.take(order.take(first[:end] + k), 0), part)
+    for row in range(min(len(counts), _FEW_ROWS)):         # the few that have more
+        rest = order[first[row] + most : first[row] + counts[row]]
+        if len(rest):
+            made[row] = ufunc.reduce(np.concatenate((made[row : row + 1], updates.take(rest, 0))), 0)
+    out[rows] = made
+
+
 _COMBINE = {
     "scatter": None,
     "scatter_add": np.add,
@@ -318,9 +345,30 @@ def _scatter(name: str):
         places = _flat_places(plan, [lengths[d] for d in permutation[: len(plan.columns)]]) if one_by_one else None
         rows = np.ix_(*[np.arange(slice_sizes[d]) * lengths[d] for d in plan.whole]) if places else ()
         steps = sum(rows, np.zeros(1, np.int64)).reshape(-1)       # from a place to the others of its window
+        # whether windows are rows, one after the other
+        length = lengths[permutation[len(plan.columns) - 1]] if plan.columns else 0
+        by_rows = permutation == tuple(range(len(permutation))) and _LONG_ROW <= length == len(steps)
+        # an index that is broadcast along all other dimensions names whole slices
+        told = _told(plan, len(operand.shape)) if operand_batching == index_batching else None
+        if told is not None and (updates.size < _LONG_ROW * updates.shape[told] or work is not dtype):
+            told = None
+
+        def whole_slices(x, numbers, updates):
+            out = np.array(np.moveaxis(x, told, 0), order="C").reshape(x.shape[told], -1)
+            updates = np.ascontiguousarray(np.moveaxis(updates, told, 0)).reshape(updates.shape[told], -1)
+            if ufunc is None:
+                out[numbers] = updates
+            else:
+                _combine_rows(ufunc, out, numbers, updates)
+            shape = (x.shape[told], *x.shape[:told], *x.shape[told + 1 :])
+            return np.ascontiguousarray(np.moveaxis(out.reshape(shape), 0, told))
 
         def scatter(x, indices, updates):
             starts = _starts(indices)
+            if told is not None:
+                numbers = _row_numbers(starts, told)
+                if numbers is not None and (numbers >= 0).all() and (numbers < operand.shape[told]).all():
+                    return whole_slices(x, numbers, updates.transpose(source).reshape(landed))
             out = x.astype(work, order="C") if work is not dtype else x.copy()
             updates = updates.transpose(source).reshape(landed)
             if work is not dtype:
@@ -337,6 +385,9 @@ def _scatter(name: str):
                     starts = np.where(inside[..., None], starts, 0)
             if places is not None and inside is None:
                 at = places(starts)
+                if by_rows and ufunc is not None and not unique:
+                    _combine_rows(ufunc, out.reshape(-1, length), at.reshape(-1) // length, updates.reshape(-1, length))
+                    return out.astype(dtype) if work is not dtype else out
                 if steps.size != 1:
                     at = at[..., None] + steps
                 flat, at, updates = out.reshape(-1), at.reshape(-1), updates.reshape(-1)
