@@ -643,3 +643,53 @@ def test_float32_accumulates_in_float64(rng, shape, axis, function, ufunc):
         wide = np.flip(x, axis) if reverse else x
         want = ufunc.accumulate(wide.astype(np.float64), axis).astype(np.float32)
         np.testing.assert_array_equal(got, np.flip(want, axis) if reverse else want)
+
+
+# ---------------------------------------------------------------- functions known by name
+
+
+@every([np.float32, np.float64, ml_dtypes.bfloat16, np.int32, np.uint8])
+def test_known_functions(rng, dtype):
+    """What `ops.loops.kernel` makes: the rules give what the functions do themselves, with ties and nan, alone and in a batch."""
+    from torchshim.ops import loops, sorting
+
+    plain = values(rng, dtype, (3, 40))
+    odd = plain.copy()
+    if np.dtype(dtype).kind not in "iu":
+        odd[0, 3] = odd[1, [5, 7, 30]] = odd[2] = np.nan
+    in_order = np.sort(plain.astype(np.float64), -1).astype(dtype)
+
+    def f(plain, odd, in_order):
+        out = []
+        for x in (plain, odd):
+            for y in (x, x[0], x.T):
+                out += [sorting.median_place(y), sorting.nanmedian_place(y), sorting.kth_place(y, np.int64(y.shape[-1] // 3))]
+                out += [sorting._places(k, largest)(y) for k in (1, 2, y.shape[-1]) for largest in (False, True)]
+            out += [sorting.median_value(x[1]), sorting.nanmedian_value(x[1]), sorting.median_value(x[2]), sorting.nanmedian_value(x[2])]
+            out += [jax.vmap(sorting.median_value, 1)(x), jax.vmap(sorting.median_place, 1)(x), jax.vmap(sorting._places(2, True), 1)(x)]
+            for side in ("left", "right"):
+                out += [loops.searchsorted(in_order[0], x, side), loops.searchsorted(in_order, x, side)]
+                out += [jax.vmap(lambda a: loops.searchsorted(in_order[1], a, side), 1)(x), loops.searchsorted(jnp.sort(x[1]), x, side)]
+        return out
+
+    check(f, plain, odd, in_order)
+
+
+@every([np.float32, np.int32])
+@pytest.mark.parametrize("rows, length, updates", [(40, 16, 100), (3, 16, 500), (40, 3, 100), (5, 9, 1)])
+def test_updates_of_rows_are_applied_in_order(rng, dtype, rows, length, updates):
+    """Sums are rounded as if each came after the one before, however many rows are combined at a time."""
+    from torchshim.ops.index import Elements, Slices
+
+    x, index, new = values(rng, dtype, (rows, length)), rng.integers(0, rows, updates), values(rng, dtype, (updates, length))
+    index[: updates // 2] = index[0]
+    want = x.copy()
+    for i, row in zip(index, new):
+        want[i] += row
+    spread = np.broadcast_to(index[:, None], new.shape)
+    turned = np.broadcast_to(index[None], new.T.shape)
+    for f, args, expected in [(lambda x, i, v: Slices(0, i).put(x, v, "add"), (x, index, new), want),
+                              (lambda x, i, v: Elements(0, i).put(x, v, "add"), (x, spread, new), want),
+                              (lambda x, i, v: Elements(1, i).put(x, v, "add"), (np.ascontiguousarray(x.T), turned, new.T), want.T)]:
+        got, = interpret.build(jaxpr_of(f, *args), check=True)(*args)
+        np.testing.assert_array_equal(got, expected)

@@ -141,3 +141,17 @@ def test_an_empty_dimension_has_nothing_to_order(call):
         made = call(torch.ones(2, 0, 3, dtype=dtype), 1)
         for r in made if isinstance(made, tuple) else (made,):
             assert r.shape == (2, 0, 3)
+
+
+def test_searching_among_nan():
+    """As torch's halving finds them: a comparison with a nan never leads to the left."""
+    x = torch.tensor([1., 2., 3., float("nan"), float("nan")])
+    v = torch.tensor([0.5, 2., 3., 9., float("nan")])
+    assert torch.searchsorted(x, v).tolist() == [0, 1, 2, 5, 5]
+    assert torch.searchsorted(x, v, right=True).tolist() == [0, 2, 5, 5, 5]
+    assert torch.searchsorted(x[:3], v).tolist() == [0, 1, 2, 3, 3]
+
+
+def test_nanmedian_of_nothing_speaks_of_median():
+    with pytest.raises(IndexError, match=r"^median\(\): Expected reduction dim 1 to have non-zero size\.$"):
+        torch.zeros(4, 0).nanmedian(1)

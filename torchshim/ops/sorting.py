@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides
-from . import loops
 from . import promotion as P
-from .common import is_complex, is_float, taken, wide, wrap_dim
+from .common import as_number, is_complex, is_float, taken, wide, wrap_dim
+from .loops import kernel, searchsorted as insertions
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
 from .registry import cast, op
 
@@ -126,13 +126,20 @@ def topk(self, k, dim, largest, sorted):
 def leading(x, k, d, largest):
     """The first k of an ordering without sorting everything; nan is the largest."""
     key = jnp.moveaxis(jax.lax.stop_gradient(x), d, -1)
-    code = order_code(key)
-    if code is not None:
-        key = code if largest else ~code
-    else:
-        key = _beyond(wide(key), largest)
-    index = jnp.moveaxis(jax.lax.top_k(key, k)[1], -1, d).astype(np.int64)
+    index = jnp.moveaxis(_places(k, largest)(key), -1, d)
     return taken(jax.lax.stop_gradient(x), index, d), index
+
+
+def _places(k, largest):
+    def places(key):
+        code = order_code(key)
+        if code is not None:
+            key = code if largest else ~code
+        else:
+            key = _beyond(wide(key), largest)
+        return jax.lax.top_k(key, k)[1].astype(np.int64)
+    places.__name__ = "largest_places" if largest else "smallest_places"
+    return kernel(places)
 
 
 def _beyond(key, largest):
@@ -164,8 +171,31 @@ def _check_kthvalue(self, k, dim, keepdim):
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
-    index = jax.lax.slice_in_dim(ordered(x, d)[1], k - 1, k, axis=d)
+    index = _last(kth_place, x, d, as_number(k - 1, np.int64))
     return picked(x, index, d, self.ndim, keepdim)
+
+
+def _last(places, x, d, *args):
+    """`places` along dimension d instead of the last."""
+    return jnp.moveaxis(places(jnp.moveaxis(jax.lax.stop_gradient(x), d, -1), *args), -1, d)
+
+
+@kernel
+def kth_place(x, k):
+    """Where the element of rank k is, along the last dimension."""
+    return jax.lax.dynamic_slice_in_dim(ordered(x, x.ndim - 1)[1], k, 1, x.ndim - 1)
+
+
+@kernel
+def median_place(x):
+    """Where the lower median along the last dimension is; a nan where there is one."""
+    return taken(ordered(x, x.ndim - 1)[1], middle(x, x.ndim - 1, False), x.ndim - 1)
+
+
+@kernel
+def nanmedian_place(x):
+    """Where the lower median along the last dimension of what is not nan is."""
+    return taken(ordered(x, x.ndim - 1)[1], middle(x, x.ndim - 1, True), x.ndim - 1)
 
 
 def middle(x, d, ignore_nan):
@@ -205,18 +235,34 @@ def _median(self, ignore_nan):
     if not self.size:
         return jnp.full((), np.nan, self.dtype) if is_float(self) else jnp.full((), np.iinfo(self.dtype).min, self.dtype)
     x = self.reshape(-1)
-    key = jax.lax.stop_gradient(x)
-    rank = middle(key, 0, ignore_nan)[0]
-    value = _by_rank(key, rank)
-    if value is None:
-        value = jnp.take(ordered(key, 0)[0], rank, mode="clip")
+    value = (nanmedian_value if ignore_nan else median_value)(jax.lax.stop_gradient(x))
     return evenly(x, value) if is_float(x) else value
 
 
-def _median_dim(name, self, dim, keepdim, ignore_nan):
-    d, x = along(name, self, dim)
+def _middle_value(x, ignore_nan):
+    if x.ndim > 1:                             # a batch
+        return jnp.stack([_middle_value(row, ignore_nan) for row in x])
+    rank = middle(x, 0, ignore_nan)[0]
+    value = _by_rank(x, rank)
+    return jnp.take(ordered(x, 0)[0], rank, mode="clip") if value is None else value
+
+
+@kernel
+def median_value(x):
+    """The lower median of a vector; nan where there is one."""
+    return _middle_value(x, False)
+
+
+@kernel
+def nanmedian_value(x):
+    """The lower median of what is not nan in a vector."""
+    return _middle_value(x, True)
+
+
+def _median_dim(self, dim, keepdim, ignore_nan):
+    d, x = along("median", self, dim)
     kernel_refuses("median_cpu", x)
-    index = taken(ordered(x, d)[1], middle(x, d, ignore_nan), d)
+    index = _last(nanmedian_place if ignore_nan else median_place, x, d)
     return picked(x, index, d, self.ndim, keepdim)
 
 
@@ -235,14 +281,14 @@ def nanmedian(self):
 @op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1", twice="compared")
 def median_dim(self, dim, keepdim):
     """Lower medians along a dimension and where they are."""
-    return _median_dim("median", self, dim, keepdim, False)
+    return _median_dim(self, dim, keepdim, False)
 
 
 @op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="NanmedianBackward1",
     twice="compared")
 def nanmedian_dim(self, dim, keepdim):
     """Lower medians of what is not nan."""
-    return _median_dim("nanmedian", self, dim, keepdim, True)
+    return _median_dim(self, dim, keepdim, True)
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0")
@@ -336,11 +382,11 @@ def searchsorted(sorted_sequence, self, sorter, right, out_int32):
     if sorted_sequence.shape[-1] == 0 or not self.size:
         out = jnp.zeros(self.shape, np.int64)
     elif not lead:
-        out = loops.searchsorted(sorted_sequence, self, side=side)
+        out = insertions(sorted_sequence, self, side=side)
     else:
         rows = sorted_sequence.reshape((-1, sorted_sequence.shape[-1]))
         values = self.reshape((rows.shape[0], -1))
-        out = jax.vmap(lambda a, v: loops.searchsorted(a, v, side=side))(rows, values).reshape(self.shape)
+        out = jax.vmap(lambda a, v: insertions(a, v, side=side))(rows, values).reshape(self.shape)
     return out.astype(np.int32 if out_int32 else np.int64)
 
 
@@ -360,7 +406,7 @@ def coo_to_csr(self, size, out_int32):
     if not self.size:
         return jnp.zeros(size + 1, np.int32 if out_int32 else np.int64)
     rows = jnp.arange(size + 1, dtype=self.dtype)
-    return loops.searchsorted(self, rows, side="left").astype(np.int32 if out_int32 else np.int64)
+    return insertions(self, rows, side="left").astype(np.int32 if out_int32 else np.int64)
 
 
 @op("_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor",
@@ -368,7 +414,7 @@ def coo_to_csr(self, size, out_int32):
 def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
     """The row and the column of each element as two rows of a matrix; with `transpose` the column first."""
     counted = jnp.cumsum(jnp.ones_like(col_indices, np.int64)) - 1
-    row = loops.searchsorted(crow_indices.astype(np.int64), counted, side="right") - 1 if col_indices.size else counted
+    row = insertions(crow_indices.astype(np.int64), counted, side="right") - 1 if col_indices.size else counted
     made = (col_indices, row) if transpose else (row, col_indices)
     return jnp.stack([x.astype(np.int32 if out_int32 else np.int64) for x in made])
 
@@ -383,6 +429,6 @@ def isin(elements, test_elements, invert):
         found = jnp.any(x[..., None] == tests, -1)
     else:
         tests = jnp.sort(tests)
-        at = jnp.clip(loops.searchsorted(tests, x), 0, tests.size - 1)
+        at = jnp.clip(insertions(tests, x), 0, tests.size - 1)
         found = jnp.take(tests, at, mode="clip") == x
     return ~found if invert else found

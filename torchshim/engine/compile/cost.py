@@ -22,10 +22,8 @@ _COSTLY = {**dict.fromkeys((
     "erf": 50, "exp": 5, "exp2": 5, "tanh": 5, "logistic": 15, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
     "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50}
-# Those without a NumPy loop are calls of small compiled programs when they are interpreted.
-_CALLED = frozenset((
-    "lu", "lu_pivots_to_permutation", "triangular_solve", "cholesky", "cholesky_update", "eigh", "eig", "svd", "geqrf", "qr", "geqp3",
-    "householder_product", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
+# Those without a rule are calls of small compiled programs when they are interpreted.
+_CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows

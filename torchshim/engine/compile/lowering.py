@@ -14,7 +14,8 @@ from jax import lax
 from ..errorfunction import LIMIT, P, Q, polynomial
 
 # Calls that run their jaxpr once: what they add (names, gradients) no longer counts when a program is compiled.
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
+_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+          "custom_vmap_call": "call"}
 _LEFT_ALONE = "peak"   # see ops.common
 _FEW = 2048            # elements of a reduction that XLA surely does not vectorise (it does from 4096 on)
 

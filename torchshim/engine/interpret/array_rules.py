@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from ..blas import WORTH, threaded
-from .rules import F32, Spec, category, plain, rule, total_order
+from .rules import F32, Spec, category, rule
 
 # ---------------------------------------------------------------- shape and movement
 
@@ -253,64 +253,6 @@ def _arg_extreme(fn):
 
 rule("argmax")(_arg_extreme(np.ndarray.argmax))
 rule("argmin")(_arg_extreme(np.ndarray.argmin))
-
-
-# ---------------------------------------------------------------- order
-
-
-@rule("sort")
-def _make_sort(params, ins, outs):
-    axis, num_keys = params["dimension"], params["num_keys"]
-    if not plain(*ins):
-        return None
-    narrow = [category(s.dtype) == "low" for s in ins]
-    if len(ins) == 1 and not narrow[0]:
-        # equal integers are the same in any order; NumPy's own loop for them is ten times faster than a stable sort
-        kind = "stable" if category(ins[0].dtype) in ("float", "complex") else None
-        return lambda x: [np.sort(x, axis, kind=kind)]
-
-    def sort(*xs):
-        # NaN sorts last and the two zeros are equal, in NumPy as in JAX.
-        keys = [x.astype(F32) if n else x for x, n in zip(xs[:num_keys], narrow)]
-        if num_keys == 1:
-            order = np.argsort(keys[0], axis, kind="stable")
-        else:
-            order = np.lexsort(keys[::-1], axis)
-        return [np.take_along_axis(x, order, axis) for x in xs]
-
-    return sort
-
-
-@rule("top_k")
-def _make_top_k(params, ins, outs):
-    k, axis, dtype = params["k"], params.get("axis", -1), ins[0].dtype
-    kind = category(dtype)
-    if kind in ("complex", "bool", "other"):
-        return None
-    axis %= len(ins[0].shape)
-    last, index_dtype = ins[0].shape[axis] - 1, outs[1].dtype
-
-    def chosen(key):
-        """Where the k largest of the last dimension are, in the order of their places."""
-        if not k:
-            return np.zeros(key.shape[:-1] + (0,), np.intp)
-        least = np.partition(key, last + 1 - k, -1)[..., last + 1 - k, None]
-        taken = key >= least
-        if np.count_nonzero(taken) > k * math.prod(key.shape[:-1]):        # of those equal to the least, the first
-            over, equal = key > least, key == least
-            taken = over | equal & (np.cumsum(equal, -1) <= k - np.count_nonzero(over, -1)[..., None])
-        return np.nonzero(taken)[-1].reshape(key.shape[:-1] + (k,))
-
-    def top_k(x):
-        key = np.moveaxis(total_order(x) if kind in ("float", "low") else x, axis, -1)
-        at = chosen(key)
-        key = np.take_along_axis(key, at, -1)
-        # A stable ascending sort of the reversed array, reversed: ties keep the lower index first.
-        rank = k - 1 - np.argsort(key[..., ::-1], -1, kind="stable")[..., ::-1]
-        order = np.moveaxis(np.take_along_axis(at, rank, -1), -1, axis)
-        return [np.take_along_axis(x, order, axis), order.astype(index_dtype)]
-
-    return top_k
 
 
 # ---------------------------------------------------------------- contractions

@@ -27,11 +27,11 @@ import jax
 import numpy as np
 from jax.extend import core as jax_core
 
-from . import array_rules, index_rules, linalg_rules, scan_rules, window_rules                        # noqa: F401  (they register rules)
+from . import array_rules, index_rules, linalg_rules, order_rules, scan_rules, window_rules                        # noqa: F401  (they register rules)
 from ..compile.options import compiler_options
 from ..compile.sizes import Sizes, is_open
 from ..device import need_xla
-from .rules import ELEMENTWISE, RULES, Spec, plain
+from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain
 
 __all__ = ["OpenProgram", "build"]
 
@@ -323,6 +323,10 @@ class _Builder:
     def equation(self, eqn, ins: list[_Value]) -> list[_Value]:
         name = eqn.primitive.name
         if name in _CALLS:
+            known = CALLS.get(eqn.params.get("name"))
+            values = known and self.known_call(known, ins, [_spec(v.aval) for v in eqn.outvars])
+            if values:
+                return values
             for param in _CALL_PARAMS:
                 if param in eqn.params:
                     return self.inline(eqn.params[param], ins)
@@ -339,6 +343,12 @@ class _Builder:
         else:
             values = self.general(eqn, ins, outs)
         return self.fallback(eqn, ins, outs) if values is None else values
+
+    def known_call(self, make, ins, outs):
+        """A function that has a rule of its own."""
+        specs = [v.spec for v in ins]
+        fn = self.made(make, {}, specs, outs) if plain(*specs, *outs) else None
+        return fn and self.emit_many(fn, [self.array(v) for v in ins], outs, raw=False)
 
     def elementwise(self, eqn, ins, outs):
         if not plain(*outs, *(v.spec for v in ins)):

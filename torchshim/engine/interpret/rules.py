@@ -41,6 +41,7 @@ class Spec(NamedTuple):
 Make = Callable[[dict, "list[Spec]", "list[Spec]"], "Callable[..., Any] | None"]
 
 RULES: dict[str, Make] = {}
+CALLS: dict[str, Make] = {}     # of functions by name, see ops.loops.kernel; their results are a list
 # Primitives that work element by element. NumPy broadcasts their operands, so an operand that
 # was only broadcast needs no memory of its own; without a rule, XLA runs them on flat arrays
 # padded to a few sizes, so that a new shape is not a new compile.
@@ -56,6 +57,12 @@ def rule(*names: str) -> Callable[[Make], Make]:
         return make
 
     return register
+
+
+def known_call(make: Make) -> Make:
+    """Register `make` for calls of the function that has its name."""
+    CALLS[make.__name__] = make
+    return make
 
 
 def elementwise(*names: str) -> Callable[[Make], Make]:

@@ -1,0 +1,240 @@
+"""NumPy rules for sorting and selecting."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .rules import F32, category, known_call, plain, rule, total_order
+
+
+@rule("sort")
+def _make_sort(params, ins, outs):
+    axis, num_keys = params["dimension"], params["num_keys"]
+    if not plain(*ins):
+        return None
+    narrow = [category(s.dtype) == "low" for s in ins]
+    if len(ins) == 1 and not narrow[0]:
+        # equal integers are the same in any order; NumPy's own loop for them is ten times faster than a stable sort
+        kind = "stable" if category(ins[0].dtype) in ("float", "complex") else None
+        return lambda x: [np.sort(x, axis, kind=kind)]
+
+    def sort(*xs):
+        # NaN sorts last and the two zeros are equal, in NumPy as in JAX.
+        keys = [x.astype(F32) if n else x for x, n in zip(xs[:num_keys], narrow)]
+        if num_keys == 1:
+            order = np.argsort(keys[0], axis, kind="stable")
+        else:
+            order = np.lexsort(keys[::-1], axis)
+        return [np.take_along_axis(x, order, axis) for x in xs]
+
+    return sort
+
+
+@rule("top_k")
+def _make_top_k(params, ins, outs):
+    k, axis, dtype = params["k"], params.get("axis", -1), ins[0].dtype
+    kind = category(dtype)
+    if kind in ("complex", "bool", "other"):
+        return None
+    axis %= len(ins[0].shape)
+    last, index_dtype = ins[0].shape[axis] - 1, outs[1].dtype
+
+    def chosen(key):
+        """Where the k largest of the last dimension are, in the order of their places."""
+        if not k:
+            return np.zeros(key.shape[:-1] + (0,), np.intp)
+        least = np.partition(key, last + 1 - k, -1)[..., last + 1 - k, None]
+        taken = key >= least
+        if np.count_nonzero(taken) > k * math.prod(key.shape[:-1]):        # of those equal to the least, the first
+            over, equal = key > least, key == least
+            taken = over | equal & (np.cumsum(equal, -1) <= k - np.count_nonzero(over, -1)[..., None])
+        return np.nonzero(taken)[-1].reshape(key.shape[:-1] + (k,))
+
+    def top_k(x):
+        key = np.moveaxis(total_order(x) if kind in ("float", "low") else x, axis, -1)
+        at = chosen(key)
+        key = np.take_along_axis(key, at, -1)
+        # A stable ascending sort of the reversed array, reversed: ties keep the lower index first.
+        rank = k - 1 - np.argsort(key[..., ::-1], -1, kind="stable")[..., ::-1]
+        order = np.moveaxis(np.take_along_axis(at, rank, -1), -1, axis)
+        return [np.take_along_axis(x, order, axis), order.astype(index_dtype)]
+
+    return top_k
+
+
+# ---------------------------------------------------------------- elements by rank, along the last dimension
+#
+# The number at a rank is found by a partial sort of numbers alone, its place by a search.
+
+
+def _comparable(spec):
+    """A function to numbers that NumPy sorts by loops of its own; None for what has no order."""
+    kind = category(spec.dtype)
+    if kind in ("complex", "other") or 0 in spec.shape or not spec.shape:
+        return None
+    return (lambda x: x.astype(F32)) if kind == "low" else lambda x: x
+
+
+def _selected(x, rank, value):
+    """Where the elements of this rank are, in a stable order; `value` is what they are, with a last dimension of one."""
+    same = x == value
+    if x.dtype.kind == "f":
+        missing = np.isnan(value)
+        if missing.any():
+            same |= missing & np.isnan(x)
+    if np.count_nonzero(same) == value.size:
+        return same.argmax(-1)[..., None]
+    below = np.count_nonzero(x < value, -1)[..., None]
+    if x.dtype.kind == "f" and missing.any():
+        below = np.where(missing, np.count_nonzero(~np.isnan(x), -1)[..., None], below)
+    return (np.cumsum(same, -1) > rank - below).argmax(-1)[..., None]
+
+
+def _at_rank(x, rank):
+    value = np.partition(x, rank, -1)[..., rank, None]
+    return _selected(x, rank, value)
+
+
+@known_call
+def kth_place(params, ins, outs):
+    key = _comparable(ins[0])
+    return key and (lambda x, k: [_at_rank(key(x), int(k))])
+
+
+@known_call
+def median_place(params, ins, outs):
+    key, n = _comparable(ins[0]), ins[0].shape[-1]
+
+    def place(x):
+        x = key(x)
+        at = _at_rank(x, (n - 1) // 2)
+        if x.dtype.kind == "f":
+            missing = np.isnan(x)
+            if missing.any():
+                at = np.where(missing.any(-1, keepdims=True), missing.argmax(-1)[..., None], at)
+        return [at]
+
+    return key and place
+
+
+@known_call
+def nanmedian_place(params, ins, outs):
+    key, n = _comparable(ins[0]), ins[0].shape[-1]
+
+    def place(x):
+        x = key(x)
+        if x.dtype.kind == "f" and np.isnan(x).any():
+            rank = np.maximum(n - 1 - np.count_nonzero(np.isnan(x), -1), 0) // 2
+            return [np.take_along_axis(np.argsort(x, -1, kind="stable"), rank[..., None], -1)]
+        return [_at_rank(x, (n - 1) // 2)]
+
+    return key and place
+
+
+def _median(ignore_nan):
+    def make(params, ins, outs):
+        key = _comparable(ins[0])
+        if key is None or len(ins[0].shape) != 1:
+            return None
+        dtype = outs[0].dtype
+
+        def value(x):
+            x = key(x)
+            if x.dtype.kind == "f":
+                missing = np.isnan(x)
+                if missing.any():
+                    x = x[~missing] if ignore_nan else x[missing]
+                    if not x.size:
+                        return [np.full((), np.nan, dtype)]
+            middle = (x.size - 1) // 2
+            return [np.asarray(np.partition(x, middle)[middle], dtype)]
+
+        return value
+
+    return make
+
+
+for _ignore_nan in (True, False):
+    _make = _median(_ignore_nan)
+    _make.__name__ = "nanmedian_value" if _ignore_nan else "median_value"
+    known_call(_make)
+
+
+def _leading(largest):
+    def make(params, ins, outs):
+        key, k, n = _comparable(ins[0]), outs[0].shape[-1], ins[0].shape[-1]
+        if key is None or not k:
+            return None
+
+        def places(x):
+            x = key(x)
+            rank = n - k if largest else k - 1
+            edge = np.partition(x, rank, -1)[..., rank, None]
+            taken = x >= edge if largest else x <= edge
+            if x.dtype.kind == "f" and np.isnan(x).any():
+                missing = np.isnan(x)
+                taken = np.where(np.isnan(edge), missing, taken | missing) if largest else taken | np.isnan(edge)
+            count = np.count_nonzero(taken)
+            if count != k * edge.size:         # of those equal to the last, the first
+                over = taken & (x != edge)
+                if x.dtype.kind == "f":
+                    over &= ~(np.isnan(x) & np.isnan(edge))
+                equal = taken & ~over
+                taken = over | equal & (np.cumsum(equal, -1) <= k - np.count_nonzero(over, -1)[..., None])
+            at = (np.flatnonzero(taken) if taken.ndim == 1 else np.nonzero(taken)[-1]).reshape(outs[0].shape)
+            chosen = np.take_along_axis(x, at, -1)
+            if largest:                        # a stable ascending sort of the reversed array, reversed: of equal ones the first leads
+                order = k - 1 - np.argsort(chosen[..., ::-1], -1, kind="stable")[..., ::-1]
+            else:
+                order = np.argsort(chosen, -1, kind="stable")
+            return [np.take_along_axis(at, order, -1)]
+
+        return places
+
+    return make
+
+
+for _largest in (True, False):
+    _make = _leading(_largest)
+    _make.__name__ = "largest_places" if _largest else "smallest_places"
+    known_call(_make)
+
+
+def _insertions(side):
+    def make(params, ins, outs):
+        key, (shape, dtype) = _comparable(ins[0]), outs[0]
+        if key is None or ins[0].dtype != ins[1].dtype:
+            return None
+        n = ins[0].shape[-1]
+
+        def insertions(sequence, values):
+            sequence, values = key(sequence), key(values)
+            if sequence.ndim == 1:
+                return [np.asarray(among(sequence, values), dtype)]
+            rows = sequence.reshape(-1, n)
+            values = values.reshape(len(rows), -1)
+            return [np.array([among(a, v) for a, v in zip(rows, values)], dtype).reshape(shape)]
+
+        def among(sequence, values):
+            if sequence[-1] == sequence[-1]:
+                return sequence.searchsorted(values, side)
+            low = np.zeros(values.shape, np.int64)         # NumPy would find an order among nan
+            high = low + n
+            while (low < high).any():
+                middle = low + (high - low) // 2
+                found = sequence.take(middle, mode="clip")
+                left, going = found > values if side == "right" else found >= values, low < high
+                low, high = np.where(going & ~left, middle + 1, low), np.where(going & left, middle, high)
+            return low
+
+        return insertions
+
+    return make
+
+
+for _side in ("left", "right"):
+    _make = _insertions(_side)
+    _make.__name__ = "insertions_" + _side
+    known_call(_make)
