@@ -239,3 +239,19 @@ def test_the_identity_of_affine_grid_lies_where_torch_puts_it(align_corners):
         line = torch.linspace(-1, 1, n)
         grid = F.affine_grid(theta, (1, 1, n, n), align_corners=align_corners)
         assert torch.equal(grid[0, 0, :, 0], line if align_corners else line * (n - 1) / n)
+
+
+@pytest.mark.parametrize("shape, target, dtype, error, text", [
+    ((1, 4), (), torch.long, ValueError, r"Expected input batch_size \(1\) to match target batch_size \(0\)\."),
+    ((2, 4, 5), (), torch.float, ValueError, r"Expected input batch_size \(2\) to match target batch_size \(0\)\."),
+    ((4,), (2,), torch.long, ValueError, "For 1D input, 1D target must have size 1, but got target size: 2"),
+    ((4,), (2,), torch.float, RuntimeError, "expected target dtype to be Long or Byte, but got Float"),
+    ((2, 4, 3, 3), (2, 3, 4), torch.float, RuntimeError, "expected target dtype to be Long or Byte, but got Float"),
+    ((2, 4, 3, 3), (2, 3, 4), torch.long, RuntimeError, r"size mismatch \(got input: \[2, 4, 3, 3\] , target: \[2, 3, 4\]"),
+    ((0, 4), (), torch.long, IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+])
+def test_class_targets_of_wrong_shapes(shape, target, dtype, error, text):
+    """Old scripts give a 0-d target for a batch of one: the error says what torch's says."""
+    for loss in (F.cross_entropy, F.nll_loss):
+        with pytest.raises(error, match=text):
+            loss(torch.zeros(shape), torch.zeros(target, dtype=dtype))

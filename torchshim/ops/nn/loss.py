@@ -48,22 +48,25 @@ def check_classes(x, target, weight, spatial_name=""):
         raise ValueError(f"Expected 1 or more dimensions (got {len(x.shape)})")
     n, m = len(x.shape), len(target.shape)
     c = x.shape[_class_dim(x)]
-    if n != 1 and m and x.shape[0] != target.shape[0]:
-        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]}).")
+    batch = target.shape[0] if m else 0                   # torch counts no batch in a target without dimensions
+    if n != 1 and x.shape[0] != batch:
+        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({batch}).")
     if n <= 2:
         if m > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if not (n == 1 and (m == 0 or target.shape[0] == 1)) and (m == 0 or x.shape[0] != target.shape[0]):
-            raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)}, target: {_shown(target.shape)})")
     elif n == 4:
         if m != 3:
             raise RuntimeError("only batches of spatial targets supported (3D tensors) but got targets of dimension: " + str(m))
-        if x.shape[2:] != target.shape[1:]:
-            raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)} , target: {_shown(target.shape)}")
     elif target.shape[1:] != x.shape[2:]:
         raise RuntimeError(f"Expected target size {_shown((x.shape[0],) + x.shape[2:])}, got {_shown(target.shape)}")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {P.c_name(target.dtype)}")
+    if n == 1 and m == 1 and batch != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
+    if n == 2 and not m:                                  # an empty batch and a lone class
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if n == 4 and x.shape[2:] != target.shape[1:]:
+        raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)} , target: {_shown(target.shape)}")
     if weight is not None:
         if weight.shape != (c,):
             raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of "
