@@ -11,5 +11,5 @@ def show():
 
 def parallel_info():
     """The numbers of threads, as text."""
-    from ._toplevel import get_num_interop_threads, get_num_threads
+    from .settings import get_num_interop_threads, get_num_threads
     return f"torch.get_num_threads(): {get_num_threads()}\ntorch.get_num_interop_threads(): {get_num_interop_threads()}\n"

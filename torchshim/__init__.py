@@ -78,12 +78,8 @@ from .settings import (compiled_with_cxx11_abi, get_float32_matmul_precision, ge
                        is_warn_always_enabled, set_float32_matmul_precision, set_flush_denormal, set_num_interop_threads, set_num_threads,
                        set_warn_always)
 from .torch_version import TorchVersion as _TorchVersion
-from . import random, serialization, version      # serialization: it says how storages are pickled
-from .serialization import load, save
+from . import random, storage, version         # storage: it says how storages are pickled
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-
-from .linalg.low_rank import lobpcg, pca_lowrank, svd_lowrank
-from .symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
 
 from math import e, inf, nan, pi
 newaxis = None
@@ -154,7 +150,7 @@ _docs.complete({"torch.": globals(), "Tensor.": vars(Tensor)})
 from . import _late
 __getattr__ = _missing_attribute(__name__, lazy=(
     "accelerator", "backends", "cpu", "cuda", "distributed", "distributions", "fft", "linalg", "masked", "mps", "mtia", "nn", "optim",
-    "quasirandom", "return_types", "signal", "utils", "func", "storage", "special", "xpu", *_late.MODULES), elsewhere=_late.NAMES)
+    "quasirandom", "return_types", "serialization", "signal", "utils", "func", "special", "xpu", *_late.MODULES), elsewhere=_late.NAMES)
 
 
 

@@ -5,10 +5,23 @@ from . import Tensor
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    """true_fn(*operands) if `pred`, a bool or a tensor of one element, is true, else false_fn(*operands)."""
-    if isinstance(pred, Tensor) and pred.numel() != 1:
-        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
-    return (true_fn if pred else false_fn)(*operands)
+    """true_fn(*operands) if pred, else false_fn(*operands); only that branch runs.
+
+    pred: a number, or a tensor of one element, for which the branches must be callable and the operands tensors, which may be nested:
+    RuntimeError for anything else.
+    """
+    if not isinstance(pred, (bool, int, float)):
+        from .utils._pytree import tree_leaves
+        if not isinstance(pred, Tensor):
+            raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+        if pred.numel() != 1:
+            raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+        if not callable(true_fn) or not callable(false_fn):
+            raise RuntimeError("Expect both branches to be callable.")
+        if not isinstance(operands, (tuple, list)) or not all(isinstance(x, Tensor) for x in tree_leaves(operands)):
+            raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got "
+                               f"{operands}.")
+    return true_fn(*operands) if pred else false_fn(*operands)
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):

@@ -5,11 +5,14 @@ _FROM = {
     "_control_flow": "cond while_loop",
     "autograd.anomaly_mode": "set_anomaly_enabled",
     "jit": "JITException",
-    "tensor.core.qscheme": "qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric per_channel_affine_float_qparams",
-    "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_type
-        _check_value _shape_as_tensor compiled_with_cxx11_abi cond get_device_module get_float32_matmul_precision get_num_interop_threads
-        get_num_threads is_storage set_float32_matmul_precision set_num_interop_threads set_num_threads sym_float sym_int sym_ite sym_max
-        sym_min sym_not sym_sum typename""",
+    "tensor.core.qscheme": """qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
+        per_channel_affine_float_qparams""",
+    "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
+        _assert_async _check _check_index _check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor
+        get_device_module is_storage""",
+    "serialization": "load save",
+    "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
     "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",

@@ -139,6 +139,7 @@ class Op(Operator):
     def __repr__(self):
         return f"<op {self.full_name}>"
 
+    @functools.cache
     def number_layouts(self, position):
         """{type: (layout, kind)} for a Python number at `position`, all other parameters as in `layout`."""
         if position >= len(self.params) or self.params[position].kind != "tensor":

@@ -1,6 +1,7 @@
 """torch's operator schemas: `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`."""
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 
@@ -19,36 +20,45 @@ class Param:
 
 
 REQUIRED = inspect.Parameter.empty
+_BETWEEN = re.compile(r",(?![^\[]*\])")
 _DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "Mean": 1}
+
+
+@functools.cache
+def _param(text, keyword_only):
+    """One parameter, `int dim=-1`; many operators have the same ones."""
+    decl, _, default = text.partition("=")
+    type_, name = decl.rsplit(None, 1)
+    if not default:
+        value = REQUIRED
+    elif default in _DEFAULTS:
+        value = _DEFAULTS[default]
+    elif re.fullmatch(r"-?\d+", default):
+        value = int(default)
+    elif re.fullmatch(r"\[[-\d, ]*\]", default):
+        value = tuple(int(x) for x in default[1:-1].split(",") if x.strip())
+    elif default[0] in "'\"":
+        value = default[1:-1]
+    else:
+        value = float(default)
+    return Param(type_, name, value, keyword_only)
 
 
 def parse_schema(text):
     """(name, parameters, names of the results) of a torch schema. The names are None for results that have none: of a single
     tensor, of a list, of a plain tuple."""
-    m = re.fullmatch(r"\s*([\w.]+)\((.*)\)\s*->\s*(.*?)\s*", text, re.S)
-    if not m:
+    declared, arrow, returns = text.rpartition("->")
+    name, _, inside = declared.strip().partition("(")
+    if not arrow or inside[-1:] != ")" or not name.replace(".", "_").isidentifier():
         raise ValueError(f"not a schema: {text}")
-    name, inside, returns = m.groups()
+    returns, inside = returns.strip(), inside[:-1]
     params, keyword_only = [], False
-    for part in re.split(r",\s*(?![^\[\(]*[\]\)])", inside) if inside.strip() else []:
+    listed = "=[" in inside.replace("=[]", "")           # commas within a default are rare, and looking for them takes its time
+    for part in (_BETWEEN.split(inside) if listed else inside.split(",")) if inside.strip() else ():
         part = part.strip()
         if part == "*":
             keyword_only = True
             continue
-        decl, _, default = part.partition("=")
-        type_, pname = decl.rsplit(None, 1)
-        if not default:
-            value = REQUIRED
-        elif default in _DEFAULTS:
-            value = _DEFAULTS[default]
-        elif re.fullmatch(r"-?\d+", default):
-            value = int(default)
-        elif re.fullmatch(r"\[[-\d, ]*\]", default):
-            value = tuple(int(x) for x in default[1:-1].split(",") if x.strip())
-        elif default[0] in "'\"":
-            value = default[1:-1]
-        else:
-            value = float(default)
-        params.append(Param(type_, pname, value, keyword_only))
+        params.append(_param(part, keyword_only))
     fields = tuple([r.split()[-1] for r in returns[1:-1].split(",")]) if returns.startswith("(") else ()
     return name, tuple(params), None if not fields or "Tensor" in fields else fields

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import copyreg
 import enum
 import io
 import os
@@ -17,11 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..storage import _load_from_bytes
 from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage, fresh_storage
 from ..tensor.core.device import accelerators, device as torch_device
 from ..tensor.core.dtype import ALL, dtype as torch_dtype
-from ..tensor.core.layout import ALL as layouts, layout as torch_layout
+from ..tensor.core.layout import ALL as layouts
 from . import weights_only as _safe
 from .archive import Reader, Writer, replacing
 from .pickling import find_torch, pickler, storage_name
@@ -310,21 +308,9 @@ def _element_size(storage, storages):
     return storages.dtypes.get(id(storage._ts_st), ALL["uint8"]).itemsize
 
 
-def _reduce_storage(storage):
-    """Plain pickles hold a storage as a file of the older format."""
-    out = io.BytesIO()
-    save(storage, out, _use_new_zipfile_serialization=False)
-    return _load_from_bytes, (out.getvalue(),)
-
-
 def _get_layout(name):
     """The torch.layout that a pickle names."""
     return layouts[name.removeprefix("torch.")]
-
-
-copyreg.pickle(torch_layout, lambda x: (_get_layout, (repr(x),)))
-copyreg.pickle(TypedStorage, _reduce_storage)
-copyreg.pickle(UntypedStorage, _reduce_storage)
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------------

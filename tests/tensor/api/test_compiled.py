@@ -1,8 +1,9 @@
-"""Protects the cache of generated code: what it holds is what compiling gives, and a damaged file is compiled around."""
+"""Protects the cache of generated code: what it holds is what its key was compiled for, and a damaged or older file is compiled around."""
 import importlib.util
 import marshal
 
-from torchshim.tensor.api import compiled as cache
+from torchshim.tensor.api import bind, compiled as cache
+from torchshim.ops.registry import OPS
 
 
 def test_found_code_is_the_source_compiled(tmp_path, monkeypatch):
@@ -13,16 +14,31 @@ def test_found_code_is_the_source_compiled(tmp_path, monkeypatch):
     def fresh():
         monkeypatch.setattr(cache, "_used", {})
         monkeypatch.setattr(cache, "_known", None)
+
+    def value():
+        space = {}
+        exec(cache.compiled(("x", True), lambda: "x = 1"), space)
+        return space["x"]
     fresh()
-    cache.compiled("x = 1"), cache.keep()
-    assert place.read_bytes().startswith(importlib.util.MAGIC_NUMBER)
-    place.write_bytes(importlib.util.MAGIC_NUMBER + marshal.dumps({"x = 1": compile("x = 2", "", "exec")}))
+    assert value() == 1
+    cache.keep()
+    stamp = cache._stamp()
+    assert place.read_bytes().startswith(stamp) and stamp.startswith(importlib.util.MAGIC_NUMBER)
+    other = marshal.dumps({("x", True): compile("x = 2", "", "exec")})
+    place.write_bytes(stamp + other)
     fresh()
-    space = {}
-    exec(cache.compiled("x = 1"), space)
-    assert space["x"] == 2                     # it is the file that was asked
-    for damaged in (b"", b"junk", importlib.util.MAGIC_NUMBER + b"junk", importlib.util.MAGIC_NUMBER):
+    assert value() == 2                        # it is the file that was asked
+    for damaged in (b"", b"junk", stamp + b"junk", stamp, importlib.util.MAGIC_NUMBER + b"8 others" + other):
         place.write_bytes(damaged)
         fresh()
-        exec(cache.compiled("x = 1"), space)
-        assert space["x"] == 1
+        assert value() == 1
+
+
+def test_what_has_one_key_has_one_source(monkeypatch):
+    sources = {}
+    monkeypatch.setattr(bind, "compiled", lambda key, write: sources.setdefault(key, set()).add(write()))
+    for op in OPS.values():
+        for first, inplace, with_out, flag in (("self", False, False, False), ("input", False, True, False), ("self", True, False, False),
+                                               ("input", False, False, True)):
+            bind._code(op, first, inplace, with_out, flag)
+    assert len(sources) > 300 and all(len(found) == 1 for found in sources.values())

@@ -169,16 +169,11 @@ def call_inplace(op, args, name=None, first=1):
     return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=op.overlap)
 
 
-_codes: dict = {}
-
-
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
-    key = (op.schema.partition("(")[2], op.numbers, op.precheck is None, op.out, op.name in SHARED, first, inplace, with_out, flag)
-    code = _codes.get(key)
-    if code is None:
-        code = _codes[key] = compiled(_source(op, first, inplace, with_out, flag))
-    return code
+    key = (op.schema.partition("(")[2], op.numbers, op.elementwise, op.precheck is None, op.out, op.name in SHARED,
+           op.full_name in OLD_FORMS, first, inplace, with_out, flag)
+    return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
 #: Orders of the parameters that torch takes too, with a warning.
@@ -334,12 +329,16 @@ class _Unset:
 _unset = _Unset()
 
 
+#: What the code of every form may read, whatever its operator.
+_SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "apply1": apply1, "apply2": apply2, "apply3": apply3,
+           "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
+           "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "foreign": foreign,
+           "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset}
+
+
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
-    space = {"__name__": op.body.__module__, "leaving": leaving, "_op": op, "_layout": op.layout, "call": call,
-             "call_inplace": call_inplace, "into": writer(op.full_name), "apply1": apply1, "apply2": apply2, "apply3": apply3,
-             "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
-             "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "_numbers": op.number_layouts(1), "old_form": old_form, "foreign": foreign,
-             "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset, "finish": op.fields and named(op)}
+    space = {**_SHARED, "__name__": op.body.__module__, "_op": op, "_layout": op.layout, "into": writer(op.full_name),
+             "_numbers": op.number_layouts(1), "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
     q = float_parameter(op)

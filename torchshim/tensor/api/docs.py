@@ -78,8 +78,9 @@ def _source(file, line):
     return f"{file.removeprefix(_ROOT)}, line {line}"
 
 
-def of_operator(op, name, first, inplace, with_out, flag):
-    """The docstring of one form of a declared operator."""
+@functools.cache
+def _called(op, first, with_out, flag):
+    """(the arguments in the heading, their lines) of a form of an operator."""
     heading, lines, star = [], "", False
     for p in op.params:
         pname = first if p.name == "self" else p.name
@@ -96,10 +97,15 @@ def of_operator(op, name, first, inplace, with_out, flag):
     if with_out:
         heading += ["out=None"] if star else ["*", "out=None"]
         lines += f"    out: {ABOUT['out']}\n"
+    return ", ".join(heading), "Arguments:\n" + lines if lines else ""
+
+
+def of_operator(op, name, first, inplace, with_out, flag):
+    """The docstring of one form of a declared operator."""
+    heading, told = _called(op, first, with_out, flag)
     result = op.schema.rpartition("-> ")[2].replace("Tensor ", "")
     written = "\nThe result is written into self, cast to its dtype and in its shape; a leaf that requires grad refuses.\n" * inplace
-    told = "Arguments:\n" + lines if lines else ""
-    return (f"{name}({', '.join(heading)}) -> {result}\n\n{op.doc}\n{written}\n{told}{_tail(op)}.\n"
+    return (f"{name}({heading}) -> {result}\n\n{op.doc}\n{written}\n{told}{_tail(op)}.\n"
             f"Forms: {_forms(op)}.\nDeclared in {_source(op.file, op.line)}.")
 
 
