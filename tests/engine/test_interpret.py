@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from torchshim.engine.interpret import builder as interpret
+from torchshim.engine.interpret import builder as interpret, fallback
 
 from tests.engine.differential import assert_same, check, jaxpr_of, name_of, values
 
@@ -147,20 +147,20 @@ def test_random_bits_fall_back():
 
 def test_fallbacks_are_cached_and_do_not_depend_on_the_shape():
     compiled = []
-    original = interpret._jitted
+    original = fallback.jitted
 
     def counting(primitive, params):
         call = original(primitive, params)
         return lambda *args: compiled.append((primitive.name, [a.shape for a in args])) or call(*args)
 
-    interpret._jitted = counting
+    fallback.jitted = counting
     try:
         for n in (3, 5, 7, 200):
             x = np.linspace(-0.9, 0.9, n, dtype=np.float32)
             (got,) = interpret.build(jaxpr_of(lambda x: lax.erf_inv(x), x))(x)
             assert_same(got, lax.erf_inv(x))
     finally:
-        interpret._jitted = original
+        fallback.jitted = original
     assert {str(c) for c in compiled} == {str(("erf_inv", [(256,)]))}
     params = dict(jaxpr_of(lax.erf_inv, x).jaxpr.eqns[0].params)
     primitive = jaxpr_of(lax.erf_inv, x).jaxpr.eqns[0].primitive

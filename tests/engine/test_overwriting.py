@@ -53,3 +53,12 @@ def test_numbers_that_change_are_read_anew():
     for k in (1.5, 1.5, -0.0, 0.0, 2.5, float("nan"), 3):
         got.append((x * k).tolist()[0])
     assert str(got) == "[1.5, 1.5, -0.0, 0.0, 2.5, nan, 3.0]"
+
+
+def test_what_is_computed_from_a_number_is_remembered_with_that_number_alone():
+    x = torch.ones(2, dtype=torch.float64)
+    for numbers in ((2.0, 3.0), (2.0, 3.0), (3.0, 2.0), (2.0, 2.0), (1e-300, -0.0)):
+        a, b = numbers
+        for _ in range(2):
+            y = (x * a + b, torch.addcdiv(x, x, x, value=a), x.float() / a)
+            assert [v.tolist()[0] for v in y] == [a + b, 1 + a, float(np.float32(1) / np.float32(a))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from operator import itemgetter
+from operator import is_, itemgetter
 
 import jax
 import numpy as np
@@ -90,6 +90,9 @@ def _scheduled(state, live, numpy):
     return schedule
 
 
+_NO_NUMBER = object()
+
+
 class _Schedule:
     """What to do in order: (function, what gets its arguments or else the place of the only one or None, first result, how many,
     what is not needed any more, Instance, site).
@@ -121,13 +124,20 @@ class _Schedule:
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
         self.steps = schedule[::-1]
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
-        self.sent = (None,) * len(self.dtypes), self.dtypes
+        self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
 
     def numbers(self, nums):
-        """Python numbers as arrays: those that are the same objects as the last time are the arrays of that time."""
+        """Python numbers as arrays: one object is one array, that of the last time if it was there then."""
         before, arrays = self.sent
-        arrays = [a if x is y else np.array(x, dtype) for x, y, a, dtype in zip(nums, before, arrays, self.dtypes)]
-        self.sent = tuple(nums), arrays
+        if not all(map(is_, nums, before)):
+            known = {(id(x), dtype): a for x, a, dtype in zip(before, arrays, self.dtypes)}
+            arrays = []
+            for x, dtype in zip(nums, self.dtypes):
+                a = known.get((id(x), dtype))
+                if a is None:
+                    a = known[id(x), dtype] = np.array(x, dtype)
+                arrays.append(a)
+            self.sent = tuple(nums), arrays
         return arrays
 
 

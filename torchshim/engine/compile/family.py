@@ -114,7 +114,7 @@ class Family:
         """The interpreter of the Instance with these sizes; None where it has to be built by itself."""
         if self._program is None:
             from ..interpret import OpenProgram
-            self._program = _aside(lambda: OpenProgram(self.jaxpr, self.example))
+            self._program = _aside(lambda: OpenProgram(self.jaxpr, self.example, len(self.kinds)))
         return None if self._program is _REFUSED else self._program.at(sizes)
 
     def derived(self, inst, needs, rule):

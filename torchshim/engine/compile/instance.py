@@ -111,7 +111,7 @@ class Instance:
                             self.op.on_host(self) or self.family and self.family.interpreted(self.sizes))
         if self._interp is None:
             from ..interpret import build
-            self._interp = build(self.jaxpr, guard=False)
+            self._interp = build(self.jaxpr, guard=False, numbers=len(self.kinds))
         return self._interp
 
     def plan(self, needs):

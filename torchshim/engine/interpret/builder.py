@@ -18,19 +18,16 @@ shapes do not compile again.
 
 from __future__ import annotations
 
-import collections
 import functools
 import math
 from typing import Any, Callable
 
-import jax
 import numpy as np
 from jax.extend import core as jax_core
 
 from . import array_rules, index_rules, linalg_rules, order_rules, scan_rules, window_rules                        # noqa: F401  (they register rules)
-from ..compile.options import compiler_options
 from ..compile.sizes import Sizes, is_open
-from ..device import need_xla
+from .fallback import flat, jitted
 from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain
 
 __all__ = ["OpenProgram", "build"]
@@ -38,7 +35,7 @@ __all__ = ["OpenProgram", "build"]
 _ndarray, _asarray = np.ndarray, np.asarray
 
 
-def build(closed_jaxpr, *, guard: bool = True, check: bool = False) -> Callable[..., list]:
+def build(closed_jaxpr, *, guard: bool = True, check: bool = False, numbers: int = 0) -> Callable[..., list]:
     """A function that evaluates `closed_jaxpr` on NumPy (or JAX) arrays.
 
     It returns a list of `np.ndarray`, with `jax.Array` where a value came from JAX: an output of a
@@ -47,10 +44,11 @@ def build(closed_jaxpr, *, guard: bool = True, check: bool = False) -> Callable[
 
     Without `guard` the function leaves it to the caller to silence NumPy's floating-point warnings
     (`np.errstate(all="ignore")`), which costs half a microsecond a call. `check` verifies the dtype
-    and shape of every intermediate value (for tests).
+    and shape of every intermediate value (for tests). The last `numbers` arguments are 0-d arrays that
+    nobody writes to: what is computed from one alone is remembered while it is the same object.
     """
     with np.errstate(all="ignore"):
-        run, _ = _program(closed_jaxpr, check)
+        run, _ = _program(closed_jaxpr, check, numbers)
     if not guard:
         return run
 
@@ -61,9 +59,9 @@ def build(closed_jaxpr, *, guard: bool = True, check: bool = False) -> Callable[
     return interpret
 
 
-def _program(closed_jaxpr, check: bool) -> tuple[Callable[..., list], int]:
+def _program(closed_jaxpr, check: bool, numbers: int = 0) -> tuple[Callable[..., list], int]:
     """The evaluator without its error state, and its number of steps."""
-    builder = _Builder(check)
+    builder = _Builder(check, numbers=numbers)
     steps, outputs = builder.program(closed_jaxpr)
     return _Text(builder, steps, outputs).function([fn for fn, *_ in steps]), len(steps)
 
@@ -71,12 +69,12 @@ def _program(closed_jaxpr, check: bool) -> tuple[Callable[..., list], int]:
 class OpenProgram:
     """The steps of a jaxpr with symbolic sizes, planned once; `at` makes the functions for given sizes.
 
-    How the steps fit together is decided with the sizes `example`.
+    How the steps fit together is decided with the sizes `example`. numbers: see `build`.
     """
 
-    def __init__(self, closed_jaxpr, example):
+    def __init__(self, closed_jaxpr, example, numbers=0):
         self.sizes = Sizes(example)
-        builder = _Builder(False, self.sizes)
+        builder = _Builder(False, self.sizes, numbers)
         with np.errstate(all="ignore"):
             steps, outputs = builder.program(closed_jaxpr)
         self.functions, self.text = [fn for fn, *_ in steps], _Text(builder, steps, outputs)
@@ -165,14 +163,15 @@ class _Value:
     It exists in up to three forms, each a slot: `slot`, a NumPy array of full shape; `raw`, perhaps
     a JAX array; `small`, a NumPy array of shape `small_shape` that broadcasts to the full shape, as NumPy
     does that: leading dimensions may be missing.
-    `const` is the array in `slot` or `small` when that is known already.
+    `const` is the array in `slot` or `small` when that is known already. `number` is (the slot of a
+    number, a function of it that gives what is in `slot` or `small`) where it is computed from that alone.
     """
 
-    __slots__ = ("spec", "slot", "raw", "small", "small_shape", "const")
+    __slots__ = ("spec", "slot", "raw", "small", "small_shape", "const", "number")
 
-    def __init__(self, spec, *, slot=None, raw=None, small=None, small_shape=None, const=None):
+    def __init__(self, spec, *, slot=None, raw=None, small=None, small_shape=None, const=None, number=None):
         self.spec, self.slot, self.raw = spec, slot, raw
-        self.small, self.small_shape, self.const = small, small_shape, const
+        self.small, self.small_shape, self.const, self.number = small, small_shape, const, number
 
 
 def _spec(aval) -> Spec:
@@ -220,8 +219,8 @@ _LOOP_LIMIT = 20_000
 class _Builder:
     """Collects the steps of one program."""
 
-    def __init__(self, check: bool, sizes: Sizes | None = None):
-        self.check, self.sizes = check, sizes
+    def __init__(self, check: bool, sizes: Sizes | None = None, numbers: int = 0):
+        self.check, self.sizes, self.numbers = check, sizes, numbers
         self.template: list[Any] = []  # the initial contents of the slots
         self.arguments = 0
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
@@ -362,17 +361,22 @@ class _Builder:
         out = Spec(shape, outs[0].dtype)
         make = RULES.get(eqn.primitive.name)
         fn = make and self.made(make, eqn.params, [Spec(s, v.spec.dtype) for v, (_, s) in zip(ins, forms)], [out])
-        slots, const = [i for i, _ in forms], None
-        if fn is None:
-            slot = self.emit(self.made(_flat_fallback, eqn, [v.spec.dtype for v in ins], out), slots, out)
+        slots, const, number = [i for i, _ in forms], None, None
+        if fn is not None and fn.__class__ is not _Open and shape == () and not self.check:
+            number = _of_number(fn, ins)
+        if number is not None:
+            slot = self.new_slot()
+            self.steps.append((_remembered(number[1]), [number[0]], slot, False))
+        elif fn is None:
+            slot = self.emit(self.made(flat, eqn, [v.spec.dtype for v in ins], out), slots, out)
         elif all(v.const is not None for v in ins) and not is_open(shape) and out.size <= _FOLD_LIMIT:
             const = _asarray(fn(*[v.const for v in ins]))
             slot = self.new_slot(const)
         else:
             slot = self.emit(fn, slots, out)
         if shape == outs[0].shape:
-            return [_Value(outs[0], slot=slot, const=const)]
-        return [_Value(outs[0], small=slot, small_shape=shape, const=const)]
+            return [_Value(outs[0], slot=slot, const=const, number=number)]
+        return [_Value(outs[0], small=slot, small_shape=shape, const=const, number=number)]
 
     def general(self, eqn, ins, outs):
         name = eqn.primitive.name
@@ -392,7 +396,7 @@ class _Builder:
 
     def fallback(self, eqn, ins, outs):
         """A jitted call of this one primitive."""
-        fn = self.made(_jitted, eqn.primitive, eqn.params)
+        fn = self.made(jitted, eqn.primitive, eqn.params)
         if not eqn.primitive.multiple_results:
             fn = _wrapped(fn, lambda call: lambda *args: (call(*args),))
         return self.emit_many(fn, [self.any_form(v) for v in ins], outs, raw=True, effects=bool(eqn.effects))
@@ -402,6 +406,8 @@ class _Builder:
     def program(self, closed_jaxpr) -> tuple[list[tuple], list[int]]:
         """The steps of a whole jaxpr, in order, and the slots of its results."""
         args = [self.argument(v.aval) for v in _open(closed_jaxpr).invars]
+        for value in args[len(args) - self.numbers:]:
+            value.number = value.raw, _to_numpy
         outs = self.inline(closed_jaxpr, args)
         return self.link([self.any_form(v) for v in outs])
 
@@ -433,6 +439,36 @@ class _Builder:
 
 def _to_numpy(x):
     return x if type(x) is _ndarray else _asarray(x)
+
+
+def _of_number(fn: Callable, ins: list[_Value]):
+    """`fn` of these operands as (slot of a number, function of it), where one operand is computed from a number and the others are known."""
+    places = [k for k, v in enumerate(ins) if v.const is None]
+    if len(places) != 1 or ins[places[0]].number is None:
+        return None
+    slot, before = ins[places[0]].number
+    given, k = [v.const for v in ins], places[0]
+
+    def of_number(x):
+        return _asarray(fn(*given[:k], before(x), *given[k + 1:]))
+
+    return slot, of_number
+
+
+def _remembered(fn: Callable) -> Callable:
+    """`fn` of one argument, which nobody writes to, with its last result."""
+    last = None, None
+
+    def remembered(x):
+        nonlocal last
+        known = last                           # one pair: threads share it
+        if known[0] is x:
+            return known[1]
+        y = fn(x)
+        last = x, y
+        return y
+
+    return remembered
 
 
 def _zero_dimensional(fn: Callable) -> Callable:
@@ -480,77 +516,6 @@ def _checked_many(fn: Callable, outs: list[Spec]) -> Callable:
     return checked
 
 
-# ---------------------------------------------------------------- falling back to XLA
-
-_JITTED: collections.OrderedDict[Any, Callable] = collections.OrderedDict()
-_JITTED_LIMIT = 1024
-
-
-@functools.lru_cache(maxsize=None)
-def _host_device():
-    """The CPU when it is not the default device: NumPy's values live there."""
-    return None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
-
-
-def _holds_arrays(primitive, params) -> bool:
-    """Whether the parameters keep arrays (or what a callback closes over) alive: then they are not cached."""
-    if primitive.name.endswith("callback"):
-        return True
-    flat = [v for p in params.values() for v in (p if isinstance(p, tuple) else (p,))]
-    return any(len(getattr(v, "consts", ())) for v in flat if hasattr(v, "jaxpr"))
-
-
-def _jitted(primitive, params) -> Callable:
-    """A compiled call of one primitive, shared by all programs that have it with these parameters."""
-    key = None if _holds_arrays(primitive, params) else (primitive, tuple(sorted(params.items())))
-    try:
-        found = _JITTED.get(key)
-    except TypeError:  # parameters that cannot be hashed
-        key, found = None, None
-    if found is not None:
-        return found
-
-    def one(*args):
-        return primitive.bind(*args, **primitive.get_bind_params(params))
-
-    one.__name__ = primitive.name
-    compiled = jax.jit(one, compiler_options=compiler_options())
-
-    def call(*args):
-        need_xla(primitive.name)
-        device = _host_device()
-        with jax.enable_x64(True), jax.ensure_compile_time_eval():     # the user may be tracing a function of their own
-            if device is None:
-                return compiled(*args)
-            with jax.default_device(device):
-                return compiled(*args)
-
-    if key is not None:
-        _JITTED[key] = call
-        while len(_JITTED) > _JITTED_LIMIT:
-            _JITTED.popitem(last=False)
-    return call
-
-
-def _flat_fallback(eqn, dtypes, out: Spec) -> Callable:
-    """The compiled call for an elementwise primitive, on flat arrays padded to 256 * 4**k elements."""
-    call = _jitted(eqn.primitive, eqn.params)
-    size, shape = out.size, out.shape
-    padded = 256
-    while padded < size:
-        padded *= 4
-
-    def elementwise(*args):
-        flat = []
-        for x, dtype in zip(args, dtypes):
-            buffer = np.zeros(padded, dtype)
-            buffer[:size].reshape(shape)[...] = x
-            flat.append(buffer)
-        return _asarray(call(*flat))[:size].reshape(shape)
-
-    return elementwise
-
-
 # ---------------------------------------------------------------- primitives that the builder treats itself
 
 
@@ -574,8 +539,8 @@ def _broadcast_in_dim(builder, eqn, ins, outs):
         slot = builder.emit(builder.made(_reshaper, unit), [slot], Spec(unit, value.spec.dtype))
     if unit == shape:
         return [_Value(outs[0], slot=slot)]
-    const = value.const if unit == source else None
-    return [_Value(outs[0], small=slot, small_shape=unit, const=const)]
+    const, number = (value.const, value.number) if unit == source else (None, None)
+    return [_Value(outs[0], small=slot, small_shape=unit, const=const, number=number)]
 
 
 def _reshaper(shape) -> Callable:
@@ -653,7 +618,7 @@ def _while(builder, eqn, ins, outs):
         ]
 
     budget = _LOOP_LIMIT // (test_steps + body_steps + 1)
-    compiled = _jitted(eqn.primitive, eqn.params)
+    compiled = jitted(eqn.primitive, eqn.params)
 
     def loop(*args):
         consts = args[: n_test + n_body]
