@@ -8,11 +8,14 @@ _FROM = {
     "tensor.core.qscheme": """qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
         per_channel_affine_float_qparams""",
     "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
-        _assert_async _check _check_index _check_is_size _check_not_implemented _check_type _check_value _shape_as_tensor
-        get_device_module is_storage""",
+        _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
+        _check_value _check_with _shape_as_tensor get_device_module is_storage""",
     "serialization": "load save",
     "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
+    "_C.jit_types": """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType
+        ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node
+        ScriptObject ScriptObjectProperty""",
     "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
@@ -29,7 +32,7 @@ _FROM = {
         set_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled is_autocast_xla_enabled
         set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled""",
 }
-MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_subclasses", "_tensor_str", "_utils", "amp", "ao",
+MODULES = ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_higher_order_ops", "_inductor", "_logging", "_subclasses", "_tensor_str", "_utils", "amp", "ao",
            "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "multiprocessing", "nested", "onnx",
            "overrides", "package", "profiler", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

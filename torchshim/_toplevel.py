@@ -40,6 +40,25 @@ def _check(cond, message=None):
     _checked(RuntimeError, cond, message)
 
 
+def _check_with(error_type, cond, message):
+    """The same with an error of one's own."""
+    _checked(error_type, cond, message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """The same for all elements of a tensor of bools."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype.name != "bool":
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _checked(error_type, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond, message=None):
+    """RuntimeError unless all elements of a tensor of bools are true."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
 def _check_index(cond, message=None):
     """The same with IndexError."""
     _checked(IndexError, cond, message)

@@ -121,13 +121,18 @@ def _inside_unit(x):
     return x.clamp(min=info.tiny, max=1.0 - info.eps)
 
 
+def _clipped_sigmoid(x):
+    """The sigmoid, kept within (0, 1)."""
+    return _inside_unit(torch.sigmoid(x))
+
+
 class SigmoidTransform(_SameKind, Transform):
     """1 / (1 + exp(-x))."""
     domain, codomain = constraints.real, constraints.unit_interval
     bijective, sign = True, +1
 
     def _call(self, x):
-        return _inside_unit(torch.sigmoid(x))
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y):
         y = _inside_unit(y)
@@ -306,7 +311,7 @@ class StickBreakingTransform(_SameKind, Transform):
         return (n + 1 - x.new_ones(n).cumsum(-1)).log()
 
     def _call(self, x):
-        z = _inside_unit(torch.sigmoid(x - self._offset(x)))
+        z = _clipped_sigmoid(x - self._offset(x))
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y):

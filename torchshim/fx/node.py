@@ -6,6 +6,8 @@ import operator
 import types
 from typing import Any, Callable, Union
 
+from .immutable_collections import immutable_dict, immutable_list
+
 Target = Union[Callable[..., Any], str]
 Argument = Any
 _side_effects: set = set()
@@ -23,9 +25,9 @@ def map_aggregate(a, fn):
         made = [map_aggregate(x, fn) for x in a]
         return type(a)(*made) if hasattr(a, "_fields") else tuple(made)
     if isinstance(a, list):
-        return [map_aggregate(x, fn) for x in a]
+        return immutable_list([map_aggregate(x, fn) for x in a])
     if isinstance(a, dict):
-        return {k: map_aggregate(v, fn) for k, v in a.items()}
+        return immutable_dict([(k, map_aggregate(v, fn)) for k, v in a.items()])
     if isinstance(a, slice):
         return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
     return fn(a)
@@ -63,9 +65,10 @@ class Node:
         self._args, self._kwargs, self.users, self._inputs = (), {}, {}, {}
         self._prev = self._next = self
         self.meta, self._erased, self.stack_trace = {}, False, None
-        self._update(tuple(args), dict(kwargs))
+        self._update(args, kwargs)
 
     def _update(self, args, kwargs):
+        args, kwargs = map_aggregate((tuple(args), dict(kwargs)), lambda x: x)
         for n in self._inputs:
             n.users.pop(self, None)
         self._args, self._kwargs, self._inputs = args, kwargs, {}
@@ -80,7 +83,7 @@ class Node:
 
     @args.setter
     def args(self, a):
-        self._update(map_aggregate(tuple(a), lambda x: x), self._kwargs)
+        self._update(a, self._kwargs)
 
     @property
     def kwargs(self):
@@ -89,7 +92,7 @@ class Node:
 
     @kwargs.setter
     def kwargs(self, k):
-        self._update(self._args, dict(k))
+        self._update(self._args, k)
 
     all_input_nodes = property(lambda self: list(self._inputs), doc="The Nodes among the arguments, each once.")
     next = property(lambda self: self._next, doc="The step after it.")

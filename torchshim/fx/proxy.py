@@ -4,6 +4,7 @@ from __future__ import annotations
 import operator
 
 from .. import Tensor, overrides
+from . import traceback
 from .node import Node, map_aggregate
 
 
@@ -17,7 +18,11 @@ class TracerBase:
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
         """Add a step to the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        if traceback.has_preserved_node_meta():
+            node.meta = {**traceback.get_current_meta(), **node.meta}
+            node.stack_trace = node.meta.get("stack_trace", node.stack_trace)
+        return node
 
     def proxy(self, node):
         """A Proxy for a step."""

@@ -13,6 +13,7 @@ from typing import Final
 from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
+from ..nn.modules.module import scripted
 
 __all__ = ["Attribute", "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "trace",
@@ -62,6 +63,13 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """The function, class or module itself. TypeError for what torch can't script."""
     if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
         raise TypeError(f"{type(obj)} is a built-in class")
+    return _noted(obj)
+
+
+def _noted(obj):
+    """A module of which it is known that it was scripted."""
+    if builtins.isinstance(obj, Module):
+        scripted.add(obj)
     return obj
 
 
@@ -89,14 +97,14 @@ def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inpu
         _returned(example_inputs, func)
     else:
         raise RuntimeError("example_kwarg_inputs should be a dict")
-    return func
+    return _noted(func)
 
 
 def trace_module(mod, inputs, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **more):
     """The module itself, after one call of each method with its examples."""
     for name, examples in inputs.items():
         _returned(examples, mod if name == "forward" else getattr(mod, name))
-    return mod
+    return _noted(mod)
 
 
 def is_scripting():
@@ -176,6 +184,11 @@ def save(m, f, _extra_files=None):
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """NotImplementedError: the archive holds TorchScript."""
     raise NotImplementedError("torchshim: torch.jit.load; there is no TorchScript here")
+
+
+def _get_trace_graph(f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False):
+    """NotImplementedError: the graph would be TorchScript's."""
+    raise NotImplementedError("torchshim: torch.jit._get_trace_graph; there is no TorchScript here (torch.fx traces modules)")
 
 
 def fork(func, *args, **kwargs):

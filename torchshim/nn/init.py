@@ -47,6 +47,9 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
     return _filled(tensor, lambda t: t.normal_(mean, std, generator=generator))
 
 
+_no_grad_uniform_, _no_grad_normal_ = uniform_, normal_       # torch's inner names, which libraries of initialisers call
+
+
 def constant_(tensor, val):
     """One value everywhere."""
     return _filled(tensor, lambda t: t.fill_(val))

@@ -22,6 +22,9 @@ from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.handle import read
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import write
+from ..nn.parameter import Parameter
+from ..utils._foreach_utils import (_get_foreach_kernels_supported_devices, _get_fused_kernels_supported_devices,
+                                    _group_tensors_by_device_and_dtype)
 
 required = object()
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -221,6 +224,11 @@ class Optimizer:
         self._optimizer_state_dict_post_hooks = collections.OrderedDict()
         self._optimizer_load_state_dict_pre_hooks = collections.OrderedDict()
         self._optimizer_load_state_dict_post_hooks = collections.OrderedDict()
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        """As torch.utils._foreach_utils'."""
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def _watch(self):
         """Wrap the subclass's `step` once, and tell the engine that steps will end here."""
@@ -568,3 +576,27 @@ class SteppedOptimizer(Optimizer):
             for name in self.scalars:                # older files have plain numbers
                 if name in s and not isinstance(s[name], Tensor):
                     s[name] = host_scalar(s[name])
+
+
+def _get_capturable_supported_devices(supports_xla=True):
+    """The device types on which torch captures optimizers in graphs."""
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+    """(fused, foreach), as torch would choose: neither where it has no such kernels for all parameters. All of them are one operator here."""
+    def on(p, kinds):
+        return p is None or type(p) in (Tensor, Parameter) and p.device.type in kinds
+    if differentiable:
+        return False, False
+    fused = use_fused and all([on(p, _get_fused_kernels_supported_devices()) and (p is None or p.is_floating_point()) for p in params])
+    return fused, not fused and all([on(p, _get_foreach_kernels_supported_devices()) for p in params])
+
+
+def _use_grad_for_differentiable(func):
+    """`step` with gradients recorded only where the optimizer is differentiable."""
+    @functools.wraps(func)
+    def step(self, *args, **kwargs):
+        with grad_mode(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+    return step

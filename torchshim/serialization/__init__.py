@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Callable
+from tempfile import mkdtemp                # noqa: F401  a name of torch.serialization's
 from typing import TypeAlias
 
 import numpy as np
@@ -536,6 +537,21 @@ def storage_to_tensor_type(storage):
     from .. import __dict__ as names
     return names[type(storage).__name__.replace("Storage", "Tensor")] if isinstance(storage, UntypedStorage) else \
         names[storage_name(storage)[0].__name__.replace("Storage", "Tensor")]
+
+
+class StorageType:
+    """The dtype of a storage by the name of its class, "FloatStorage"."""
+
+    def __init__(self, name):
+        self._dtype = NAMED[name].dtype
+
+    @property
+    def dtype(self):
+        """The dtype."""
+        return self._dtype
+
+    def __str__(self):
+        return f"StorageType(dtype={self.dtype})"
 
 
 def normalize_storage_type(storage_type):

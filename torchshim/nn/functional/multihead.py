@@ -51,17 +51,17 @@ def _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads):
     return n == 3
 
 
-def _projected(query, key, value, weight, bias):
+def _in_projection_packed(q, k, v, w, b=None):
     """The three projections by one weight (3 E, E); as few products as the arguments allow."""
-    e = query.shape[-1]
-    if key is value and query is key:
-        return linear(query, weight, bias).chunk(3, -1)
-    if key is value:
-        w_q, w_kv = weight.split([e, 2 * e])
-        b_q, b_kv = (None, None) if bias is None else bias.split([e, 2 * e])
-        return linear(query, w_q, b_q), *linear(key, w_kv, b_kv).chunk(2, -1)
-    biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases)]
+    e = q.shape[-1]
+    if k is v and q is k:
+        return linear(q, w, b).chunk(3, -1)
+    if k is v:
+        w_q, w_kv = w.split([e, 2 * e])
+        b_q, b_kv = (None, None) if b is None else b.split([e, 2 * e])
+        return linear(q, w_q, b_q), *linear(k, w_kv, b_kv).chunk(2, -1)
+    biases = (None,) * 3 if b is None else b.chunk(3)
+    return [linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases)]
 
 
 def _check_static(name, t, count, width):
@@ -122,7 +122,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
             raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
         if in_proj_weight is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias)
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     if attn_mask is not None:
         wanted = (length, key.shape[0]) if attn_mask.dim() == 2 else (batch * num_heads, length, key.shape[0])
         if tuple(attn_mask.shape) != wanted:

@@ -1,6 +1,7 @@
 """Module: parameters, buffers and submodules by name, and a call."""
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 
 from ...engine import warn
@@ -38,6 +39,14 @@ def typename(x):
 def _addindent(text, n):
     first, *rest = text.split("\n")
     return "\n".join([first] + [" " * n + line for line in rest])
+
+
+scripted = weakref.WeakSet()                   # the modules that torch.jit was given
+_TORCHSCRIPT = {"code", "code_with_constants", "graph", "graph_for", "inlined_graph", "original_name", "save", "save_to_buffer"}
+
+
+class NoTorchScript(AttributeError, NotImplementedError):
+    """What a module would have if torch.jit had compiled it."""
 
 
 class Module(State, Conversion):
@@ -131,6 +140,9 @@ class Module(State, Conversion):
         table = d.get("_modules")
         if table is not None and name in table:
             return table[name]
+        if name in _TORCHSCRIPT and self in scripted:
+            raise NoTorchScript(f"torchshim: .{name} of a scripted or traced module; there is no TorchScript here, and the module is what "
+                                "it was (torch.save keeps it and its state_dict)", name=name, obj=self)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name, value):

@@ -1,0 +1,29 @@
+"""Protects what a step's arguments refuse, and what its meta is told of where it comes from."""
+import copy
+import pickle
+
+import pytest
+
+import torchshim as torch
+from torchshim.fx import traceback
+
+
+def test_a_steps_arguments_refuse_to_be_changed_in_place():
+    made = torch.fx.symbolic_trace(lambda x: torch.cat([x, x], dim=0))
+    step = [n for n in made.graph.nodes if n.op == "call_function"][0]
+    with pytest.raises(TypeError, match="'immutable_list' object does not support mutation. If you are attempting to modify the kwargs or"):
+        step.args[0].append(3)
+    with pytest.raises(TypeError, match="'immutable_dict' object does not support mutation"):
+        step.kwargs["dim"] = 1
+    step.args = ([step.args[0][0]],)                       # but others may be given
+    made.recompile()
+    assert made(torch.ones(2)).shape == (2,)
+    assert pickle.loads(pickle.dumps(made))(torch.ones(2)).shape == copy.deepcopy(made)(torch.ones(2)).shape == (2,)
+
+
+def test_annotations_reach_the_steps_where_they_are_preserved():
+    with traceback.preserve_node_meta(), traceback.annotate({"part": 1}):
+        made = torch.fx.symbolic_trace(lambda x: x + 1)
+    assert [n.meta.get("custom") for n in made.graph.nodes] == [{"part": 1}] * 3
+    with traceback.annotate({"part": 1}):
+        assert not any(n.meta for n in torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes)
