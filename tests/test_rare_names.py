@@ -54,7 +54,8 @@ def test_tensors_inside_a_vmap_are_known():
 
 
 def test_factory_kwargs():
-    assert torch.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": torch.float64}}) == {"dtype": torch.float64, "device": "cpu"}
+    given = {"device": "cpu", "factory_kwargs": {"dtype": torch.float64}}
+    assert torch.nn.factory_kwargs(given) == {"dtype": torch.float64, "device": "cpu"}
     with pytest.raises(TypeError, match="unexpected kwargs {'x'}"):
         torch.nn.factory_kwargs({"x": 1})
     with pytest.raises(TypeError, match=r"device specified twice, in \*\*kwargs and in factory_kwargs"):

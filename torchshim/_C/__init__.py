@@ -136,7 +136,7 @@ def _jit_switch(*args):
  _jit_override_can_fuse_on_cpu, _jit_set_nvfuser_enabled, _set_graph_executor_optimize, _jit_set_bailout_depth,
  _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining) = [_jit_switch] * 11
 
-_TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType ListType
-    NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject
+_TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
+    ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject
     ScriptObjectProperty"""
 __getattr__ = _missing_attribute(__name__, lazy=("_functorch", "_nn"), elsewhere={name: "jit_types" for name in _TYPES.split()})

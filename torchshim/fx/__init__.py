@@ -10,5 +10,5 @@ from .subgraph_rewriter import replace_pattern
 
 __all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
            "replace_pattern", "symbolic_trace", "wrap"]
-__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "immutable_collections", "interpreter", "node", "proxy", "subgraph_rewriter",
-                                                  "traceback"))
+__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "immutable_collections", "interpreter",
+                                                  "node", "proxy", "subgraph_rewriter", "traceback"))

@@ -18,7 +18,7 @@ def _everything():
 
 
 def __getattr__(name):
-    if name in ("common_types", "grad", "init", "modules", "utils"):   # asked for by the modules' own imports, while _namespace is still to come
+    if name in ("common_types", "grad", "init", "modules", "utils"):   # while _namespace, which asks for them, is still to come
         return _importlib.import_module(f"{__name__}.{name}")
     if name[0] != "_" or name == "__all__":
         names = _everything()

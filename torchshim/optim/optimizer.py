@@ -584,7 +584,7 @@ def _get_capturable_supported_devices(supports_xla=True):
 
 
 def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
-    """(fused, foreach), as torch would choose: neither where it has no such kernels for all parameters. All of them are one operator here."""
+    """(fused, foreach), as torch would choose: neither where it lacks such kernels for a parameter. Here they are one operator anyway."""
     def on(p, kinds):
         return p is None or type(p) in (Tensor, Parameter) and p.device.type in kinds
     if differentiable:

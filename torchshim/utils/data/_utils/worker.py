@@ -144,6 +144,11 @@ def dumps(obj):
     return out.getbuffer()
 
 
+def _generate_state(base_seed, worker_id):
+    """The state that torch gives NumPy in a worker: four words of a SeedSequence of the worker and the seed."""
+    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
+
+
 def worker_loop(iterable, dataset, indices, results, done, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id, num_workers,
                 persistent):
     """Answer the indices that come until None does: (position, data or what went wrong)."""
@@ -152,8 +157,7 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
         seed = base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)
-        # the state that torch gives NumPy: four words of a SeedSequence of the worker and the seed
-        np.random.seed(np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4))
+        np.random.seed(_generate_state(base_seed, worker_id))
         _worker_info = WorkerInfo(id=worker_id, num_workers=num_workers, seed=seed, dataset=dataset)
         start_error = fetch = None
         try:
