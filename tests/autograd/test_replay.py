@@ -162,3 +162,25 @@ def test_gradients_that_share_memory():
         a.grad, b.grad = g, (g.clone() if i < 4 else g.detach())
         (a * 2 + b * 3).sum().backward()
         assert a.grad.tolist() == ([2, 2] if i < 4 else [5, 5])
+
+
+def test_sparse_gradients_elsewhere_do_not_end_replays(monkeypatch):
+    """Passes without sparse gradients are replayed after one had some, and those with some are walked."""
+    done, original = [], Walk.replay
+    monkeypatch.setattr(Walk, "replay", lambda self, *args: done.append(original(self, *args)) or done[-1])
+    table = torch.nn.Embedding(4, 2, sparse=True)
+    w = torch.ones(2, requires_grad=True)
+    for i in range(6):
+        w.grad = table.weight.grad = None
+        (table(torch.tensor([1, 1, 3])) * w * 0 + w).sum().backward()
+        assert table.weight.grad.is_sparse and w.grad.tolist() == [3, 3]
+    assert True not in done
+    for i in range(6):
+        w.grad = None
+        (w * 2).sum().backward()
+        assert w.grad.tolist() == [2, 2]
+    assert done.count(True) >= 4
+    for i in range(6):                         # a dense gradient onto a sparse one
+        w.grad = torch.tensor([1.0, 0.0]).to_sparse() if i % 2 else None
+        (w * 2).sum().backward()
+        assert w.grad.tolist() == [2 + i % 2, 2]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import heapq
 import itertools
 
-from ..engine import VjpOp, context, influences, record
+from ..engine import Value, VjpOp, context, influences, record
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
@@ -20,7 +20,7 @@ from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
-from .replay import Log, replayed
+from .replay import Log, plain, replayed
 from .second_order import by_comparison, correct
 
 sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
@@ -230,7 +230,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one.
     """
     log = None
-    if (inputs is None and not create_graph and sparse is None and len(roots) == 1 and isinstance(roots[0], Node)
+    if (inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and cts[0].__class__ is Value
             and roots[0].__class__ is not AccumulateGrad and not context.eager and not anomaly_mode.on and "forward AD" not in context.modes):
         if replayed(roots[0], cts[0], retain_graph):
             return {}
@@ -401,10 +401,13 @@ class _Walk:
     def accumulated(self, leaf, g):
         x = leaf._ts_extra
         old = x.grad if x is not None else None
-        before = None if old is None or self.log is None else read(old)
+        log = self.log
+        if log is not None and (g.__class__ is not Value or old is not None and not plain(old)):
+            log.ok, log = False, None           # sparse, or seen otherwise than as a whole
+        before = None if log is None or old is None else read(old)
         accumulate_grad(leaf, g, self.mode)
-        if self.log is not None:
-            self.log.leaf(leaf, before, read(leaf._ts_extra.grad))
+        if log is not None:
+            log.leaf(leaf, before, read(leaf._ts_extra.grad))
         if x is not None and x.post_hooks:
             for hook in list(x.post_hooks.values()):
                 made = hook(leaf)

@@ -54,7 +54,7 @@ class Log:
     def leaf(self, leaf, old, result):
         """A leaf got its gradient: `old` is the Value it had."""
         x = leaf._ts_extra
-        if x.hooks or x.post_hooks or accumulator_hooks(x) or not _plain(x.grad):
+        if x.hooks or x.post_hooks or accumulator_hooks(x) or not plain(x.grad):
             self.ok = False
         self.leaves.append((leaf, old, result))
 
@@ -90,7 +90,7 @@ class Log:
         kept["backward", self.ct] = (walk, *kept.get(("backward", self.ct), ())[:MOST - 1])
 
 
-def _plain(grad):
+def plain(grad):
     """Whether a gradient is a whole storage, counted by nobody but itself."""
     return grad._ts_view is None and grad._ts_extra is None and grad._ts_st.__class__ is Storage
 
@@ -176,7 +176,7 @@ class Walk:
                     return False
                 continue
             st = grad._ts_st
-            if not _plain(grad) or st.version != st.version or id(st) in sums or not self._at(tr, st.value, old, entering):
+            if not plain(grad) or st.version != st.version or id(st) in sums or not self._at(tr, st.value, old, entering):
                 return False
             sums.add(id(st))
         if sums:

@@ -1,7 +1,7 @@
 """Gradients of which some are sparse: how a backward pass adds and keeps them.
 
-`begin()` is called by the first operator that makes one. From then on cotangents are Values or sparse tensors, and repeated passes are
-walked anew; before, no backward pass knows of it.
+`begin()` is called by the first operator that makes one. From then on cotangents are Values or sparse tensors, and a pass that meets a
+sparse one is not kept for replay; before, no backward pass knows of it.
 """
 from __future__ import annotations
 
