@@ -5,6 +5,7 @@ import pytest
 
 import torchshim as torch
 from tests.engine.test_threads import in_threads
+from torchshim.engine.compile import policy
 
 
 def late(*indices):
@@ -123,3 +124,38 @@ def test_programs_without_checks_log_nothing():
     assert torch.tensor(0).add_(1) is not None
     from torchshim.engine import context
     assert context.trace.undo is None and context.trace.checks is None
+
+
+@pytest.fixture
+def compiled():
+    policy.pin("compiled")
+    yield
+    policy.pin(None)
+
+
+def program_of(f):
+    """What is computed by the program that a look at f() compiles."""
+    made = f()
+    made.tolist()
+    return next(reversed(policy._lru)).live
+
+
+def test_a_cheap_check_is_not_waited_for(compiled):
+    # the host finds it out before the program runs, so that the next step is recorded while this one is computed
+    w, table = torch.arange(6.0).reshape(3, 2), torch.arange(200_000.0)
+    w.tolist(), table.sum().item()
+    assert len(program_of(lambda: w[late(0, 2)])) == 1
+    assert len(program_of(lambda: torch.nn.functional.cross_entropy(w, late(0, 1, 0)))) == 1
+    assert len(program_of(lambda: w[(table * 0 + 1).long()])) == 2          # too much to compute twice
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_cheap_check_that_fails_in_the_compiled_tier(compiled, times):
+    w, total = torch.arange(3.0), torch.zeros(2)
+    for _ in range(times):
+        before = total.tolist()
+        index = late(1, 3)
+        fails(lambda: total.add_(w[index]).tolist())
+        assert total.tolist() == before and index.tolist() == [1, 3]
+        total += w[late(1, 2)]
+    assert total.tolist() == [times, 2 * times]

@@ -38,15 +38,22 @@ def run_trace(tr):
     with jax.enable_x64(True):
         dead = policy.donatable(inputs)
         tier = "operators" if device.forked else policy.tier
-        p = None if tier == "operators" else policy.find(state, live, dead)
+        early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
+        if early:
+            wanted = [k for k in live if k not in early.made]
+        p = None if tier == "operators" else policy.find(state, wanted, dead)
         try:
             if p is None:
-                if not policy.due(state, "operators" if tr.context.eager else tier, live):
+                if not policy.due(state, "operators" if tr.context.eager else tier, wanted):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live, tr)
-                p = policy.compiled(state, live, dead, values)
+                p = policy.compiled(state, wanted, dead, values)
             else:
                 counters["hits"] += 1
+            if early:
+                failure = _run_steps(early, state, values, inputs, tr.nums, early.made, None)
+                if failure is not None:
+                    raise failure
             arrays = p(inputs, tr.nums)
         except Exception as error:
             if p is not None:
@@ -55,12 +62,35 @@ def run_trace(tr):
                 raise
             return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
     policy.used(p)
-    where = p.where
+    where, live = p.where, wanted
     if tr.checks:
         live = withhold(tr, live, lambda slot: arrays[where[slot]])
     for k in live:
         v = values[k]
         v.extra, v.array = OWN, arrays[where[k]]
+
+
+_EARLY_STEPS, _EARLY_ELEMENTS = 16, 1 << 16
+
+
+def _early(tr, state):
+    """The schedule of those checks of a trace that cost little to find out on the host before its program runs, or None. A program
+    that found them out itself would have to be waited for, and the next step could not be recorded meanwhile."""
+    slots = [c.bad.slot for c in tr.checks if c.bad.array is None and c.bad.trace is tr]
+    if not slots or not is_host(tr.device):
+        return None
+    known = state.kept().get("checks")
+    if known is None or known[0] != slots:
+        steps, cheap, schedule = steps_of(state), [], None
+        for slot in slots:
+            needed = needed_steps(steps, [slot])
+            elements = sum([m.numel for step in needed for m in step[0].out_metas])
+            if len(needed) <= _EARLY_STEPS and elements <= _EARLY_ELEMENTS:
+                cheap.append(slot)
+        if cheap:
+            schedule = _Schedule(needed_steps(steps, cheap), state, cheap, True)
+        known = state.kept()["checks"] = slots, schedule
+    return known[1]
 
 
 def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
@@ -101,7 +131,7 @@ class _Schedule:
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
     operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    __slots__ = ("steps", "dtypes", "sent")
+    __slots__ = ("steps", "dtypes", "sent", "made")
 
     def __init__(self, steps, state, live, numpy):
         functions, schedule, seen, numbers = {}, [], set(live), state.n_values
@@ -122,7 +152,7 @@ class _Schedule:
             places = (*slots, *range(numbers + n0, numbers + n0 + len(inst.kinds)))
             get = itemgetter(*places) if len(places) > 1 else None
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
-        self.steps = schedule[::-1]
+        self.steps, self.made = schedule[::-1], frozenset(live)
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
         self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
 
