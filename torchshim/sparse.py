@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from .dropin import missing_attribute as _missing_attribute
 from .tensor.api.bind import FUNCTIONS as _F
+from .tensor.core import settings as _settings
 from .tensor.core.dtype import ALL as _dtypes
 from .tensor.core.tensor import Size as _Size, Tensor as _Tensor
 
@@ -67,41 +68,48 @@ def spdiags(diagonals, offsets, shape, layout=None):
         rows += [c - k for c in inside]
         columns += list(inside)
         values.append(diagonal[inside.start:inside.stop] if inside else diagonal[:0])
-    made = sparse_coo_tensor(_F["tensor"]([rows, columns], dtype=_dtypes["int64"]), _F["cat"](values), _Size(shape))
+    made = sparse_coo_tensor(_F["tensor"]([rows, columns], dtype=_dtypes["int64"]), _F["cat"](values), _Size(shape), check_invariants=False)
     return made if layout is None else made.to_sparse(layout=layout)
 
 
 class check_sparse_tensor_invariants:
-    """A switch, context and decorator for checks of sparse tensors' parts; here `check_invariants=True` of each constructor checks."""
-    _on = False
+    """A switch, context and decorator: whether constructors of sparse tensors check that their parts fit together.
+
+    It says so for every constructor that is not told by its own `check_invariants`.
+    """
 
     def __init__(self, enable=True):
-        self.state = enable
+        self.state, self.saved_state = enable, None
 
     @staticmethod
     def is_enabled():
-        """Whether the checks were asked for."""
-        return check_sparse_tensor_invariants._on
+        """Whether constructors check."""
+        return bool(_settings.sparse_checks)
 
     @staticmethod
     def enable():
-        """NotImplementedError: pass check_invariants=True to constructors instead."""
-        raise NotImplementedError("torchshim: torch.sparse.check_sparse_tensor_invariants.enable(); give constructors check_invariants=True")
+        """From now on constructors check."""
+        _settings.sparse_checks = True
 
     @staticmethod
     def disable():
-        """Nothing to do: they are off."""
+        """From now on they do not."""
+        _settings.sparse_checks = False
 
     def __enter__(self):
-        if self.state:
-            self.enable()
+        if self.saved_state is not None:
+            raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context "
+                               "nesting.")
+        self.saved_state = self.is_enabled()
+        _settings.sparse_checks = self.state
 
     def __exit__(self, *exc):
-        return False
+        assert self.saved_state is not None, "saved_state should not be None on exit"
+        _settings.sparse_checks, self.saved_state = self.saved_state, None
 
     def __call__(self, f):
         def checked(*args, **kwargs):
-            with self:
+            with type(self)(self.state):
                 return f(*args, **kwargs)
         return checked
 
@@ -128,7 +136,9 @@ def _old_class(name, dtype):
         def __call__(cls, *args, device=None):
             if len(args) == 1 and not isinstance(args[0], _Tensor) or all([isinstance(a, int) for a in args]):
                 return sparse_coo_tensor(args[0] if args and not isinstance(args[0], int) else args, dtype=dtype)
-            return sparse_coo_tensor(*args, dtype=dtype, device=device)
+            _settings.warn_once("torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
+                                "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=).")
+            return sparse_coo_tensor(*args, dtype=dtype, device=device, check_invariants=_settings.sparse_checks or False)
     return Old(name, (), {"__module__": "torch.sparse", "__doc__": f"A constructor of coordinate tensors of {dtype}."})
 
 

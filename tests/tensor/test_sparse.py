@@ -158,3 +158,29 @@ def test_in_place_operators_keep_the_dtype():
         sparse(torch.uint8).add_(sparse(torch.float32))
     with pytest.raises(RuntimeError, match="Can't convert result type Float to output Byte in add operation"):
         torch.zeros(3, dtype=torch.uint8).add_(sparse(torch.float32))
+
+
+def test_checks_of_sparse_parts_are_a_switch_and_told_of_once():
+    """Wrong indices raise where the switch or the constructor asks for it; who said nothing is told once, as torch does."""
+    from torchshim.tensor.core import settings
+    checks, at, ones = torch.sparse.check_sparse_tensor_invariants, torch.tensor([[0, 5], [1, 0]]), torch.ones(2)
+    before, settings.sparse_checks = settings.sparse_checks, None
+    settings._said.clear()
+    try:
+        with pytest.warns(UserWarning, match="Sparse invariant checks are implicitly disabled") as told:
+            torch.sparse_coo_tensor(at, ones, (2, 2))
+            torch.sparse_coo_tensor(at, ones, (2, 2))
+        assert len(told) == 1 and not checks.is_enabled()
+        with checks(), pytest.raises(RuntimeError, match="size is inconsistent with indices: for dim 0, size is 2 but found index 5"):
+            assert checks.is_enabled()
+            torch.sparse_coo_tensor(at, ones, (2, 2))
+        checks.enable()
+        with pytest.raises(RuntimeError, match="is not satisfied"):
+            torch.sparse_csr_tensor(torch.tensor([0, 1, 1]), torch.tensor([0, 1]), ones, (2, 2))
+        checks(False)(lambda: torch.sparse_coo_tensor(at, ones, (2, 2)))()
+        torch.sparse_coo_tensor(at, ones, (2, 2), check_invariants=False)
+        assert checks.is_enabled()
+        checks.disable()
+        torch.sparse_coo_tensor(at, ones, (2, 2))
+    finally:
+        settings.sparse_checks = before

@@ -169,3 +169,13 @@ def test_abandoned_iterators_end_their_workers():
 def test_arguments_that_do_not_fit(options, text):
     with pytest.raises(ValueError, match=text):
         DataLoader(Squares(), **options)
+
+
+def test_pinned_memory_without_an_accelerator_is_told():
+    """Each pass says that pin_memory does nothing here, as torch's does."""
+    if torch.accelerator.is_available():
+        pytest.skip("there is one")
+    loader = DataLoader([1, 2], pin_memory=True)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but no accelerator is found"):
+            list(loader)

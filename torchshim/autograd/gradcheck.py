@@ -59,7 +59,7 @@ def _by_values(func, inputs):
 def _sparse(like, values):
     """A tensor as sparse as `like`, with these values."""
     if like.layout.name == "sparse_coo":
-        return FUNCTIONS["sparse_coo_tensor"](like._indices(), values, like.shape)
+        return FUNCTIONS["sparse_coo_tensor"](like._indices(), values, like.shape, check_invariants=False)
     by_rows = like.layout.name in ("sparse_csr", "sparse_bsr")
     first, second = (like.crow_indices(), like.col_indices()) if by_rows else (like.ccol_indices(), like.row_indices())
     return FUNCTIONS["sparse_compressed_tensor"](first, second, values, like.shape, layout=like.layout)

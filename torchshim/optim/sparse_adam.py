@@ -48,7 +48,7 @@ class SparseAdam(Optimizer):
                 return
 
             def sparse(values):
-                return sparse_coo_tensor(at, values, g.shape)
+                return sparse_coo_tensor(at, values, g.shape, check_invariants=False)
             mean, square = state["exp_avg"], state["exp_avg_sq"]
             old_mean, old_square = mean.sparse_mask(g)._values(), square.sparse_mask(g)._values()
             more, more_square = (rows - old_mean) * (1 - beta1), (rows * rows - old_square) * (1 - beta2)

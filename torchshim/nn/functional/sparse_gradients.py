@@ -19,7 +19,7 @@ def _rows(indices, rows, weight_shape, padding_idx):
         if len(kept) < indices.shape[0]:
             kept = tensor_from(kept, indices._ts_meta.device)
             indices, rows = indices[kept], rows[kept]
-    return FUNCTIONS["sparse_coo_tensor"](indices.unsqueeze(0), rows, weight_shape)
+    return FUNCTIONS["sparse_coo_tensor"](indices.unsqueeze(0), rows, weight_shape, check_invariants=False)
 
 
 class _Embedding(Function):

@@ -4,6 +4,7 @@ from ...engine import warn
 deterministic = False          # torch.use_deterministic_algorithms: 2 to raise, 1 to warn where there is no deterministic algorithm in torch
 fill_uninitialized = True      # torch.utils.deterministic.fill_uninitialized_memory
 warn_always = False            # torch.set_warn_always: what comes once in a process comes each time
+sparse_checks = None           # torch.sparse.check_sparse_tensor_invariants: None until somebody says
 _said = set()
 
 
@@ -19,6 +20,17 @@ def warn_once(message):
     """A warning that torch gives once in a program."""
     if once(message):
         warn(message)
+
+
+def checks_sparse(asked):
+    """Whether a constructor of sparse tensors checks its parts. asked: its own argument, None for the process's setting."""
+    if asked is not None:
+        return asked
+    if sparse_checks is None:
+        warn_once("Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor "
+                  "which violates the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
+                  "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. ")
+    return bool(sparse_checks)
 
 
 def alert_nondeterministic(what):

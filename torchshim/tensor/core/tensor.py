@@ -535,7 +535,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return x
 
     def _ts_tell_scalar(self):
-        if self.requires_grad:
+        if context.grad is True and self.requires_grad:
             settings.warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                                "Consider using tensor.detach() first.")
 

@@ -10,8 +10,9 @@ import types
 
 import numpy as np
 
-from ...engine import array_of, meta_of
+from ...engine import array_of, meta_of, warn
 from ..api.bind import FUNCTIONS
+from ..core import settings
 from ..core.graph import node_class
 from ..core.handle import TensorBase, read
 from ..core.layout import ALL as LAYOUTS
@@ -138,6 +139,9 @@ Sparse.__module__ = "torch"
 
 def made(layout, index, vals, shape, coalesced=False, leaf=False):
     """A sparse tensor of these parts. leaf: it is one that wants a gradient; else its history is that of `vals`."""
+    if layout is not COO and settings.once("compressed"):
+        warn(f"Sparse {str(layout).rpartition('_')[2].upper()} tensor support is in beta state. If you miss a functionality in the sparse "
+             "tensor support, please submit a feature request to https://github.com/pytorch/pytorch/issues.")
     s = object.__new__(Sparse)
     s._ts_st = SparseStorage(meta_of(tuple(shape), vals._ts_meta.dtype, vals._ts_meta.device))
     s._ts_view = s._ts_edge = s._ts_extra = None

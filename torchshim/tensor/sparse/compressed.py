@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..api.bind import FUNCTIONS as F
+from ..core import settings
 from ..core.device import to_jax
 from ..core.tensor import Tensor
 from .base import COO, LAYOUTS, NAMES, from_parts, handles, host, is_sparse, made, on
@@ -54,7 +55,7 @@ def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=N
     if plain.shape[0] != values.shape[0]:
         raise RuntimeError(f"{names[2]}_indices and values must have the same number of elements, but got {plain.shape[0]} and "
                            f"{values.shape[0]}")
-    if check_invariants:
+    if settings.checks_sparse(check_invariants):
         _check(host(compressed), host(plain), (size[1] // block[1] if by_rows(layout) else size[0] // block[0]), names)
     return from_parts(layout, (compressed, plain), values, size, False, requires_grad, "SparseCompressedTensorBackward0")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..api.bind import FUNCTIONS as F
+from ..core import settings
 from ..core.device import to_jax
 from ..core.dtype import FROM_NP
 from ..core.tensor import Tensor, tensor_from
@@ -42,7 +43,7 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
         raise RuntimeError(f"number of dimensions must be sparse_dim ({dims}) + dense_dim ({values.dim() - 1}), but got {len(size)}")
     if tuple(values.shape[1:]) != size[dims:]:
         raise RuntimeError(f"values has incorrect size, expected {[n, *size[dims:]]}, got {list(values.shape)}")
-    if check_invariants and n:
+    if settings.checks_sparse(check_invariants) and n:
         where = host(indices)
         for d in range(dims):
             if where[d].min() < 0:

@@ -9,6 +9,8 @@ import warnings
 from multiprocessing.connection import wait
 from typing import Generic, TypeVar
 
+from ... import accelerator
+from ...engine import warn
 from ._utils import worker as _worker
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import Ended, Failure, Resume, get_worker_info
@@ -177,6 +179,8 @@ class _BaseDataLoaderIter:
     def __init__(self, loader):
         self._dataset, self._loader = loader.dataset, loader
         self._iterable = loader._dataset_kind == _DatasetKind.Iterable
+        if loader.pin_memory and not accelerator.is_available():
+            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
         if isinstance(loader.dataset, IterDataPipe):
             seeded(loader.dataset, loader.generator)
         self._sampler_iter = iter(loader._index_sampler)
