@@ -36,18 +36,18 @@ def run_trace(tr):
     if not live:
         return
     with jax.enable_x64(True):
-        dead = policy.donatable(inputs)
         tier = "operators" if device.forked else policy.tier
+        dead = policy.donatable(inputs) if state.programs and tier != "operators" else None
         early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
         if early:
             wanted = [k for k in live if k not in early.made]
-        p = None if tier == "operators" else policy.find(state, wanted, dead)
+        p = policy.find(state, wanted, dead) if dead is not None else None
         try:
             if p is None:
                 if not policy.due(state, "operators" if tr.context.eager else tier, wanted):
                     counters["interpreted"] += 1
                     return run_operators(state, values, inputs, tr.nums, live, tr)
-                p = policy.compiled(state, wanted, dead, values)
+                p = policy.compiled(state, wanted, policy.donatable(inputs) if dead is None else dead, values)
             else:
                 counters["hits"] += 1
             if early:

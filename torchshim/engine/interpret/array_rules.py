@@ -301,6 +301,9 @@ def _make_dot_general(params, ins, outs):
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
         return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
+    if not (batch or lperm or rperm or lhs_cast or rhs_cast or out_cast) and inner != 1 and {len(lhs.shape), len(rhs.shape)} in ({1}, {1, 2}) and lc:
+        product = np.ndarray.dot               # by a vector: NumPy sums as it does for a matrix of one row or column
+        return threaded(product) if rows * inner * columns >= WORTH else product
     if not batch and inner != 1 and shape == (rows, columns) and not (lhs_cast or rhs_cast or out_cast):
         flips = [len(s.shape) == 2 and perm == (1, 0) for s, perm in ((lhs, lperm), (rhs, rperm))]
         if all([flip or perm is None and s.shape == to for flip, perm, s, to in zip(flips, (lperm, rperm), (lhs, rhs), (lshape, rshape))]):
