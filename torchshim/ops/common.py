@@ -33,14 +33,15 @@ class Later:
 special = Later("jax.scipy.special")           # it takes as long to import as twenty of our own modules
 
 
-def taken(x, index, d):
-    """x's elements at the positions `index` along dimension d: `take_along_axis` for positions known to be inside, without broadcasting."""
+def taken(x, index, d, unique=False):
+    """x's elements at the positions `index` along dimension d: `take_along_axis` for positions known to be inside, without broadcasting.
+    unique: that no element is taken twice."""
     if x.shape[d] == 0:
         return jnp.zeros(index.shape, x.dtype)         # there are no positions
     one, others = (d,), tuple([k for k in range(x.ndim) if k != d])
     numbers = jax.lax.GatherDimensionNumbers((), one, one, others, others)
     sizes = [0 if n == 0 else 1 for n in x.shape]
-    return jax.lax.gather(x, index[..., None], numbers, sizes, mode="clip")
+    return jax.lax.gather(x, index[..., None], numbers, sizes, mode="clip", unique_indices=unique)
 
 
 def wrap_dim(d, ndim):

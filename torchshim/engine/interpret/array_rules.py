@@ -149,44 +149,6 @@ def _make_bitcast(params, ins, outs):
 
 # ---------------------------------------------------------------- reductions
 
-# A float32 sum down the leading axis adds row by row; from this length on it is done in blocks,
-# as a plain running sum would lose digits.
-_BLOCK = 256
-
-
-def _sum_of_leading_axes(axes: tuple[int, ...], shape: tuple[int, ...]):
-    """Sum over the first axes only, in blocks; None when it is not that kind of sum."""
-    k = len(axes)
-    length = math.prod(shape[:k])
-    if sorted(axes) != list(range(k)) or k == len(shape) or length < 4 * _BLOCK:
-        return None
-    rest = shape[k:]
-    blocks = length // _BLOCK
-    whole = blocks * _BLOCK
-
-    def total(x):
-        rows = x.reshape(length, *rest)
-        result = np.add.reduce(rows[:whole].reshape(blocks, _BLOCK, *rest), axis=1).sum(axis=0)
-        return result + np.add.reduce(rows[whole:], axis=0) if whole < length else result
-
-    return total
-
-
-@rule("reduce_sum")
-def _make_reduce_sum(params, ins, outs):
-    axes, out = tuple(params["axes"]), outs[0].dtype
-    kind = category(ins[0].dtype)
-    if not axes:
-        return lambda x: x
-    if kind == "low":
-        inner = _make_reduce_sum(params, [Spec(ins[0].shape, F32)], [Spec(outs[0].shape, F32)])
-        return lambda x: np.asarray(inner(x.astype(F32))).astype(out)
-    if kind in ("float", "complex"):
-        blocked = _sum_of_leading_axes(axes, ins[0].shape)
-        return blocked or (lambda x: np.add.reduce(x, axes))
-    return lambda x: np.add.reduce(x, axes, out)
-
-
 @rule("reduce_prod")
 def _make_reduce_prod(params, ins, outs):
     axes, out = tuple(params["axes"]), outs[0].dtype

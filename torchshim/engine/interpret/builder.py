@@ -25,7 +25,8 @@ from typing import Any, Callable
 import numpy as np
 from jax.extend import core as jax_core
 
-from . import array_rules, index_rules, linalg_rules, order_rules, scan_rules, window_rules                        # noqa: F401  (they register rules)
+from . import (array_rules, conv_rules, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,     # noqa: F401  (they register rules)
+               window_rules)
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
 from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain
@@ -225,6 +226,7 @@ class _Builder:
         self.arguments = 0
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
         self.literals: dict[tuple, _Value] = {}
+        self.products: dict[int, tuple[int, int]] = {}     # slots of products: those of the two factors, of the same shape
 
     def made(self, make: Callable, *data):
         """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
@@ -374,6 +376,11 @@ class _Builder:
             slot = self.new_slot(const)
         else:
             slot = self.emit(fn, slots, out)
+            name = eqn.primitive.name
+            if name == "square" or name == "integer_pow" and eqn.params["y"] == 2:
+                self.products[slot] = slots[0], slots[0]
+            elif name == "mul" and forms[0][1] == forms[1][1] and ins[0].spec.dtype == ins[1].spec.dtype == out.dtype:
+                self.products[slot] = tuple(slots)
         if shape == outs[0].shape:
             return [_Value(outs[0], slot=slot, const=const, number=number)]
         return [_Value(outs[0], small=slot, small_shape=shape, const=const, number=number)]
@@ -386,6 +393,9 @@ class _Builder:
         specs = [v.spec for v in ins]
         if make is None or not plain(*specs, *outs):
             return None
+        if name == "reduce_sum" and ins[0].slot in self.products:
+            fn = self.made(sum_rules.make_sum_of_products, eqn.params, specs, outs)
+            return [_Value(outs[0], slot=self.emit(fn, list(self.products[ins[0].slot]), outs[0]))]
         fn = self.made(make, eqn.params, specs, outs)
         if fn is None:
             return None

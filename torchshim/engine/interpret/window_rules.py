@@ -1,4 +1,4 @@
-"""NumPy rules for convolution and pooling."""
+"""NumPy rules for pooling."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ import itertools
 import math
 
 import numpy as np
-from jax import lax
 from numpy.lib.stride_tricks import as_strided
 
-from .array_rules import compute_dtype, padder
+from .array_rules import padder
 from .rules import F32, category, rule
-
-# A convolution unfolds its input into patches; beyond this many elements compiling it with XLA
-# costs less than the unfolding.
-_PATCH_LIMIT = 1 << 22
-_ROW = 64                  # results of an image from which on they are the rows of a product for each image
-
 
 def _windows(x, out_shape, kernel, strides, dilation, lead):
     """A view (lead dims, out positions, window offsets) of `x`, whose first `lead` dims are kept."""
@@ -27,61 +20,6 @@ def _windows(x, out_shape, kernel, strides, dilation, lead):
         (*x.strides[:lead], *(s * t for s, t in zip(step, strides)), *(s * t for s, t in zip(step, dilation))),
         writeable=False,
     )
-
-
-@rule("conv_general_dilated")
-def _make_conv(params, ins, outs):
-    lhs, rhs = ins
-    out_dtype = outs[0].dtype
-    work = compute_dtype(ins, out_dtype)
-    precision = params["precision"]
-    for p in precision if isinstance(precision, (tuple, list)) else (precision,):
-        if p is not None and not isinstance(p, lax.Precision):
-            return None
-    numbers = params["dimension_numbers"]
-    lhs_spec, rhs_spec, out_spec = (tuple(map(int, spec)) for spec in numbers)
-    feature_groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
-    groups = feature_groups * batch_groups  # one of them is 1
-    n = lhs.shape[lhs_spec[0]] // batch_groups
-    features = lhs.shape[lhs_spec[1]]
-    out_features = rhs.shape[rhs_spec[0]]
-    kernel = tuple(rhs.shape[d] for d in rhs_spec[2:])
-    out_spatial = tuple(outs[0].shape[d] for d in out_spec[2:])
-    channels, positions, taps = features // feature_groups, math.prod(out_spatial), math.prod(kernel)
-    if work is None or groups * n * positions * channels * taps > _PATCH_LIMIT or 0 in outs[0].shape:
-        return None
-    padded = tuple(lhs.shape[d] for d in lhs_spec)
-    config = [(0, 0, 0), (0, 0, 0)] + [(a, b, d - 1) for (a, b), d in zip(params["padding"], params["lhs_dilation"])]
-    pad = padder(padded, config, work)
-    strides, dilation = params["window_strides"], params["rhs_dilation"]
-    k = len(kernel)
-    space, window = tuple(range(3, 3 + k)), tuple(range(3 + k, 3 + 2 * k))
-    lead = (0, 1) if batch_groups > 1 else (1, 0)  # where groups and batch are after the split
-    restore = tuple(np.argsort(out_spec).tolist())
-    zero = work.type(0)
-
-    def conv(x, w):
-        x = pad(x.transpose(lhs_spec).astype(work, copy=False), zero)
-        w = w.transpose(rhs_spec).astype(work, copy=False)
-        view = _windows(x, out_spatial, kernel, strides, dilation, 2)
-        shape = view.shape[2:]
-        if batch_groups > 1:
-            view = view.reshape(groups, n, channels, *shape)
-        else:
-            view = view.reshape(n, groups, channels, *shape)
-        weights = w.reshape(groups, out_features // groups, channels * taps)
-        if positions >= _ROW:                  # patches are copied in rows, and the result lies as it should
-            patches = view.transpose(*lead, 2, *window, *space).reshape(groups, n, channels * taps, positions)
-            result = np.matmul(weights[:, None], patches).transpose(1, 0, 2, 3)
-            return result.reshape(n, out_features, *out_spatial).transpose(restore).astype(out_dtype, copy=False)
-        patches = view.transpose(*lead, *space, 2, *window).reshape(groups, n * positions, channels * taps)
-        result = np.matmul(patches, weights.transpose(0, 2, 1))
-        result = result.reshape(groups, n, *out_spatial, out_features // groups)
-        result = result.transpose(1, 0, 2 + k, *range(2, 2 + k))
-        result = result.reshape(n, out_features, *out_spatial).transpose(restore)
-        return result.astype(out_dtype, copy=False)
-
-    return conv
 
 
 # ---------------------------------------------------------------- pooling

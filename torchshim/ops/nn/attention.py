@@ -41,7 +41,7 @@ def _weights(s):
 @_weights.defjvp
 def _weights_tangent(primals, tangents):
     w, t = _weights(*primals), tangents[0]
-    return w, w * (t - jnp.sum(w * t, -1, keepdims=True))
+    return w, w * (t + -jnp.sum(w * t, -1, keepdims=True))
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import promotion as P
-from ..common import wide
+from ..common import taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..registry import op
 from .softmax import log_softmax_of, refuse_integers
@@ -84,15 +84,18 @@ def _nll(logp, target, weight, reduction, ignore_index, smoothing=None):
     target = target.astype(jnp.int64)
     at = jnp.expand_dims(target, dim)
     classes = jnp.arange(n).reshape([-1 if d == dim else 1 for d in range(logp.ndim)])
-    one = at == classes
     kept = target != ignore_index
+    few = logp.ndim > 2                        # positions of an image have few classes: then passes over all cost less than looking them up
+
+    def of_target(values):
+        return jnp.sum(jnp.where(at == classes, values, 0), dim) if few else jnp.squeeze(taken(values, at, dim, unique=True), dim)
     if weight is None:
         w = kept.astype(logp.dtype)
         shape_w = None
     else:
         shape_w = weight.astype(logp.dtype).reshape(classes.shape)
-        w = jnp.sum(jnp.where(one, shape_w, 0), dim) * kept
-    loss = -jnp.sum(jnp.where(one, logp, 0), dim) * jnp.where(kept, w, 0)
+        w = of_target(jnp.broadcast_to(shape_w, logp.shape)) * kept
+    loss = -of_target(logp) * jnp.where(kept, w, 0)
     loss = jnp.where(kept, loss, 0)
     total = jnp.sum(w)
     if smoothing is None:

@@ -1,6 +1,8 @@
 """Normalisation: layer, RMS, group, batch."""
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 
@@ -53,11 +55,28 @@ def _check_layer_norm(x, normalized_shape, weight, bias, eps):
     _check_trailing(x, normalized_shape, weight, bias)
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def statistics(x, axes, eps):
+    """((x - mean) / sqrt(variance + eps), mean, variance) over some axes. The latter two have no gradient of their own."""
+    mean = jnp.mean(x, axes, keepdims=True)
+    centred = x - mean
+    var = jnp.mean(jnp.square(centred), axes, keepdims=True)
+    return centred * jax.lax.rsqrt(var + eps.astype(x.dtype)), mean, var
+
+
+@statistics.defjvp
+def _statistics_jvp(axes, primals, tangents):
+    (x, eps), t = primals, tangents[0]
+    y, mean, var = statistics(x, axes, eps)
+    t = t * jax.lax.rsqrt(var + eps.astype(x.dtype))
+    # the signs are changed where there is less to change, here and in the transposed program
+    t = t + -jnp.mean(t, axes, keepdims=True) + y * -jnp.mean(y * t, axes, keepdims=True)
+    return (y, mean, var), (t, jnp.zeros_like(mean), jnp.zeros_like(var))
+
+
 def normalized(x, axes, eps):
     """(x - mean) / sqrt(variance + eps) over some axes."""
-    centred = x - jnp.mean(x, axes, keepdims=True)
-    var = jnp.mean(jnp.square(centred), axes, keepdims=True)
-    return centred * jax.lax.rsqrt(var + eps.astype(x.dtype))
+    return statistics(x, axes, eps)[0]
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
@@ -140,16 +159,16 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     x = wide(self)
     axes = (0, *range(2, x.ndim))
     count = x.size // x.shape[1] if x.shape[1] else 0
-    y = _per_channel(normalized(x, axes, eps), weight, bias)
-    now = jax.lax.stop_gradient(x)
-    unbiased = jnp.var(now, axes) * (count / (count - 1) if count > 1 else jnp.nan)
+    y, now, var_now = statistics(x, axes, eps)
+    y = _per_channel(y, weight, bias)
+    unbiased = var_now.reshape(-1) * (count / (count - 1) if count > 1 else jnp.nan)
 
     def moved(old, new):
         if old is None:
             return new
         m = momentum.astype(new.dtype)
         return ((1 - m) * old.astype(new.dtype) + m * new).astype(old.dtype)
-    return y.astype(self.dtype), moved(mean, jnp.mean(now, axes)), moved(var, unbiased)
+    return y.astype(self.dtype), moved(mean, now.reshape(-1)), moved(var, unbiased)
 
 
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
@@ -161,5 +180,7 @@ def batch_norm_eval(self, mean, var, weight, bias, eps):
     x = wide(self)
     across = (1, -1) + (1,) * (x.ndim - 2)
     mean, var = mean.astype(x.dtype), var.astype(x.dtype)
-    y = (x - mean.reshape(across)) * jax.lax.rsqrt(var + eps.astype(x.dtype)).reshape(across)
-    return _per_channel(y, weight, bias).astype(self.dtype)
+    scale = jax.lax.rsqrt(var + eps.astype(x.dtype))
+    if weight is not None:
+        scale = scale * weight.astype(x.dtype)
+    return _per_channel((x - mean.reshape(across)) * scale.reshape(across), None, bias).astype(self.dtype)

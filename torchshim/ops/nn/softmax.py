@@ -23,7 +23,8 @@ def softmax_of(x, dim):
 @softmax_of.defjvp
 def _softmax_jvp(dim, primals, tangents):
     y, t = softmax_of(primals[0], dim), tangents[0]
-    return y, y * (t - (jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
+    # the sign is changed where there is less to change, here and in the transposed program
+    return y, y * (t + -(jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
@@ -39,7 +40,7 @@ def log_softmax_of(x, dim):
 def _log_softmax_jvp(dim, primals, tangents):
     y, t = log_softmax_of(primals[0], dim), tangents[0]
     e = jnp.exp(y) * t
-    return y, t - (jnp.sum(e, dim, keepdims=True) if y.ndim else e)
+    return y, t + -(jnp.sum(e, dim, keepdims=True) if y.ndim else e)
 
 
 def _peak(x, dim):

@@ -1,0 +1,273 @@
+"""The NumPy rule for convolution: matrix products of as few copies of the input as they can do with.
+
+All forms that `lax.conv_general_dilated` takes are brought to one of three, for each group:
+
+_correlation   few taps. The input is copied once for each tap of the last dimension, rows one after the other; the taps of the other
+               dimensions are then windows of that copy, which need no copy of their own. With few channels they get one, as sums of
+               thin products cost more.
+_outer         many taps, few results: a weight's gradient. The same copy, times the other operand's rows.
+_spread        a spaced input, as in transposed convolutions and inputs' gradients: a product of the input as it is, whose results are
+               added where they belong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from jax import lax
+
+from ..blas import WORTH, threaded
+from .array_rules import compute_dtype, pad_plan
+from .rules import rule
+
+_DEEP = 64                 # a product with so many terms is worth a window of its own
+_CHUNK = 1 << 18           # elements of a copy, about, that stay in the processor's memory
+_INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
+
+
+@rule("conv_general_dilated")
+def _make_conv(params, ins, outs):
+    lhs, rhs = ins
+    out_dtype = outs[0].dtype
+    work = compute_dtype(ins, out_dtype)
+    precision = params["precision"]
+    for p in precision if isinstance(precision, (tuple, list)) else (precision,):
+        if p is not None and not isinstance(p, lax.Precision):
+            return None
+    lhs_spec, rhs_spec, out_spec = (tuple(map(int, spec)) for spec in params["dimension_numbers"])
+    features, batches = params["feature_group_count"], params["batch_group_count"]
+    groups = features * batches                # one of them is 1
+    x_shape, w_shape = tuple(lhs.shape[d] for d in lhs_spec), tuple(rhs.shape[d] for d in rhs_spec)
+    out_shape = tuple(outs[0].shape[d] for d in out_spec)
+    terms = math.prod(out_shape) * math.prod(w_shape[1:])
+    if work is None or 0 in out_shape or 0 in w_shape or len(out_shape) < 3 or work.kind not in "fc" and terms > _INTEGERS:
+        return None
+    count, channels = x_shape[0] // batches, x_shape[1] // features
+    kernel, filters = w_shape[2:], w_shape[0] // groups
+    one = _form((count, channels, *x_shape[2:]), (filters, channels, *kernel), out_shape[2:], params["window_strides"], params["padding"],
+                params["lhs_dilation"], params["rhs_dilation"], work)
+    if one is None:
+        return None
+    restore = tuple(np.argsort(out_spec).tolist())
+
+    def conv(x, w):
+        x, w = x.transpose(lhs_spec).astype(work, copy=False), w.transpose(rhs_spec).astype(work, copy=False)
+        if groups == 1:
+            result = one(x, w)
+        else:
+            result = np.empty(out_shape, work)
+            for g in range(groups):
+                part = slice(g * filters, (g + 1) * filters)
+                xs = x[g * count:(g + 1) * count] if batches > 1 else x[:, g * channels:(g + 1) * channels]
+                result[:, part] = one(xs, w[part])
+        return result.transpose(restore).astype(out_dtype, copy=False)
+
+    return threaded(conv) if terms >= WORTH else conv
+
+
+def _form(x, w, out, strides, padding, spacing, dilation, work):
+    """The function for these shapes of one group: of (N, C, ...) and (O, C, ...) the result (N, O, ...)."""
+    if any(s > 1 for s in spacing):
+        if math.prod(w[2:]) > math.prod(out):
+            return _swapped(x, w, out, strides, padding, spacing, dilation, work)
+        return _spread(x, w, out, padding, spacing, dilation, work) if all(s == 1 for s in strides) else None
+    if all(k == 1 for k in w[2:]) and all(s == 1 for s in strides) and not any(map(any, padding)):
+        return _pointwise(w, out)
+    if math.prod(w[2:]) > math.prod(out):
+        whole = all(k == 1 for k in out) and w[2:] == x[2:] and not any(map(any, padding))
+        return _outer_of_points if whole else _outer(x, w, out, strides, padding, dilation, work)
+    return _correlation(x, w, out, strides, padding, dilation, work)
+
+
+def _pointwise(w, out):
+    def pointwise(x, w):
+        weights, rows = np.ascontiguousarray(w.reshape(w.shape[:2])), x.reshape(*x.shape[:2], -1)
+        return np.matmul(weights, rows).reshape(len(x), len(w), *out)
+
+    return pointwise
+
+
+def _outer_of_points(x, w):
+    total = 0
+    for n in range(x.shape[1]):
+        total = total + np.matmul(x[:, n].reshape(len(x), -1), w[:, n].reshape(len(w), -1).T)
+    return total.reshape(*total.shape, *(1,) * (x.ndim - 2))
+
+
+class _Rows:
+    """The copy of an input, one sample after the other: (taps of the last dimension, channels, outer dimensions, rows, columns), in which
+    the rows that a window visits lie side by side, whatever its stride."""
+
+    def __init__(self, x, kernel, out, strides, padding, dilation, work):
+        self.work, self.taps, self.out = work, kernel[-1], out
+        whole, into, self.source = pad_plan(x[1:], [(0, 0, 0)] + [(a, b, 0) for a, b in padding])
+        self.padded = whole if any(map(any, padding)) else None
+        self.into = into and (slice(None), *into)
+        self.source = into and (slice(None), *self.source)
+        channels, columns, step = x[1], out[-1], strides[-1]
+        self.columns = [slice(j * dilation[-1], j * dilation[-1] + (columns - 1) * step + 1, step) for j in range(self.taps)]
+        sizes = whole[1:]
+        # rows by their remainder, so that those at a stride are side by side
+        if len(out) > 1:
+            rows, step = sizes[-2], strides[-2]
+            self.phases = [slice(p, rows, step) for p in range(min(step, rows))]
+            self.many = -(-rows // step)
+        else:
+            self.phases, self.many = None, 1
+        outer = sizes[:-2]
+        self.shape = (self.taps, channels, *outer, len(self.phases or (1,)), self.many, columns)
+        self.depth = self.taps * channels
+        plane = len(self.phases or (1,)) * self.many * columns
+        steps = [plane * math.prod(outer[d + 1:]) for d in range(len(outer))]
+        self.view = (*out[:-2], self.depth, math.prod(out[-2:]))
+        self.view_steps = (*(s * t for s, t in zip(steps, strides)), math.prod(self.shape[2:]), 1)
+        self.offsets = []                      # where the window of each tap of the other dimensions begins
+        for tap in itertools.product(*map(range, kernel[:-1])):
+            at = sum(t * d * s for t, d, s in zip(tap[:-1], dilation, steps)) if len(out) > 1 else 0
+            if len(out) > 1:
+                row, step = tap[-1] * dilation[-2], strides[-2]
+                at += (row % step * self.many + row // step) * columns
+            self.offsets.append(at)
+        self.elements = math.prod(self.shape)
+
+    def buffers(self, count):
+        """(where padded samples go, where copies go) for so many samples at once."""
+        flat = np.empty(count * self.elements, self.work)
+        rows = flat.reshape(count, *self.shape)
+        return (None if self.padded is None else np.zeros((count, *self.padded), self.work)), rows, flat
+
+    def fill(self, x, padded, rows):
+        if padded is not None:
+            if self.into is not None:
+                padded[self.into] = x[self.source]
+            x = padded
+        for j, columns in enumerate(self.columns):
+            part = x[..., columns]
+            if self.phases is None:
+                rows[:, j, ..., 0, 0, :] = part
+            else:
+                for p, phase in enumerate(self.phases):
+                    some = part[..., phase, :]
+                    rows[:, j, ..., p, :some.shape[-2], :] = some
+
+    def windows(self, flat, count):
+        """A view (samples, outer results, depth, results) for each tap of the other dimensions."""
+        size = flat.itemsize
+        steps = (self.elements * size, *(s * size for s in self.view_steps))
+        for at in self.offsets:
+            yield np.lib.stride_tricks.as_strided(flat[at:], (count, *self.view), steps)
+
+
+def _correlation(x, w, out, strides, padding, dilation, work):
+    kernel = w[2:]
+    rows = _Rows(x, kernel, out, strides, padding, dilation, work)
+    samples, filters = x[0], w[0]
+    outer = len(out[:-2])
+    windows = len(rows.offsets)
+    depth = rows.depth * windows
+    gathers = windows > 1 and rows.depth < _DEEP
+    each = rows.elements + (math.prod(rows.view) * windows if gathers else 0)
+    chunk = max(1, min(samples, _CHUNK // each))
+    turn = (0, outer + 1, *range(1, outer + 1), outer + 2)
+
+    def correlation(x, w):
+        # (O, C, ..., last) -> a matrix for each tap but the last dimension's: (taps, O, last tap and channel)
+        weights = np.ascontiguousarray(np.moveaxis(w.reshape(filters, x.shape[1], windows, rows.taps), (2, 0, 3, 1), (0, 1, 2, 3)))
+        weights = weights.reshape(windows, filters, rows.depth)
+        result = np.empty((samples, *out[:-2], filters, math.prod(out[-2:])), work)
+        padded, copies, flat = rows.buffers(chunk)
+        if gathers:
+            weights = np.ascontiguousarray(weights.swapaxes(0, 1)).reshape(filters, depth)
+            columns = np.empty((chunk, *rows.view[:-2], windows, rows.depth, rows.view[-1]), work)
+            matrix = columns.reshape(chunk, *rows.view[:-2], depth, rows.view[-1])
+        elif windows > 1:
+            more = np.empty((chunk, *result.shape[1:]), work)
+        for start in range(0, samples, chunk):
+            n = min(chunk, samples - start)
+            rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
+            into = result[start:start + n]
+            if gathers:
+                for k, window in enumerate(rows.windows(flat, n)):
+                    columns[:n, ..., k, :, :] = window
+                np.matmul(weights, matrix[:n], out=into)
+                continue
+            for k, window in enumerate(rows.windows(flat, n)):
+                if k:
+                    into += np.matmul(weights[k], window, out=more[:n])
+                else:
+                    np.matmul(weights[0], window, out=into)
+        return result.transpose(turn).reshape(samples, filters, *out)
+
+    return correlation
+
+
+def _outer(x, w, out, strides, padding, dilation, work):
+    """The roles of taps and results are swapped: results are few, and a copy holds what each of them reads."""
+    taps = w[2:]
+    rows = _Rows((x[1], x[0], *x[2:]), out, taps, dilation, padding, strides, work)
+    samples, channels, filters = x[1], x[0], w[0]
+    lead = len(taps[:-2])
+
+    def outer(x, w):
+        x, w = x.swapaxes(0, 1), w.swapaxes(0, 1)
+        total = np.zeros((len(rows.offsets), rows.depth, filters), work)
+        padded, copies, flat = rows.buffers(1)
+        for n in range(samples):
+            rows.fill(x[n:n + 1], padded, copies)
+            # (filters, outer, inner) -> (outer, inner, filters)
+            right = np.moveaxis(w[n].reshape(filters, *taps[:-2], math.prod(taps[-2:])), 0, -1)
+            for k, window in enumerate(rows.windows(flat, 1)):
+                product = np.matmul(window[0], right)
+                total[k] += product.sum(tuple(range(lead))) if lead else product
+        total = total.reshape(*out[:-1], out[-1], channels, filters)
+        return np.moveaxis(total, (-2, -1), (0, 1))
+
+    return outer
+
+
+def _swapped(x, w, out, strides, padding, spacing, dilation, work):
+    """Many taps over a spaced input: the input is the kernel, mirrored, and the kernel the input."""
+    if any(d > 1 for d in dilation):
+        return None
+    ends = [((n - 1) * s - a, 0) for n, s, (a, _) in zip(out, strides, padding)]
+    pads = []
+    for (low, _), n, s, taps, inputs, gap in zip(ends, out, strides, w[2:], x[2:], spacing):
+        reach = (n - 1) * s + (inputs - 1) * gap + 1               # what the windows visit
+        pads.append((low, reach - low - taps))
+    inner = _form((w[0], w[1], *w[2:]), (x[0], x[1], *x[2:]), out, strides, pads, (1,) * len(out), spacing, work)
+    if inner is None:
+        return None
+    back = (slice(None), slice(None)) + (slice(None, None, -1),) * len(out)
+    return lambda x, w: inner(w, x).swapaxes(0, 1)[back]
+
+
+def _spread(x, w, out, padding, spacing, dilation, work):
+    samples, channels, *sizes = x
+    filters, _, *kernel = w
+    places = []                                # (index of the results, index of the products) of each tap
+    for tap in itertools.product(*map(range, kernel)):
+        into, source = [], []
+        for t, d, s, (low, _), n, m in zip(tap, dilation, spacing, padding, sizes, out):
+            shift = low - t * d                # input p goes to s * p + shift
+            first = max(0, -(shift // s))
+            last = min(n - 1, (m - 1 - shift) // s)
+            into.append(slice(s * first + shift, s * last + shift + 1, s) if last >= first else None)
+            source.append(slice(first, last + 1))
+        if None not in into:
+            places.append((tap, (slice(None), *into), (slice(None), *source)))
+
+    def spread(x, w):
+        weights = np.moveaxis(w, 1, -1).reshape(-1, channels)
+        result = np.zeros((samples, filters, *out), work)
+        products = np.empty((len(weights), math.prod(sizes)), work)
+        shaped = products.reshape(filters, *kernel, *sizes)
+        for n in range(samples):
+            np.matmul(weights, x[n].reshape(channels, -1), out=products)
+            into = result[n]
+            for tap, at, source in places:
+                into[at] += shaped[(slice(None), *tap)][source]
+        return result
+
+    return spread
