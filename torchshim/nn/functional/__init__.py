@@ -27,7 +27,10 @@ from .pooling import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_poo
 from .resizing import affine_grid, fold, grid_sample, interpolate, unfold, upsample, upsample_bilinear, upsample_nearest
 from .softmaxes import gumbel_softmax, log_softmax, softmax, softmin
 
+from .signatures import NAMES as _names, guarded as _guarded
+
 globals().update(_NAMESPACES.get("nn.functional", {}))
+globals().update({_name: _guarded(_name, globals()[_name]) for _name in _names})
 _docs.complete({"torch.nn.functional.": globals()})
 _missing = _missing_attribute(__name__)
 

@@ -113,7 +113,7 @@ def prepare(op, args, name=None, first=1):
             layout.append(token)
             kinds += PACKED[token]
         elif p.kind == "number":
-            if x is None or (x == p.default and x.__class__ in (int, float, bool) and p.name in ("alpha", "value", "beta")
+            if x is None and (p.optional or p.default in (None, REQUIRED)) or (x == p.default and x.__class__ in (int, float, bool) and p.name in ("alpha", "value", "beta")
                              and x.__class__ is p.default.__class__):
                 layout.append(x)
                 continue

@@ -113,18 +113,19 @@ class Overload:
                             f"{'was' if len(args) == 1 else 'were'} given")
         for i, (p, x) in enumerate(zip(self.positional, args)):
             if not takes(p, x, self.op):
-                raise TypeError(f"{name}(): argument '{shown_name(p)}' (position {i + 1}) must be {_kind(p)}, not {type_name(x)}")
+                raise misfit_of(name, p, i + 1, x)
         named = {shown_name(p): p for p in self.params}
         for k, x in kwargs.items():
             p = named.get(_OTHER_NAMES.get(k, k))
             if p is None and k not in self.extra:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
             if p is not None and not takes(p, x, self.op):
-                raise TypeError(f"{name}(): argument '{k}' must be {_kind(p)}, not {type_name(x)}")
+                raise misfit_of(name, p, None, x)
         given = {_OTHER_NAMES.get(k, k) for k in kwargs}
         missing = [shown_name(p) for p in self.params[len(args):] if p.default is REQUIRED and shown_name(p) not in given]
         listed = ", ".join(f'"{m}"' for m in missing)
-        raise TypeError(f"{name}() missing {len(missing)} required positional arguments: {listed}")
+        # torch's plural is the wrong way round
+        raise TypeError(f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: {listed}")
 
     def mismatch(self, args, kwargs):
         """Why it did not match, where torch says so: for overloads with as many pieces as there are arguments."""
@@ -140,6 +141,24 @@ class Overload:
         shown += [f"!{type_name(x)}!" for x in args[len(self.params):]]
         shown += [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
         return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
+
+
+def misfit_of(name, p, position, x):
+    """torch's error for an argument that parameter `p` does not take; position: None where it was given by its name."""
+    wanted, found, where = _kind(p), type_name(x), f" (position {position})" if position else ""
+    if p.is_list and isinstance(x, (list, tuple)):
+        fits = _IS[p.type.partition("[")[0].rstrip("?")]
+        at = next((k for k, y in enumerate(x) if not fits(y)), None)
+        if at is not None:
+            return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, but found element of type {type_name(x[at])} at pos {at}")
+    return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, not {found}")
+
+
+def misfit(name, overloads, args, kwargs):
+    """torch's error where none of several overloads takes the arguments."""
+    got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
+    lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(args, kwargs)}" for o in overloads])
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n{lines}")
 
 
 def _kind(p):
@@ -179,9 +198,7 @@ def overloaded(name, overloads, method):
         plausible = [o for o in overloads if o.least <= len(given) + len(kwargs) <= o.most]
         if len(plausible) == 1:
             plausible[0].complain(name, given, kwargs, method)
-        got = [type_name(x) for x in given] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
-        lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(given, kwargs)}" for o in overloads])
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n{lines}")
+        raise misfit(name, overloads, given, kwargs)
 
     def f(*args, **kwargs):
         try:
