@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 OPERATOR, PRIMITIVE, VIEW = 1000, 700, 1500     # interpreting: an operator, one of its primitives, an alias of memory
-ELEMENT, PRODUCT = 0.45, 0.3                   # what a compiled program saves: an element, a product in a convolution
+ELEMENT = 0.45                                 # what a compiled program saves: an element
 CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
@@ -30,9 +30,9 @@ _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
 
 
 def weighed(jaxpr):
-    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions,
-    products in convolutions). They are symbolic where sizes are."""
-    total = [0, 0, 0, 0, 0]
+    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions).
+    They are symbolic where sizes are."""
+    total = [0, 0, 0, 0]
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         inner = [weighed(j) for j in _programs(eqn.params)]
@@ -52,8 +52,6 @@ def weighed(jaxpr):
             total[3] += elements * _COSTLY[name]
         else:
             total[2] += elements
-        if name == "conv_general_dilated":
-            total[4] += elements * math.prod(eqn.invars[1].aval.shape[2:])
     return tuple(total)
 
 
@@ -70,12 +68,12 @@ def of_instance(inst):
         each = [part.cost for part, _, _ in parts]
         return sum([c[0] for c in each]), sum([c[1] for c in each])
     if inst.family is not None:
-        ran, programmed, elements, costly, products = inst.family.weight(inst.sizes)
+        ran, programmed, elements, costly = inst.family.weight(inst.sizes)
     elif inst.traced:
-        ran, programmed, elements, costly, products = weighed(inst.jaxpr.jaxpr)
+        ran, programmed, elements, costly = weighed(inst.jaxpr.jaxpr)
     else:                                      # what runs without being traced: views, and writes through them
         return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + ELEMENT * inst.out_metas[0].numel, 1)
-    return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly / 10 + PRODUCT * products, programmed
+    return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly / 10, programmed
 
 
 def of_trace(steps, live, inputs):

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from . import convolution
 from ..errorfunction import LIMIT, P, Q, polynomial
 
 # Calls that run their jaxpr once: what they add (names, gradients) no longer counts when a program is compiled.
@@ -140,6 +141,12 @@ def _complex_product(eqn, operands, fence):
 def _outer_product(eqn, operands, fence):
     if not eqn.params["dimension_numbers"][0][0]:
         return [fence(x) for x in _bound(eqn, *operands)]
+
+
+@_rule("conv_general_dilated")
+def _convolution(eqn, operands, fence):
+    made = convolution.lowered(eqn, *operands)
+    return None if made is None else [made]
 
 
 @_rule("cumsum", "cumprod")
