@@ -64,17 +64,20 @@ def _last(rows, n, dtype):
 def _middle(batch, n, columns, dtype):
     """The sums over the middle of an array (batch, n, columns), given with any shape."""
     block = _BLOCK if n >= _BLOCK * _BLOCK else _RUN
-    blocks = n // block
+    blocks, ones = n // block, _ones(block, dtype)
     if blocks < 2:
         ones = _ones(n, dtype)
+        if columns <= _FEW:
+            return lambda x: np.add.reduce(x.reshape(batch, n, columns), 1)
         if batch == 1:
             return lambda x: ones.dot(x.reshape(n, columns))
         return lambda x: np.matmul(ones, x.reshape(batch, n, columns))
-    whole, ones = blocks * block, _ones(block, dtype)
+    whole, over_blocks = blocks * block, _middle(batch, blocks, columns, dtype)
 
     def middle(x):
         x = x.reshape(batch, n, columns)
-        total = np.add.reduce(np.matmul(ones, x[:, :whole].reshape(batch, blocks, block, columns)), 1)
+        cut = x[:, :whole].reshape(batch, blocks, block, columns)
+        total = over_blocks(np.add.reduce(cut, 2) if columns <= _FEW else np.matmul(ones, cut)).reshape(batch, columns)
         return total if whole == n else total + np.add.reduce(x[:, whole:], 1)
 
     return middle
@@ -92,7 +95,7 @@ def _steps(axes, shape, dtype):
         first, rest, left = _last(rows, n, dtype), sizes[:-1], summed[:-1]
     else:
         n, columns, batch = sizes[-2], sizes[-1], math.prod(sizes[:-2])
-        if n <= _FEW or columns <= _FEW:
+        if n <= _FEW or columns <= _FEW and n < 2 * _BLOCK:
             return None
         first, rest, left = _middle(batch, n, columns, dtype), sizes[:-2] + sizes[-1:], summed[:-2] + summed[-1:]
     others = tuple(d for d, this in enumerate(left) if this)
