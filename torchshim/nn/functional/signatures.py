@@ -89,6 +89,7 @@ _FIRST = {
     **{f"adaptive_{kind}_pool{d}d{more}": (("input", "size"),) for kind in ("max", "avg") for d in (2, 3) for more in ("", "_with_indices")
        if not (kind == "avg" and more)},
 }
+_STRAIGHT = ("batch_norm", "pad", "layer_norm", "rms_norm")      # these refuse next to nothing themselves
 _PAIRS = ("unfold", "fold")                    # a number is made two before that, whatever it is
 NAMES = tuple(dict.fromkeys((*_BINDINGS, *_ENDS, *_FIRST)))
 
@@ -139,7 +140,7 @@ def _refused_by_end(name, schema, f, args, kwargs, error):
     for n, attribute in _FIRST.get(name, ()):
         if not hasattr(given[n], attribute):
             return AttributeError(f"'{type(given[n]).__name__}' object has no attribute '{attribute}'")
-    if schema is None or not isinstance(error, (AttributeError, TypeError)):
+    if schema is None or name not in _STRAIGHT and not isinstance(error, (AttributeError, TypeError)):
         return None                            # what the function itself refuses comes first in torch, too
     declared = _Declared(schema)
     for i, p in enumerate(declared.params):

@@ -1,0 +1,87 @@
+"""Convolutions: the interpreter's matrix products and the compiler's parts, against a sum over taps written out."""
+import jax
+import numpy as np
+import pytest
+from jax import lax
+
+from torchshim.engine import interpret
+from torchshim.engine.compile import lowering
+from torchshim.engine.interpret import builder
+
+
+def written_out(x, w, strides, padding, spacing, dilation, groups):
+    n, _, *sizes = x.shape
+    filters, channels, *kernel = w.shape
+    wide = np.zeros((*x.shape[:2], *[(m - 1) * s + 1 for m, s in zip(sizes, spacing)]))
+    wide[(..., *[slice(None, None, s) for s in spacing])] = x
+    margin = 12
+    wide = np.pad(wide, [(0, 0), (0, 0)] + [(margin, margin)] * len(sizes))
+    out = [((m - 1) * g + 1 + a + b - d * (k - 1) - 1) // s + 1 for m, g, (a, b), d, k, s in zip(sizes, spacing, padding, dilation, kernel, strides)]
+    total = np.zeros((n, filters, *out))
+    for tap in np.ndindex(*kernel):
+        firsts = [margin - a + t * d for (a, _), t, d in zip(padding, tap, dilation)]
+        part = wide[(..., *[slice(f, f + (m - 1) * s + 1, s) for f, m, s in zip(firsts, out, strides)])]
+        weights = w[(..., *tap)].reshape(groups, filters // groups, channels)
+        total += np.einsum("ngc...,goc->ngo...", part.reshape(n, groups, channels, *out), weights).reshape(total.shape)
+    return total
+
+
+CASES = {                  # shapes, strides, padding, spacing, dilation, groups
+    "strided": ((2, 3, 9, 8), (4, 3, 3, 2), (2, 3), [(1, 1), (0, 2)], (1, 1), (1, 2), 1),
+    "many channels": ((2, 70, 5, 6), (3, 70, 3, 3), (1, 1), [(1, 1), (1, 1)], (1, 1), (1, 1), 1),
+    "groups": ((2, 6, 7, 5), (4, 3, 2, 3), (1, 2), [(0, 1), (2, 0)], (1, 1), (1, 1), 2),
+    "points": ((2, 5, 4, 3), (6, 5, 1, 1), (1, 1), [(0, 0), (0, 0)], (1, 1), (1, 1), 1),
+    "transposed": ((2, 3, 4, 5), (2, 3, 4, 3), (1, 1), [(3, 2), (1, 2)], (2, 3), (1, 2), 1),
+    "line": ((3, 4, 20), (5, 4, 5), (3,), [(2, 2)], (1,), (2,), 1),
+    "volume": ((2, 3, 5, 4, 6), (2, 3, 2, 3, 3), (2, 1, 1), [(1, 1), (1, 1), (0, 1)], (1, 1, 1), (1, 1, 2), 1),
+    "cut at one side": ((1, 2, 6, 6), (3, 2, 3, 3), (1, 1), [(0, 0), (-1, 1)], (1, 1), (1, 1), 1),
+}
+
+
+def whole(case):
+    """A function of (x, w, cotangent) that gives the convolution and its gradients; arguments; the expected results."""
+    x_shape, w_shape, strides, padding, spacing, dilation, groups = CASES[case]
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal(x_shape), rng.standard_normal(w_shape)
+
+    def f(x, w):
+        return lax.conv_general_dilated(x, w, strides, padding, spacing, dilation, feature_group_count=groups, precision=lax.Precision.HIGHEST)
+
+    def both(x, w, ct):
+        y, pull = jax.vjp(f, x, w)
+        return y, *pull(ct)
+
+    def reference(x, w):
+        return written_out(x, w, strides, padding, spacing, dilation, groups)
+    return both, reference, x, w, rng
+
+
+def check(case, results, reference, x, w, ct, rng, tolerance):
+    np.testing.assert_allclose(results[0], reference(x, w), rtol=tolerance, atol=tolerance)
+    for k, made in ((1, results[1]), (2, results[2])):            # a linear map's transpose is told by a product
+        probe = rng.standard_normal(made.shape)
+        moved = reference(probe, w) if k == 1 else reference(x, probe)
+        np.testing.assert_allclose((made * probe).sum(), (ct * moved).sum(), rtol=100 * tolerance, atol=100 * tolerance)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_interpreted(case, monkeypatch):
+    def refuse(self, eqn, *rest):
+        raise AssertionError(f"{eqn.primitive.name} fell back to XLA")
+    monkeypatch.setattr(builder._Builder, "fallback", refuse)
+    both, reference, x, w, rng = whole(case)
+    with jax.enable_x64(True):
+        ct = rng.standard_normal(reference(x, w).shape)
+        results = interpret.build(jax.make_jaxpr(both)(x, w, ct), check=True)(x, w, ct)
+    check(case, results, reference, x, w, ct, rng, 1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_compiled(case):
+    both, reference, x, w, rng = whole(case)
+    ct = rng.standard_normal(reference(x, w).shape)
+    operands = [a.astype(np.float32) for a in (x, w, ct)]
+    jaxpr = jax.make_jaxpr(both)(*operands)
+    with jax.enable_x64(True):
+        results = jax.jit(lambda zero, *args: lowering.applied(jaxpr, args, lowering.Fence(zero)))(np.zeros((), np.int64), *operands)
+    check(case, [np.asarray(r, np.float64) for r in results], reference, x, w, ct, rng, 1e-4)

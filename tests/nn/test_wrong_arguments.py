@@ -1,0 +1,40 @@
+"""Functionals refuse what does not fit with the errors of torch's argument parser (texts from torch 2.13)."""
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+x = torch.ones(2, 3, 4, 4)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: F.linear(x, None), "linear(): argument 'weight' (position 2) must be Tensor, not NoneType"),
+    (lambda: F.max_pool2d(x, 2.5), "max_pool2d(): argument 'kernel_size' (position 2) must be tuple of ints, not float"),
+    (lambda: F.avg_pool2d(x, kernel_size="a"), "avg_pool2d(): argument 'kernel_size' must be tuple of ints, not str"),
+    (lambda: F.avg_pool2d(x, [1.0, 2.0]), "avg_pool2d(): argument 'kernel_size' (position 2) must be tuple of ints, but found element of "
+                                          "type float at pos 0"),
+    (lambda: F.batch_norm(x, None, 3), "batch_norm(): argument 'running_var' (position 5) must be Tensor, not int"),
+    (lambda: F.layer_norm(x, 4), "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int"),
+    (lambda: F.cross_entropy(x, None), "cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not NoneType"),
+    (lambda: F.cosine_similarity(x, x2=3), "cosine_similarity(): argument 'x2' must be Tensor, not int"),
+    (lambda: F.scaled_dot_product_attention(x, x, None), "scaled_dot_product_attention(): argument 'value' (position 3) must be Tensor, not NoneType"),
+    (lambda: F.logsigmoid(None), "log_sigmoid(): argument 'input' (position 1) must be Tensor, not NoneType"),
+    (lambda: F.avg_pool2d(), 'avg_pool2d() missing 2 required positional argument: "input", "kernel_size"'),
+    (lambda: F.conv2d(x, x, None, "a"),
+     "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, NoneType, str), but expected one of:\n"
+     " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of ints padding = 0, tuple of ints dilation = 1, "
+     "int groups = 1)\n"
+     " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, str padding = \"valid\", tuple of ints dilation = 1, "
+     "int groups = 1)\n"),
+])
+def test_type_errors(call, text):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+def test_what_the_function_asks_first():
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'size'"):
+        F.mse_loss(x, None)
+    with pytest.raises(ValueError, match="is not a valid value for reduction"):
+        F.cross_entropy(x, None, reduction="middle")
