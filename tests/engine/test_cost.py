@@ -64,8 +64,8 @@ def test_what_a_jaxpr_is_made_of():
         y = jnp.exp(x @ w)
         return jax.lax.scan(lambda c, row: (c + row, jnp.tanh(c)), y[0], y)[1]
     shapes = jax.ShapeDtypeStruct((10, 3), np.float32), jax.ShapeDtypeStruct((3, 4), np.float32)
-    ran, programmed, elements, costly, products = cost.weighed(jax.make_jaxpr(f)(*shapes).jaxpr)
-    assert ran - programmed == 18 and costly == 5 * (40 + 10 * 4) and products == 0 and elements >= 40 + 10 * 4
+    ran, programmed, elements, costly = cost.weighed(jax.make_jaxpr(f)(*shapes).jaxpr)
+    assert ran - programmed == 18 and costly == 5 * (40 + 10 * 4) and elements >= 40 + 10 * 4
 
 
 PROGRAM = """
