@@ -57,7 +57,7 @@ def _check_layer_norm(x, normalized_shape, weight, bias, eps):
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def statistics(x, axes, eps):
-    """((x - mean) / sqrt(variance + eps), mean, variance) over some axes. The latter two have no gradient of their own."""
+    """((x - mean) / sqrt(variance + eps), mean, variance) over some axes."""
     mean = jnp.mean(x, axes, keepdims=True)
     centred = x - mean
     var = jnp.mean(jnp.square(centred), axes, keepdims=True)
@@ -68,10 +68,11 @@ def statistics(x, axes, eps):
 def _statistics_jvp(axes, primals, tangents):
     (x, eps), t = primals, tangents[0]
     y, mean, var = statistics(x, axes, eps)
+    along_mean, along_var = jnp.mean(t, axes, keepdims=True), 2 * jnp.mean((x - mean) * t, axes, keepdims=True)
     t = t * jax.lax.rsqrt(var + eps.astype(x.dtype))
     # the signs are changed where there is less to change, here and in the transposed program
     t = t + -jnp.mean(t, axes, keepdims=True) + y * -jnp.mean(y * t, axes, keepdims=True)
-    return (y, mean, var), (t, jnp.zeros_like(mean), jnp.zeros_like(var))
+    return (y, mean, var), (t, along_mean, along_var)
 
 
 def normalized(x, axes, eps):
@@ -159,8 +160,9 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     x = wide(self)
     axes = (0, *range(2, x.ndim))
     count = x.size // x.shape[1] if x.shape[1] else 0
-    y, now, var_now = statistics(x, axes, eps)
+    y, *now = statistics(x, axes, eps)
     y = _per_channel(y, weight, bias)
+    now, var_now = jax.lax.stop_gradient(now)
     unbiased = var_now.reshape(-1) * (count / (count - 1) if count > 1 else jnp.nan)
 
     def moved(old, new):
