@@ -6,6 +6,7 @@ Its function is pure: arrays (then one 0-d number per runtime scalar) in, a list
 from __future__ import annotations
 
 import functools
+from operator import itemgetter
 
 import jax
 import jax.numpy as jnp
@@ -124,16 +125,21 @@ class Instance:
 
 def _side_by_side(inst, parts):
     """The interpreter of an Instance from those of its parts."""
-    count, made = len(inst.in_metas), len(inst.out_metas)
-    parts = [(part.interpreted(), operands, results) for part, operands, results in parts]
+    made, numbers = len(inst.out_metas), range(len(inst.in_metas), len(inst.in_metas) + len(inst.kinds))
+    parts = [(part.interpreted(), _getter((*operands, *numbers)), results) for part, operands, results in parts]
 
     def run(*args):
-        out, numbers = [None] * made, args[count:]
-        for f, operands, results in parts:
-            for k, a in zip(results, f(*[args[i] for i in operands], *numbers)):
+        out = [None] * made
+        for f, get, results in parts:
+            for k, a in zip(results, f(*get(args))):
                 out[k] = a
         return out
     return run
+
+
+def _getter(places):
+    """A function that gives what is at these places, as a tuple."""
+    return itemgetter(*places) if len(places) > 1 else lambda args: tuple([args[k] for k in places])
 
 
 def _inexact(metas):

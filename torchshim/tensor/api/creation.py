@@ -1,6 +1,8 @@
 """New tensors: filled, like others, from data."""
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ...engine import TRACED, context, meta_of, record, value_of, warn
@@ -302,6 +304,13 @@ def _natural(kind):
     return {bool: P.bool_, int: P.int64, float: P.default_float}.get(kind) or P.default_complex()
 
 
+@functools.cache
+def _limits(d):
+    """The smallest and the largest integer of a dtype."""
+    info = np.iinfo(d)
+    return int(info.min), int(info.max)
+
+
 def _stored(numbers, d):
     """An array of dtype `d` of Python numbers, with torch's errors for those that it cannot hold."""
     kind, kinds = P.kind_of(d), {x.__class__ for x in numbers}
@@ -310,7 +319,7 @@ def _stored(numbers, d):
     if kind == 0:
         return np.array([x != 0 for x in numbers], bool)
     if kind == 1:
-        low, high = int(np.iinfo(d).min), int(np.iinfo(d).max)
+        low, high = _limits(d)
         if float in kinds:
             numbers = [x if x.__class__ is not float else int(x) if x - x == 0 else high + 1 for x in numbers]
         least, most = min(numbers), max(numbers)
@@ -413,6 +422,11 @@ def _bad(kinds, what):
 
 
 def _from_sequence(data, d):
+    if data.__class__ is list and (d is None or d is P.int64) and {x.__class__ for x in data} == {int}:
+        try:
+            return np.array(data, P.int64)
+        except OverflowError:
+            pass                               # told below
     shape = _shape_of(data)
     flat, kinds = [], set()
     if 0 in shape:
