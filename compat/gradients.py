@@ -1,7 +1,7 @@
 """gradcheck and gradgradcheck of every differentiable operator, in double and complex double precision: `python -m compat.gradients`.
 
-Operators whose parameters are tensors, or have a default or a usual value, are found by their declarations; views, composites and what needs
-arguments of its own is written down in CASES. Each is checked against finite differences, and so is its gradient.
+Operators whose parameters are tensors, or have a default or a usual value, are found by their declarations; views, composites and what
+needs arguments of its own is written down in CASES. Each is checked against finite differences, and so is its gradient.
 """
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def declared(dtype):
             if p.kind == "tensor" and not p.is_list and not p.optional and p.name not in ("index", "indices", "mask", "target", "condition"):
                 used.append(next(xs, None))
                 args.append(len(used) - 1)
-            elif not isinstance(p.default, (int, float, bool, str, type(None), tuple)) and p.name not in USUAL or p.is_list and p.kind == "tensor":
+            elif (not isinstance(p.default, (int, float, bool, str, type(None), tuple)) and p.name not in USUAL
+                  or p.is_list and p.kind == "tensor"):
                 ok = False
         if not ok or not used or None in used or shift is None:
             continue

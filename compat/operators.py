@@ -1,8 +1,8 @@
 """The table of operators, from the registry: `python -m compat.operators [REGEX]` prints it as Markdown.
 
-A row for each public name of torch, Tensor, nn.functional, linalg, fft and special that computes: its forms, how its gradient comes about, where it
-is written. "declared" operators have a declaration in torchshim/ops, "composite" ones are written in terms of these, "missing" ones raise
-NotImplementedError with their name.
+A row for each public name of torch, Tensor, nn.functional, linalg, fft and special that computes: its forms, how its gradient comes about,
+where it is written. "declared" operators have a declaration in torchshim/ops, "composite" ones are written in terms of these, "missing"
+ones raise NotImplementedError with their name.
 """
 from __future__ import annotations
 

@@ -113,8 +113,9 @@ def typename(obj, /):
     if isinstance(obj, Tensor):
         return obj.type()
     named = obj if hasattr(obj, "__qualname__") else type(obj)
+    name = getattr(obj, "__name__", named.__qualname__) if named is not obj else named.__qualname__
     module = getattr(named, "__module__", None)
-    return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"
+    return name if module in (None, "builtins") else f"{module}.{name}"
 
 
 def get_device(input, /):

@@ -1,4 +1,6 @@
-"""torch.cond and torch.while_loop. Nothing is captured here, so they are what they mean: Python's `if` and `while`, which look at the values."""
+"""torch.cond and torch.while_loop. Nothing is captured here, so they are what they mean: Python's `if` and `while`, which look at the
+values.
+"""
 from __future__ import annotations
 
 from . import Tensor

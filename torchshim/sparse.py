@@ -143,6 +143,7 @@ def _old_class(name, dtype):
 
 
 for _name, _d in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),
-                  ("LongTensor", "int64"), ("IntTensor", "int32"), ("ShortTensor", "int16"), ("CharTensor", "int8"), ("ByteTensor", "uint8")):
+                  ("LongTensor", "int64"), ("IntTensor", "int32"), ("ShortTensor", "int16"), ("CharTensor", "int8"),
+                  ("ByteTensor", "uint8")):
     globals()[_name] = _old_class(_name, _dtypes[_d])
 __getattr__ = _missing_attribute(__name__)

@@ -24,7 +24,8 @@ COUNTED = 41            # steps watched one by one for compiles: four evaluation
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, import) that match")
+    parser.add_argument("--only", metavar="REGEX", default="",
+                        help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, import) that match")
     parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
@@ -38,8 +39,10 @@ def arguments(argv):
     parser.add_argument("--script-steps", type=int, help="instead of a script's own number")
     parser.add_argument("--operator-settle", type=float, default=0.6, help="the same for one operator of the sweep")
     parser.add_argument("--operator-block", type=float, default=0.03)
-    parser.add_argument("--device", default="cpu", help="where torch's and torchshim's programs run, as cuda (JAX's run where JAX runs by default)")
-    parser.add_argument("--warm-cache", action="store_true", help="keep JAX's persistent compilation cache (cold time then means a second run)")
+    parser.add_argument("--device", default="cpu",
+                        help="where torch's and torchshim's programs run, as cuda (JAX's run where JAX runs by default)")
+    parser.add_argument("--warm-cache", action="store_true",
+                        help="keep JAX's persistent compilation cache (cold time then means a second run)")
     return parser.parse_args(argv)
 
 
@@ -125,7 +128,8 @@ def number(value, form):
     return "-" if value is None else format(value, form)
 
 
-HEADER = ("program", "torchshim µs", "torch µs", "jax µs", "÷torch", "best", "÷jax", "best", "compiles", "while timed", "xla (timed)", "peak MB", "torch MB", "cold s", "torch", "jax", "aim")
+HEADER = ("program", "torchshim µs", "torch µs", "jax µs", "÷torch", "best", "÷jax", "best", "compiles", "while timed", "xla (timed)",
+          "peak MB", "torch MB", "cold s", "torch", "jax", "aim")
 WIDTHS = (26, 12, 10, 10, 7, 5, 6, 5, 8, 12, 13, 8, 8, 7, 6, 6, 6)
 
 
@@ -147,8 +151,10 @@ def print_program(name, variant, figures):
     aims = plan.AIMS.get(name, (None, None))
     good = all(aim is None or got is None or got <= aim for got, aim in zip((to_torch, to_jax), aims)) and after == 0
     torch = figures.get("torch", {})
-    row((f"{name}/{variant}", number(medians.get("torchshim"), ".0f"), number(medians.get("torch"), ".0f"), number(medians.get("jax"), ".0f"),
-         number(to_torch, ".2f"), number(best(figures, "torch"), ".2f"), number(to_jax, ".2f"), number(best(figures, "jax"), ".2f"), ours["library"][-1] + ours["settled"] + ours["after"], after, f"{ours['xla'][-1] + ours['xla_after']} ({xla_after})",
+    row((f"{name}/{variant}", number(medians.get("torchshim"), ".0f"), number(medians.get("torch"), ".0f"),
+         number(medians.get("jax"), ".0f"),
+         number(to_torch, ".2f"), number(best(figures, "torch"), ".2f"), number(to_jax, ".2f"), number(best(figures, "jax"), ".2f"),
+         ours["library"][-1] + ours["settled"] + ours["after"], after, f"{ours['xla'][-1] + ours['xla_after']} ({xla_after})",
          number(ours["mb"], ".0f"), number(torch.get("mb"), ".0f"), number(ours["cold"], ".2f"), number(torch.get("cold"), ".2f"),
          number(figures["jax"].get("cold"), ".2f"), "yes" if good else "NO"))
     if after:
@@ -207,7 +213,8 @@ def bench_changing(args):
 
 def bench_import(args):
     """Seconds of `import`, as whole processes in turn."""
-    commands = {"torchshim": [args.python, "-c", "import torchshim"], "jax": [args.python, "-c", "import jax"], "nothing": [args.python, "-c", "pass"]}
+    commands = {"torchshim": [args.python, "-c", "import torchshim"], "jax": [args.python, "-c", "import jax"],
+                "nothing": [args.python, "-c", "pass"]}
     if args.torch:
         commands["torch"] = [args.torch, "-c", "import torch"]
     times = {n: [] for n in commands}

@@ -1,4 +1,6 @@
-"""torch._functorch.config: its settings with torch's defaults. XLA decides what is kept for backward, so they are kept and read back only."""
+"""torch._functorch.config: its settings with torch's defaults. XLA decides what is kept for backward, so they are kept and read back
+only.
+"""
 from ..utils._config_module import install_config_module as _install
 
 functionalize_rng_ops = recompute_views = debug_partitioner = aggressive_recomputation = debug_assert = False

@@ -5,7 +5,8 @@ from .. import device as _device
 from .. import engine as _engine
 from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current
 
-__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index", "is_available",
+__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index",
+           "is_available",
            "set_device_idx", "set_device_index", "set_stream", "synchronize", "empty_cache", "max_memory_allocated", "max_memory_reserved",
            "memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats"]
 

@@ -35,5 +35,6 @@ def is_acceptable(tensor):
     return is_available() and enabled and tensor.is_cuda
 
 
-set_flags, flags = _setter(__name__, enabled="enabled", benchmark="benchmark", benchmark_limit="benchmark_limit", deterministic="deterministic",
+set_flags, flags = _setter(__name__, enabled="enabled", benchmark="benchmark", benchmark_limit="benchmark_limit",
+                           deterministic="deterministic",
                            allow_tf32="allow_tf32", fp32_precision="fp32_precision")

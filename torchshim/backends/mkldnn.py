@@ -17,4 +17,5 @@ def is_acl_available():
     return False
 
 
-set_flags, flags = _setter(__name__, enabled="enabled", deterministic="deterministic", allow_tf32="allow_tf32", fp32_precision="fp32_precision")
+set_flags, flags = _setter(__name__, enabled="enabled", deterministic="deterministic", allow_tf32="allow_tf32",
+                           fp32_precision="fp32_precision")

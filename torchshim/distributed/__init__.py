@@ -455,6 +455,7 @@ def supports_complex(reduceOp):
     return reduceOp not in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("_functional_collectives", "algorithms", "checkpoint", "constants", "device_mesh", "fsdp", "nn",
+__getattr__ = _missing_attribute(__name__,
+                                 lazy=("_functional_collectives", "algorithms", "checkpoint", "constants", "device_mesh", "fsdp", "nn",
                                                  "optim", "rpc", "tensor"),
                                  elsewhere={"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"})

@@ -1,4 +1,6 @@
-"""torch.distributed._functional_collectives: collectives that return their result, done when called. In a group of one each gives a copy."""
+"""torch.distributed._functional_collectives: collectives that return their result, done when called. In a group of one each gives a
+copy.
+"""
 from __future__ import annotations
 
 from ..dropin import missing_attribute as _missing_attribute

@@ -1,7 +1,7 @@
 """The class of nested tensors: tensors of different sizes in one, packed one after the other in a plain tensor.
 
-Elementwise functions compute on the packed values, others on one component after the other; gradients are those of the values. As with sparse
-tensors, `handles("mul", "__mul__")` declares what answers to a function; what nobody answers to raises NotImplementedError.
+Elementwise functions compute on the packed values, others on one component after the other; gradients are those of the values. As with
+sparse tensors, `handles("mul", "__mul__")` declares what answers to a function; what nobody answers to raises NotImplementedError.
 """
 from __future__ import annotations
 

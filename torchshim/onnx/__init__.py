@@ -8,7 +8,8 @@ from ..dropin import missing_attribute as _missing_attribute
 __all__ = ["ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TensorProtoDataType", "TrainingMode", "export", "is_in_onnx_export",
            "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
 producer_name, producer_version = "pytorch", "2.13.0"
-TensorProtoDataType = enum.IntEnum("TensorProtoDataType", "UNDEFINED FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 "
+TensorProtoDataType = enum.IntEnum("TensorProtoDataType",
+                                   "UNDEFINED FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 "
                                    "UINT64 COMPLEX64 COMPLEX128 BFLOAT16 FLOAT8E4M3FN FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ", start=0)
 OperatorExportTypes = enum.IntEnum("OperatorExportTypes", "ONNX ONNX_ATEN ONNX_ATEN_FALLBACK ONNX_FALLTHROUGH", start=0)
 TrainingMode = enum.IntEnum("TrainingMode", "EVAL PRESERVE TRAINING", start=0)

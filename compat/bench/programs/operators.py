@@ -149,15 +149,21 @@ def convolution(x, w, f=F.conv2d, **options):
 
 
 listed("convolution",
-       resnet={"stem": convolution((4, 3, 224, 224), (64, 3, 7, 7), stride=2, padding=3), "56": convolution((4, 64, 56, 56), (64, 64, 3, 3), padding=1),
-               "28": convolution((4, 128, 28, 28), (128, 128, 3, 3), padding=1), "14": convolution((4, 256, 14, 14), (256, 256, 3, 3), padding=1),
-               "7": convolution((4, 512, 7, 7), (512, 512, 3, 3), padding=1), "down": convolution((4, 64, 56, 56), (128, 64, 3, 3), stride=2, padding=1),
+       resnet={"stem": convolution((4, 3, 224, 224), (64, 3, 7, 7), stride=2, padding=3),
+               "56": convolution((4, 64, 56, 56), (64, 64, 3, 3), padding=1),
+               "28": convolution((4, 128, 28, 28), (128, 128, 3, 3), padding=1),
+               "14": convolution((4, 256, 14, 14), (256, 256, 3, 3), padding=1),
+               "7": convolution((4, 512, 7, 7), (512, 512, 3, 3), padding=1),
+               "down": convolution((4, 64, 56, 56), (128, 64, 3, 3), stride=2, padding=1),
                "1x1": convolution((4, 64, 56, 56), (256, 64, 1, 1))},
-       unet={"first": convolution((1, 3, 128, 128), (64, 3, 3, 3), padding=1), "128": convolution((1, 64, 128, 128), (64, 64, 3, 3), padding=1),
+       unet={"first": convolution((1, 3, 128, 128), (64, 3, 3, 3), padding=1),
+             "128": convolution((1, 64, 128, 128), (64, 64, 3, 3), padding=1),
              "up": convolution((1, 128, 64, 64), (128, 64, 2, 2), F.conv_transpose2d, stride=2),
              "up_4": convolution((1, 64, 32, 32), (64, 32, 4, 4), F.conv_transpose2d, stride=2, padding=1)},
-       small={"lenet": convolution((64, 1, 28, 28), (6, 1, 5, 5), padding=2), "tiny": convolution((8, 8, 16, 16), (16, 8, 3, 3), padding=1)},
-       other={"1d": convolution((16, 64, 256), (64, 64, 3), F.conv1d, padding=1), "1d_long": convolution((4, 1, 16000), (32, 1, 80), F.conv1d, stride=4),
+       small={"lenet": convolution((64, 1, 28, 28), (6, 1, 5, 5), padding=2),
+              "tiny": convolution((8, 8, 16, 16), (16, 8, 3, 3), padding=1)},
+       other={"1d": convolution((16, 64, 256), (64, 64, 3), F.conv1d, padding=1),
+              "1d_long": convolution((4, 1, 16000), (32, 1, 80), F.conv1d, stride=4),
               "3d": convolution((2, 16, 16, 32, 32), (32, 16, 3, 3, 3), F.conv3d, padding=1),
               "depthwise": convolution((4, 64, 56, 56), (64, 1, 3, 3), padding=1, groups=64),
               "groups": convolution((4, 64, 56, 56), (64, 16, 3, 3), padding=1, groups=4),
@@ -202,7 +208,8 @@ def classes(f):
 
 for name, case in {"cross_entropy": classes(F.cross_entropy), "nll": classes(lambda x, y: F.nll_loss(x.log_softmax(1), y)),
                    "label_smoothing": classes(lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1)),
-                   "mse": against(F.mse_loss), "l1": against(F.l1_loss), "smooth_l1": against(F.smooth_l1_loss), "huber": against(F.huber_loss),
+                   "mse": against(F.mse_loss), "l1": against(F.l1_loss), "smooth_l1": against(F.smooth_l1_loss),
+                   "huber": against(F.huber_loss),
                    "bce_logits": against(F.binary_cross_entropy_with_logits, torch.rand),
                    "kl_div": against(lambda x, y: F.kl_div(x, y, reduction="batchmean"), torch.rand)}.items():
     CASES["loss", name] = case
@@ -218,7 +225,8 @@ def linear_algebra(f, make=lambda n: torch.randn(n, n), sizes=(16, 64, 256)):
 
 
 listed("linalg",
-       inv=linear_algebra(torch.linalg.inv, definite), det=linear_algebra(torch.linalg.det, definite), cholesky=linear_algebra(torch.linalg.cholesky, definite),
+       inv=linear_algebra(torch.linalg.inv, definite), det=linear_algebra(torch.linalg.det, definite),
+       cholesky=linear_algebra(torch.linalg.cholesky, definite),
        solve=linear_algebra(lambda x: torch.linalg.solve(x, x.detach()[:, :4]), definite), eigh=linear_algebra(lambda x: torch.linalg.eigh(x)[0], definite),
        svd=linear_algebra(lambda x: torch.linalg.svd(x)[1]), qr=linear_algebra(lambda x: torch.linalg.qr(x)[0]),
        lstsq=linear_algebra(lambda x: torch.linalg.lstsq(x, x.detach()[:, :4])[0]), pinv=linear_algebra(torch.linalg.pinv, sizes=(16, 64)),
@@ -238,7 +246,8 @@ def recurrent(kind, *shape, **options):
 
 
 listed("recurrent",
-       **{kind.__name__.lower(): {"16x8x32": recurrent(kind, 16, 8, 32), "35x20x200": recurrent(kind, 35, 20, 200), "128x4x64": recurrent(kind, 128, 4, 64)}
+       **{kind.__name__.lower(): {"16x8x32": recurrent(kind, 16, 8, 32), "35x20x200": recurrent(kind, 35, 20, 200),
+                                  "128x4x64": recurrent(kind, 128, 4, 64)}
           for kind in (torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU)})
 
 

@@ -26,7 +26,8 @@ def dense(draw):
 def images(draw):
     """Convolutions, pooling and a linear layer on small images."""
     channels, side, made = draw.randint(1, 3), draw.randint(8, 14), draw.randint(2, 6)
-    layers = [nn.Conv2d(channels, made, draw.choice((1, 3)), padding=draw.randint(0, 1), stride=draw.randint(1, 2)), draw.choice(ACTIVATIONS)()]
+    layers = [nn.Conv2d(channels, made, draw.choice((1, 3)), padding=draw.randint(0, 1), stride=draw.randint(1, 2)),
+              draw.choice(ACTIVATIONS)()]
     layers.append(draw.choice((nn.MaxPool2d(2), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(2))))
     x = torch.randn(draw.randint(2, 6), channels, side, side)
     wide = nn.Sequential(*layers)(x).flatten(1).shape[1]

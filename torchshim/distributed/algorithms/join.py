@@ -44,8 +44,8 @@ class Joinable(ABC):
 class Join:
     """A context for a loop over inputs of which processes may have different numbers.
 
-    joinables: a list of `Joinable` of one process group. enable: False does nothing. throw_on_early_termination: raise in all processes when
-    one runs out. kwargs go to each `join_hook`. ValueError for no joinables or several groups.
+    joinables: a list of `Joinable` of one process group. enable: False does nothing. throw_on_early_termination: raise in all processes
+    when one runs out. kwargs go to each `join_hook`. ValueError for no joinables or several groups.
     """
 
     def __init__(self, joinables, enable=True, throw_on_early_termination=False, **kwargs):

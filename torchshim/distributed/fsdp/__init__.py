@@ -7,8 +7,10 @@ import torchshim as torch
 
 from ...dropin import missing_attribute as _missing_attribute
 from .._absent import absent_class, absent_function
-from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig, LocalStateDictConfig,
-                  MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy,
+from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig,
+                  LocalStateDictConfig,
+                  MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig, ShardedStateDictConfig,
+                  ShardingStrategy,
                   StateDictConfig, StateDictSettings, StateDictType)
 from .fully_sharded_data_parallel import FullyShardedDataParallel
 

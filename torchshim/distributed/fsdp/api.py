@@ -8,8 +8,10 @@ import torchshim as torch
 
 from ...nn.modules.batchnorm import _BatchNorm
 
-__all__ = ["ShardingStrategy", "BackwardPrefetch", "MixedPrecision", "CPUOffload", "StateDictType", "StateDictConfig", "FullStateDictConfig",
-           "LocalStateDictConfig", "ShardedStateDictConfig", "OptimStateDictConfig", "FullOptimStateDictConfig", "LocalOptimStateDictConfig",
+__all__ = ["ShardingStrategy", "BackwardPrefetch", "MixedPrecision", "CPUOffload", "StateDictType", "StateDictConfig",
+           "FullStateDictConfig",
+           "LocalStateDictConfig", "ShardedStateDictConfig", "OptimStateDictConfig", "FullOptimStateDictConfig",
+           "LocalOptimStateDictConfig",
            "ShardedOptimStateDictConfig", "StateDictSettings"]
 
 ShardingStrategy = enum.Enum("ShardingStrategy", "FULL_SHARD SHARD_GRAD_OP NO_SHARD HYBRID_SHARD _HYBRID_SHARD_ZERO2", module=__name__)

@@ -24,8 +24,11 @@ def transformer_auto_wrap_policy(module, recurse, nonwrapped_numel, transformer_
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
-def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=int(1e8), force_leaf_modules=None, exclude_wrap_modules=None):
-    """Modules with at least `min_num_params` elements not wrapped yet; neither what is inside `force_leaf_modules` nor `exclude_wrap_modules`."""
+def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=int(1e8), force_leaf_modules=None,
+                                exclude_wrap_modules=None):
+    """Modules with at least `min_num_params` elements not wrapped yet; neither what is inside `force_leaf_modules` nor
+    `exclude_wrap_modules`.
+    """
     policy = size_based_auto_wrap_policy
     leaves = policy.FORCE_LEAF_MODULES if force_leaf_modules is None else force_leaf_modules
     excluded = policy.EXCLUDE_WRAP_MODULES if exclude_wrap_modules is None else exclude_wrap_modules

@@ -1,4 +1,6 @@
-"""torch.distributed.tensor: importable, with its placements; making a DTensor raises NotImplementedError (jax.sharding does what it is for)."""
+"""torch.distributed.tensor: importable, with its placements; making a DTensor raises NotImplementedError (jax.sharding does what it is
+for).
+"""
 from __future__ import annotations
 
 from ...dropin import missing_attribute as _missing_attribute

@@ -69,7 +69,9 @@ def _positions(B, H, Q_LEN, KV_LEN, device):
 
 
 def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
-    """(B, H, Q_LEN, KV_LEN) of bool: what a mask_mod(b, h, q_idx, kv_idx) lets pass, or where a score_mod(score, …) leaves a zero above -inf."""
+    """(B, H, Q_LEN, KV_LEN) of bool: what a mask_mod(b, h, q_idx, kv_idx) lets pass, or where a score_mod(score, …) leaves a zero above
+    -inf.
+    """
     B, H = B or 1, H or 1
     at = _positions(B, H, Q_LEN, KV_LEN, device)
     if _takes_score(mod_fn):

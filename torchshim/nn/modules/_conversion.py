@@ -18,7 +18,9 @@ _TO = """to() received an invalid combination of arguments - got ({}), but expec
 
 
 def parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) from arguments as `Module.to` takes them. TypeError for others, RuntimeError for copy."""
+    """(device, dtype, non_blocking, memory_format) from arguments as `Module.to` takes them. TypeError for others, RuntimeError for
+    copy.
+    """
     names = ["device", "dtype", "non_blocking", "copy"]
     args, kwargs = [of_python(a) for a in args], {name: of_python(value) for name, value in kwargs.items()}
     if args and isinstance(args[0], torch_dtype):

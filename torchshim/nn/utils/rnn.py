@@ -88,7 +88,8 @@ def invert_permutation(permutation):
     """The permutation that undoes `permutation`; None for None."""
     if permutation is None:
         return None
-    return FUNCTIONS["empty_like"](permutation).scatter_(0, permutation, FUNCTIONS["arange"](permutation.numel(), device=permutation.device))
+    return FUNCTIONS["empty_like"](permutation).scatter_(0, permutation,
+                                                         FUNCTIONS["arange"](permutation.numel(), device=permutation.device))
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):

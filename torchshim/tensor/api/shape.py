@@ -97,7 +97,8 @@ def fill_(self, value, op=FILL):
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
 
 
-_C_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
+_C_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+            "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
             "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
 
 

@@ -23,7 +23,8 @@ def blocked(layout):
     return layout is BSR or layout is BSC
 
 
-def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=None, device=None, requires_grad=False, check_invariants=None):
+def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=None, device=None, requires_grad=False,
+                      check_invariants=None):
     """A matrix that holds `values`; those of row (or column) k begin at compressed[k], in the columns (rows) that `plain` tells.
 
     size: the shape, or else the smallest that fits. Raises RuntimeError where the parts do not fit together.

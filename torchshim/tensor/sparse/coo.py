@@ -11,7 +11,8 @@ from ..core.tensor import Tensor, tensor_from
 from .base import COO, NAMES, from_parts, handles, host, is_sparse, like, made, named, on, private
 
 
-def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, requires_grad=False, check_invariants=None, is_coalesced=None):
+def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, requires_grad=False, check_invariants=None,
+                      is_coalesced=None):
     """A tensor that holds `values` at `indices`, (sparse dimensions, n), and zeros elsewhere; values at the same place are added.
 
     size: the shape, or else the smallest that fits. Raises RuntimeError where the parts do not fit together.
