@@ -4,9 +4,9 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Sequence
-from typing import IO, Any, TypeAlias, Union
+from typing import IO, Any, TypeAlias, Union        # noqa: F401  (Any, and below _dtype and _layout: torch has them here too)
 
-from . import Size, Tensor, TypedStorage as Storage, device as _device, dtype as _dtype, layout as _layout
+from . import Size, Tensor, TypedStorage as Storage, device as _device, dtype as _dtype, layout as _layout        # noqa: F401
 from ._toplevel import SymBool, SymFloat, SymInt
 
 _TensorOrTensors: TypeAlias = Union[Tensor, Sequence[Tensor]]

@@ -2,7 +2,6 @@
 import pytest
 
 import torchshim as torch
-from torchshim import nn
 
 
 def test_hub_reads_local_folders(tmp_path, monkeypatch):

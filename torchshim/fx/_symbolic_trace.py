@@ -14,7 +14,7 @@ from .. import Tensor, nn, overrides
 from ..nn import Module, Parameter
 from .graph import Graph
 from .graph_module import GraphModule
-from .proxy import Proxy, TracerBase, first_proxy
+from .proxy import Proxy, TracerBase, first_proxy        # noqa: F401  (torch has Proxy here too)
 
 _torch = sys.modules[__name__.partition(".")[0]]
 _wrapped = []              # (globals, name) of what `wrap` was called for

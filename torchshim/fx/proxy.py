@@ -5,7 +5,7 @@ import operator
 
 from .. import Tensor, overrides
 from . import traceback
-from .node import Node, map_aggregate
+from .node import Node, map_aggregate        # noqa: F401  (Node: torch has it here too)
 
 
 class TraceError(ValueError):

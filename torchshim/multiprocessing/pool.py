@@ -1,3 +1,3 @@
 """torch.multiprocessing.pool."""
 from multiprocessing.pool import *            # noqa: F403
-from multiprocessing.pool import Pool
+from multiprocessing.pool import Pool         # noqa: F401
