@@ -106,6 +106,11 @@ def lies_channels_last(m):
     return m.ndim in (4, 5) and _descends(m, [1] + list(range(m.ndim - 1, 1, -1)) + [0])
 
 
+def not_channels_last(m):
+    """For gradients that are channels_last or contiguous."""
+    return not lies_channels_last(m)
+
+
 def _descends(m, order):
     least = 0
     if m.strides[1] == 0:

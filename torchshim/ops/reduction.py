@@ -317,13 +317,13 @@ def _all_extreme(name, self, reduce):
     return evenly(self, value) if is_float(self) else value
 
 
-@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",), twice="compared")
+@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",), twice="compared", plain_gradients=True)
 def max_all(self):
     """The largest element."""
     return _all_extreme("max", self, jnp.max)
 
 
-@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",), twice="compared")
+@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",), twice="compared", plain_gradients=True)
 def min_all(self):
     """The smallest element."""
     return _all_extreme("min", self, jnp.min)
@@ -367,7 +367,8 @@ op("max.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Maxi
    rule=maximum.partials, twice="compared")(maximum.body)
 
 
-@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0", twice="compared")
+@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0", twice="compared",
+    plain_gradients=True)
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
     orderable("max", self)
@@ -379,7 +380,8 @@ op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Mini
    rule=minimum.partials, twice="compared")(minimum.body)
 
 
-@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0", twice="compared")
+@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0", twice="compared",
+    plain_gradients=True)
 def min_dim(self, dim, keepdim):
     """Smallest elements along a dimension and where they are."""
     orderable("min", self)
@@ -603,6 +605,13 @@ def check_order(self, ord, *rest):
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)
+
+
+@op("norm.along(Tensor self, Number p, int[1] dim, bool keepdim=False) -> Tensor", grad="NormBackward1", function=False, method=False,
+    saves=("result",))
+def norm_along(self, p, dim, keepdim):
+    """The vector norm under its older name."""
+    return vector_norm(self, float(p), dim, keepdim, None)
 
 
 def _check_dist(self, other, p):

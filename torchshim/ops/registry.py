@@ -50,6 +50,7 @@ backward raises, as torch's does. There are two ways to say how it is computed:
    A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
    factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument.
 
+plain_gradients: gradients are contiguous, however the operands lie; by default they lie as their operands do.
 twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
@@ -99,7 +100,7 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None):
+                 twice=None, plain_gradients=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -115,6 +116,7 @@ class Op(Operator):
         if least is not None:
             self.least = least
         self.twice = twice
+        self.plain_gradients = plain_gradients
         if saves.__class__ is tuple:
             results = self.fields or ("result",)
             kept = tuple([-1 if name == "self" else results.index(name) for name in saves])

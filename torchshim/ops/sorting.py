@@ -278,7 +278,7 @@ def nanmedian(self):
     return _median(self, True)
 
 
-@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1", twice="compared")
+@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1", twice="compared", plain_gradients=True)
 def median_dim(self, dim, keepdim):
     """Lower medians along a dimension and where they are."""
     return _median_dim(self, dim, keepdim, False)

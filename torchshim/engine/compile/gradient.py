@@ -122,9 +122,9 @@ def conj(x):
     return jnp.conj(x) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
 
 
-def grad_strides(meta):
-    """A gradient keeps its input's layout when that is dense, else it is contiguous."""
-    return None if meta.contiguous or not meta.dense else meta.strides
+def grad_strides(meta, plain=False):
+    """A gradient keeps its input's layout when that is dense and the operator's kernel is not `plain`, else it is contiguous."""
+    return None if plain or meta.contiguous or not meta.dense else meta.strides
 
 
 _CALLS = ("jit", "pjit")

@@ -23,6 +23,7 @@ class Operator:
     grad = rule = None
     view = None                # for aliases: how to write through them, see ops.views
     elementwise = False
+    plain_gradients = False    # whether gradients are contiguous, however the operands lie; or a function of an operand
     writes = False             # whether it computes what its first operand becomes
     least = LEAST              # sizes from here on are alike to it
     apart = None               # static arguments that are sizes: it compares none with another size, and they are alike from here on
@@ -98,7 +99,8 @@ class VjpOp(Operator):
     def build(self, layout, metas, kinds):
         p = self.plan_of
         ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
-        strides = tuple(grad_strides(self.inst.in_metas[i]) for i in p.needs)
+        plain = self.inst.op.plain_gradients
+        strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
         made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results)
         made.family, made.sizes = self.family, self.inst.sizes

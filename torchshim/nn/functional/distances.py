@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
 from ...ops import promotion as P
+from ...ops.reduction import norm_along
 from ...tensor.api.bind import call
 from ...tensor.api.indexing import in_range
 from .common import REDUCTIONS, reduction_of
@@ -18,7 +19,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
+    return call(norm_along, (x1 - x2 + eps, p, (-1,), keepdim))
 
 
 def _reduced(x, reduction):

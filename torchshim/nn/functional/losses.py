@@ -150,11 +150,11 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     reduction = reduction_of(reduction, size_average, reduce)
     if not target.size() == input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    if P.kind_of(input._ts_meta.dtype) < 2:
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     if P.kind_of(target._ts_meta.dtype) < 2:
         raise RuntimeError(f"result type {P.c_name(input._ts_meta.dtype)} can't be cast to the desired output type "
                            f"{P.c_name(target._ts_meta.dtype)}")
-    if P.kind_of(input._ts_meta.dtype) < 2:
-        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     y = call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
     return y if y._ts_meta.dtype == target._ts_meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
 

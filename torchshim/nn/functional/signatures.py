@@ -63,14 +63,16 @@ _ENDS = {
     "cross_entropy": "cross_entropy_loss(Tensor input, Tensor target, Tensor? weight) -> Tensor",
     "nll_loss": "nll_loss_nd(Tensor input, Tensor target, Tensor? weight) -> Tensor",
     "kl_div": "kl_div" + _LOSS,
-    "binary_cross_entropy_with_logits": "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight, Tensor? pos_weight) -> Tensor",
+    "binary_cross_entropy_with_logits": "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight, "
+                                        "Tensor? pos_weight) -> Tensor",
     "soft_margin_loss": "soft_margin_loss" + _LOSS,
     "multilabel_margin_loss": "multilabel_margin_loss" + _LOSS,
     "multi_margin_loss": "multi_margin_loss(Tensor input, Tensor target, Scalar p, Scalar margin, Tensor? weight) -> Tensor",
     "hinge_embedding_loss": "hinge_embedding_loss(Tensor input, Tensor target, float margin) -> Tensor",
     "cosine_embedding_loss": "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin) -> Tensor",
     "margin_ranking_loss": "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin) -> Tensor",
-    "triplet_margin_loss": "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin, float p, float eps, bool swap) -> Tensor",
+    "triplet_margin_loss": "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin, float p, float eps, "
+                           "bool swap) -> Tensor",
     "poisson_nll_loss": "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps) -> Tensor",
     "pad": "pad(Tensor input, int[] pad, str mode, float? value) -> Tensor",
     "dropout": "dropout(Tensor input, float p, bool train) -> Tensor",

@@ -11,8 +11,9 @@ from ..registry import op
 
 def _is_flash(q, k, v, keep, enable_gqa):
     """Whether torch's CPU kernel takes it, apart from masks that need a gradient; else it multiplies matrices."""
-    return q.ndim == 4 and keep is None and q.shape[0] == k.shape[0] and q.shape[-1] == v.shape[-1] and (
-        enable_gqa or q.shape[1] == k.shape[1])
+    if q.ndim != 4 or keep is not None or any([m.strides[-1] != 1 for m in (q, k, v)]):
+        return False
+    return q.shape[0] == k.shape[0] and q.shape[-1] == v.shape[-1] and (enable_gqa or q.shape[1] == k.shape[1])
 
 
 def _name(inst):

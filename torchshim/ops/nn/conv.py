@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last
+from ..layout import channels_last_strides, lies_channels_last, not_channels_last
 from ..registry import op
 
 
@@ -156,7 +156,8 @@ def _name(inst):
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-    "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, check=_check, strides=_strides, method=False, twice=2)
+    "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, check=_check, strides=_strides, method=False, twice=2,
+    plain_gradients=not_channels_last)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).
 

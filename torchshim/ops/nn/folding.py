@@ -49,7 +49,7 @@ def _check_im2col(self, kernel_size, dilation, padding, stride):
 
 
 @op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", grad="Im2ColBackward0",
-    check=_check_im2col, function=False, method=False)
+    check=_check_im2col, function=False, method=False, plain_gradients=True)
 def im2col(self, kernel_size, dilation, padding, stride):
     """The blocks of (N, C, H, W) or (C, H, W) as columns: (N, C KH KW, number of blocks)."""
     x = self if self.ndim == 4 else self[None]
@@ -126,7 +126,7 @@ def _kept(inst, self, *rest):
 
 
 @op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", grad="PixelShuffleBackward0", check=_check_shuffle, strides=_kept,
-    method=False, functional=True)
+    method=False, functional=True, plain_gradients=True)
 def pixel_shuffle(self, upscale_factor):
     """(*, C r², H, W) to (*, C, H r, W r): the channels become pixels."""
     *lead, c, h, w = self.shape

@@ -115,8 +115,15 @@ def _nll_name(inst):
     return "NllLossBackward0" if inst.in_metas[0].ndim <= 2 else "NllLoss2DBackward0"
 
 
+def _check_nll(x, target, weight, *rest):
+    check_classes(x, target, weight)
+    if P.kind_of(x.dtype) != 2:
+        kernel = "nll_loss_out_frame" if len(x.shape) <= 2 else "nll_loss2d_forward_out_frame"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
+
+
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
-    grad=_nll_name, check=lambda x, t, w, *_: check_classes(x, t, w), function=False, method=False, twice="zeros")
+    grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros")
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
@@ -185,7 +192,7 @@ _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function
 
 
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad="MseLossBackward0",
-    check=_no_integers("mse_cpu"), **_LOSS)
+    check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
     """The squared difference; with weights, torch divides by their sum."""
     y = jnp.square(self - target)
@@ -234,7 +241,7 @@ def l1_loss(self, target, weight, reduction):
 
 
 @op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
-    check=_no_integers("smooth_l1_cpu"), **_LOSS)
+    check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True)
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
     a = _abs(self - target)
@@ -244,7 +251,7 @@ def smooth_l1_loss(self, target, reduction, beta):
 
 
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad="HuberLossBackward0", check=_no_integers("huber_cpu"), **_LOSS)
+    grad="HuberLossBackward0", check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True)
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
     a = _abs(self - target)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last
+from ..layout import channels_last_strides, lies_channels_last, not_channels_last
 from ..registry import op
 
 
@@ -82,7 +82,7 @@ def normalized(x, axes, eps):
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeLayerNormBackward0", refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
-    sizes=("normalized_shape",), twice=3)
+    sizes=("normalized_shape",), twice=3, plain_gradients=True)
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -97,7 +97,8 @@ def _check_rms_norm(x, normalized_shape, weight, eps):
     _check_trailing(x, normalized_shape, weight, star="*")
 
 
-@op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", grad="MulBackward0",
+@op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    grad=lambda inst: "ToCopyBackward0" if inst.in_metas[0].dtype in (P.float16, P.bfloat16) else "MulBackward0",
     check=_check_rms_norm, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
@@ -127,7 +128,7 @@ def _check_group_norm(x, num_groups, weight, bias, eps):
 
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
-    method=False)
+    method=False, plain_gradients=not_channels_last)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -154,7 +155,7 @@ def _check_batch_norm(x, *parameters):
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
-    function=False, method=False, twice=2)
+    function=False, method=False, twice=2, plain_gradients=not_channels_last)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -176,7 +177,7 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     grad="NativeBatchNormBackward0",
     check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
-    strides=_strides, function=False, method=False, twice=4)
+    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

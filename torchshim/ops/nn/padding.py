@@ -4,7 +4,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from ..layout import channels_last_strides, lies_channels_last
+from ..layout import channels_last_strides, lies_channels_last, not_channels_last
 from ..registry import cast, op
 
 
@@ -44,7 +44,7 @@ def _strides(inst, self, pad, how):
 
 
 @op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, strides=_strides,
-    method=False, sizes=("pad",), apart=0)
+    method=False, sizes=("pad",), apart=0, plain_gradients=True)
 def constant_pad_nd(self, pad, value):
     """`value` around the last dimensions; negative widths cut."""
     x, widths = _cropped(self, _widths(self.ndim, pad))
@@ -56,7 +56,7 @@ _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 
 @op("pad_edge(Tensor self, int[] pad, str mode) -> Tensor", grad=lambda inst: f"{_NAMES.get(inst.layout[2], '')}"
     f"{len(inst.layout[1]) // 2}DBackward0" if inst.layout[2] in _NAMES else "CopySlices", strides=_strides, function=False,
-    method=False, twice="zeros")
+    method=False, twice="zeros", plain_gradients=not_channels_last)
 def pad_edge(self, pad, mode):
     """The values at the edge, mirrored values, or those of the other end."""
     widths = _widths(self.ndim, pad)

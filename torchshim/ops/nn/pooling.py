@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last
+from ..layout import channels_last_strides, lies_channels_last, not_channels_last
 from ..registry import op
 
 _UNROLLED = 16             # windows up to this length are read element by element
@@ -127,7 +127,7 @@ def _refuse(*kernels):
 
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
     grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False)
+    function=False, method=False, plain_gradients=not_channels_last)
 def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
     """The maximum of every window; its gradient goes to the first of equals."""
     return _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -135,7 +135,7 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False, twice="zeros")
+    function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
@@ -179,9 +179,15 @@ def _divided(total, by):
 _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 
+def _check_average(self, kernel_size, *rest):
+    if P.kind_of(self.dtype) != 2 and self.dtype != P.int64:
+        kernel = "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d_channels_last" if lies_channels_last(self) else "avg_pool2d"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
+
+
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_refuse("avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"), function=False, method=False, twice="zeros")
+    check=_check_average, function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -211,7 +217,7 @@ def _adaptive(name):
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros")
+    method=False, twice="zeros", plain_gradients=not_channels_last)
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -238,7 +244,7 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros")
+    function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
     pair, first = (jax.lax.stop_gradient(self), _places(self.shape, len(output_size))), self.ndim - len(output_size)

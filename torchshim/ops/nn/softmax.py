@@ -62,14 +62,14 @@ def refuse_integers(name, x, dim, d):
         raise NotImplementedError(f'"{name}_{last}kernel_impl" not implemented for \'{P.c_name(d)}\'')
 
 
-@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0")
+@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", plain_gradients=True)
 def softmax(self, dim, dtype):
     """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("softmax", self, dim, dtype)
     return softmax_of(x, dim).astype(d)
 
 
-@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0")
+@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", plain_gradients=True)
 def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)

@@ -150,7 +150,8 @@ def misfit_of(name, p, position, x):
         fits = _IS[p.type.partition("[")[0].rstrip("?")]
         at = next((k for k, y in enumerate(x) if not fits(y)), None)
         if at is not None:
-            return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, but found element of type {type_name(x[at])} at pos {at}")
+            return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, but found element of type {type_name(x[at])} "
+                             f"at pos {at}")
     return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, not {found}")
 
 
