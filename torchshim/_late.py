@@ -9,7 +9,10 @@ _FROM = {
         per_channel_affine_float_qparams""",
     "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
         _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
-        _check_value _check_with _shape_as_tensor get_device_module is_storage""",
+        _check_value _check_with _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
+        sym_constrain_range_for_size""",
+    "tensor.api.segments": "segment_reduce",
+    "nn.utils.weight_norm": "norm_except_dim",
     "serialization": "load save",
     "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",

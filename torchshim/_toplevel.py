@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from . import device as _device
+from .engine import warn
 
 has_lapack = has_spectral = True              # NumPy's and XLA's
 has_mkl = has_openmp = False
@@ -80,8 +81,33 @@ def _check_not_implemented(cond, message=None):
 
 
 def _check_is_size(i, message=None, *, max=None):
-    """RuntimeError unless i >= 0."""
+    """RuntimeError unless i >= 0 and, where it is given, i <= max."""
+    warn("_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     Use _check(i >= 0) instead.",
+         FutureWarning)
     _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def sym_constrain_range(size, *, min=None, max=None):
+    """RuntimeError unless min <= size <= max: sizes are numbers here."""
+    low, high = -2 ** 63 if min is None else min, 2 ** 63 - 1 if max is None else max
+    if not low <= size <= high:
+        raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
+
+
+def sym_constrain_range_for_size(size, *, min=None, max=None):
+    """The same for what is no less than 0."""
+    sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+def cudnn_is_acceptable(input):
+    """Whether cuDNN would be asked: it is not."""
+    return False
+
+
+def init_num_threads():
+    """Nothing: XLA chooses its threads."""
 
 
 def _assert_async(input, msg="Expected Tensor with single nonzero value, but got zero"):

@@ -203,6 +203,24 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             return 0
         return storage.address(self._ts_st) + self.storage_offset() * self._ts_meta.dtype.itemsize
 
+    const_data_ptr = data_ptr
+
+    @property
+    def grad_dtype(self):
+        """The dtype that gradients of a leaf have: its own. RuntimeError for others; NotImplementedError where another is asked for."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype):
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if dtype is not None and type(dtype) is not type(self.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if dtype is not self.dtype:
+            raise NotImplementedError("torchshim: a leaf's gradient has the leaf's dtype (grad_dtype)")
+
     _cdata = property(id, doc="A number that tells whether two names mean one tensor.")
 
     @property
