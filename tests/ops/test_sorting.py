@@ -155,3 +155,21 @@ def test_searching_among_nan():
 def test_nanmedian_of_nothing_speaks_of_median():
     with pytest.raises(IndexError, match=r"^median\(\): Expected reduction dim 1 to have non-zero size\.$"):
         torch.zeros(4, 0).nanmedian(1)
+
+
+def test_which_of_equal_elements(monkeypatch):
+    """Interpreted, the one that torch's algorithms leave there, none of which is stable: in arrays that are not large."""
+    from torchshim.engine.compile import policy
+    monkeypatch.setattr(policy, "tier", "operators")
+    x = torch.tensor([(7 * k * k + 3 * k) % 5 for k in range(40)])
+    assert x.topk(9)[1].tolist() == [32, 12, 14, 34, 17, 19, 24, 27, 29] and x.topk(9, largest=False)[1].tolist() == [26, 15, 16, 20, 21, 25, 31, 36, 35]
+    assert [x.kthvalue(k)[1].item() for k in (1, 9, 20, 40)] == [15, 1, 8, 39]
+    assert x.mode()[1].item() == 6 and x.median(0)[1].item() == 18
+    y = torch.arange(200) % 3
+    assert y.topk(2)[1].tolist() == [5, 2]                    # by a heap
+    z = torch.tensor([1., nan, 0., nan, 1., nan])
+    assert z.topk(2)[1].tolist() == [3, 5]
+
+
+def test_a_number_has_one_leading_element_however_many_are_asked_for():
+    assert torch.tensor(5.).topk(0)[0].shape == () and torch.zeros(0, dtype=torch.int8).median() == 0

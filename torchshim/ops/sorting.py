@@ -118,7 +118,7 @@ def topk(self, k, dim, largest, sorted):
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     d = wrap_dim(dim, self.ndim)
     if not self.ndim:
-        return (self, jnp.zeros((), np.int64)) if k else (self.reshape(1)[:0], jnp.zeros(0, np.int64))
+        return self, jnp.zeros((), np.int64)
     values, index = leading(self, k, d, largest)
     return tracked(self, values, index, d) if k else values, index
 
@@ -233,7 +233,7 @@ def _by_rank(x, rank):
 def _median(self, ignore_nan):
     kernel_refuses("median_cpu", self)
     if not self.size:
-        return jnp.full((), np.nan, self.dtype) if is_float(self) else jnp.full((), np.iinfo(self.dtype).min, self.dtype)
+        return jnp.full((), np.nan, self.dtype) if is_float(self) else jnp.full((), np.iinfo(self.dtype).min if self.dtype.itemsize > 2 else 0, self.dtype)
     x = self.reshape(-1)
     value = (nanmedian_value if ignore_nan else median_value)(jax.lax.stop_gradient(x))
     return evenly(x, value) if is_float(x) else value
@@ -297,13 +297,18 @@ def mode(self, dim, keepdim):
     d, x = along("mode", self, dim)
     if is_complex(x):
         raise unsupported("mode_cpu", x)
+    return picked(x, _last(mode_place, x, d), d, self.ndim, keepdim)
+
+
+@kernel
+def mode_place(x):
+    """The last place of the most frequent element along the last dimension, the smallest of several."""
+    d = x.ndim - 1
     values, order = ordered(x, d)
     at = jax.lax.broadcasted_iota(np.int32, x.shape, d)
-    before = jnp.roll(values, 1, d)
-    start = jnp.where((values != before) | (at == 0), at, 0)
+    start = jnp.where((values != jnp.roll(values, 1, d)) | (at == 0), at, 0)
     length = at - jax.lax.cummax(start, axis=d)
-    end = place(length, d, True)
-    return picked(x, taken(order, end, d), d, self.ndim, keepdim)
+    return taken(order, place(length, d, True), d)
 
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from . import orders
 from .rules import F32, category, known_call, plain, rule, total_order
 
 
@@ -97,10 +98,66 @@ def _at_rank(x, rank):
     return _selected(x, rank, value)
 
 
+_MOST = 2048               # elements of arrays in which ties are resolved as torch does: step by step, in Python
+
+
+def _resolved(x, at, tied, chosen, descending=False):
+    """`at` with what `chosen` (places in order, ranks of the elements) gives for the rows that are `tied`."""
+    if tied.any():
+        at, rows = at.copy(), x.reshape(-1, x.shape[-1])
+        flat = at.reshape(len(rows), -1)
+        for row in np.flatnonzero(tied.reshape(-1)).tolist():
+            ranks = np.unique(rows[row], return_inverse=True)[1]       # nan are equal, and the last
+            flat[row] = chosen(list(range(len(ranks))), (-ranks if descending else ranks).tolist())
+    return at
+
+
+def _equal(x, y):
+    return (x == y) | (x != x) & (y != y)
+
+
 @known_call
 def kth_place(params, ins, outs):
     key = _comparable(ins[0])
-    return key and (lambda x, k: [_at_rank(key(x), int(k))])
+
+    def place(x, k):
+        x, k = key(x), int(k)
+        at = _at_rank(x, k)
+        if x.size > _MOST:
+            return [at]
+
+        def chosen(places, ranks):
+            orders.quick_select(places, ranks, k)
+            return places[k]
+        return [_resolved(x, at, np.count_nonzero(_equal(x, np.take_along_axis(x, at, -1)), -1) > 1, chosen)]
+
+    return key and place
+
+
+@known_call
+def mode_place(params, ins, outs):
+    key, n = _comparable(ins[0]), ins[0].shape[-1] if ins[0].shape else 0
+
+    def place(x):
+        x = key(x)
+        order = np.argsort(x, -1, kind="stable")
+        values = np.take_along_axis(x, order, -1)
+        at = np.arange(n, dtype=np.int32)
+        new = np.ones(x.shape, bool)
+        new[..., 1:] = values[..., 1:] != values[..., :-1]
+        length = at - np.maximum.accumulate(np.where(new, at, 0), -1)
+        end = length.argmax(-1)[..., None]
+        found = np.take_along_axis(order, end, -1)
+        if x.size > _MOST or n <= orders.FEW or x.dtype.kind == "f" and np.isnan(x).any():
+            return [found]
+        ends = iter(end.reshape(-1)[length.max(-1).reshape(-1) > 0].tolist())
+
+        def chosen(places, ranks):
+            orders.sort(places, ranks, n)
+            return places[next(ends)]
+        return [_resolved(x, found, length.max(-1) > 0, chosen)]
+
+    return key and place
 
 
 @known_call
@@ -189,7 +246,23 @@ def _leading(largest):
                 order = k - 1 - np.argsort(chosen[..., ::-1], -1, kind="stable")[..., ::-1]
             else:
                 order = np.argsort(chosen, -1, kind="stable")
-            return [np.take_along_axis(at, order, -1)]
+            at = np.take_along_axis(at, order, -1)
+            if x.size > _MOST:
+                return [at]
+            chosen = np.take_along_axis(x, at, -1)
+            last = chosen[..., -1:]
+            beyond = (x >= last) | (x != x) if largest else (x <= last) | (last != last)
+            tied = np.count_nonzero(np.where(last != last, x != x, beyond) if largest else beyond, -1) != k
+            tied |= _equal(chosen[..., 1:], chosen[..., :-1]).any(-1)
+            return [_resolved(x, at, tied, leading, largest)]
+
+        def leading(places, ranks):
+            if k * 64 <= n:
+                orders.partial_sort(places, ranks, k)
+            else:
+                orders.nth_element(places, ranks, k - 1)
+                orders.sort(places, ranks, k - 1)
+            return places[:k]
 
         return places
 
