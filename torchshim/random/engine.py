@@ -4,6 +4,8 @@ numpy's ``RandomState`` is the same twister with the same seeding, so it makes
 the words.  Asking it has a fixed cost, hence small requests are served from a
 remainder: words already made, but not handed out, that never reach past the
 624-word block the twister is in.  That way its key always is the one to save.
+After a look ahead they do reach further; then the state asked for is made again
+from where the twister was before.
 """
 
 import os
@@ -43,6 +45,7 @@ class Engine:
         self._position = position  # of the twister, within its block
         self._fresh = fresh
         self._rest, self._at = _NONE, 0
+        self._before = None  # after a look ahead: the twister's state then, and the rest
 
     # ------------------------------------------------------------------ words
     def words(self, n):
@@ -52,6 +55,7 @@ class Engine:
             self._at = at + n
             return self._rest[at:at + n]
         rest = self._rest[at:]
+        self._before = None
         need = n - rest.size
         if need >= _DIRECT:
             new = self._draw(need)
@@ -64,6 +68,27 @@ class Engine:
             self._rest, self._at = new, need
             new = new[:need]
         return np.concatenate((rest, new)) if rest.size else new
+
+    def look(self, n):
+        """The next ``n`` words, which are not taken by that: an array that lasts until all of them are, and where they begin in it."""
+        if self._rest.size - self._at < n:
+            self._settle()
+        if self._rest.size - self._at < n:
+            rest = self._rest[self._at:].copy()
+            self._before = self._twister.get_state(legacy=False), self._position, self._fresh, rest
+            self._rest, self._at = np.concatenate((rest, self._draw(n - rest.size))), 0
+        return self._rest, self._at
+
+    def skip(self, n):
+        """Take ``n`` words that were looked at."""
+        self._at += n
+
+    def _settle(self):
+        if self._before is not None:
+            (twister, self._position, self._fresh, rest), taken = self._before, self._at
+            self._twister.set_state(twister)
+            self._rest, self._at, self._before = rest, 0, None
+            self.words(taken)
 
     def _draw(self, n):
         self._advance(n)
@@ -82,12 +107,13 @@ class Engine:
             pairs = self.words(2 * n).reshape(-1, 2)
             return pairs[:, ::-1].copy().view(np.uint64).reshape(-1)
         if not rest:
+            self._before = None
             self._advance(2 * n)
             return self._twister.randint(0, 2**64, n, np.uint64)
         first = self.words(rest)
         if rest % 2:
             first = np.concatenate((first, self._draw(1)))
-        self._rest, self._at = _NONE, 0
+        self._rest, self._at, self._before = _NONE, 0, None
         first = first.reshape(-1, 2)[:, ::-1].copy().view(np.uint64).reshape(-1)
         return np.concatenate((first, self.words64(n - first.size)))
 
@@ -101,7 +127,7 @@ class Engine:
 
     def block_doubles(self):
         """Some uniforms as a list, one at least; ``give_back`` takes unused ones."""
-        pairs = (self._rest.size - self._at) // 2
+        pairs = min((self._rest.size - self._at) // 2, _BLOCK)
         return self.doubles(max(pairs, 1)).tolist()
 
     def give_back(self, count):
@@ -111,6 +137,7 @@ class Engine:
     # ------------------------------------------------------------------ state
     def state(self):
         """The generator's state as bytes."""
+        self._settle()
         position = self._position - (self._rest.size - self._at)
         left, following = (1, 0) if self._fresh else (_BLOCK + 1 - position, position)
         normal, single = self.next_normal, self._float_normal

@@ -24,6 +24,7 @@ __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Stream", "fill_order", "in_memory_orde
 
 _U24 = np.float32(2.0**-24)
 _WORDS = 2 * boxmuller.PAIRS  # words made and used at a time in long fills
+_AHEAD = 1 << 14  # normals made in advance where many few are asked for
 _SHORT = 64  # up to here scalar normals are made one by one
 
 
@@ -65,6 +66,7 @@ class Stream:
     def __init__(self, seed=DEFAULT_SEED):
         self._lock = threading.RLock()
         self._engine = Engine()
+        self._unit, self._used = (None, 0, None), 0  # normals made ahead: of which words, from where on; how many were wanted since
         if seed != DEFAULT_SEED:
             self.manual_seed(seed)
 
@@ -189,6 +191,10 @@ class Stream:
             return cast(self._scalar_normals(n, mean, std), dtype)
         if dtype == float64:
             return self._normal_blocks_f64(n, mean, std)
+        if dtype == float32 and n % 16 == 0 and 4 * n <= _AHEAD:
+            out = self._made_ahead(n)
+            if out is not None:
+                return floats.fma32(out, std, mean)
         out = np.empty(n, dtype)
         full = n - n % 16
         for at in range(0, full, _WORDS):
@@ -199,6 +205,25 @@ class Stream:
                 self._engine.words(n - full)
             self._normal_block(out[n - 16:], mean, std)
         return out
+
+    def _made_ahead(self, n):
+        """Blocks of unit normals, of those that were made ahead; or after as many as are wanted, more are: one by one they cost ten times as
+        much. None where it is too early for that."""
+        engine = self._engine
+        words, first, unit = self._unit
+        here = engine._at - first
+        if words is not engine._rest or here % 16 or here + n > unit.size:
+            more = min(self._used // 16 * 16, _AHEAD - n)
+            self._used = self._used + n if more < n else 0
+            if more < n:
+                return None
+            words, first = engine.look(n + more)
+            unit, here = words[first:first + n + more].copy().view(np.float32), 0
+            boxmuller.box_muller_f32(unit.view(np.uint32), unit, 0.0, 1.0)
+            self._unit = words, first, unit
+        engine.skip(n)
+        self._used += n
+        return unit[here:here + n].copy()
 
     def _normal_block(self, out, mean, std):
         words = self._engine.words(out.size)
