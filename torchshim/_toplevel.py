@@ -1,7 +1,7 @@
 """Functions of `torch.` itself that programs use rarely: checks, and the classes of sizes that may be symbols."""
 from __future__ import annotations
 
-from . import device as _device
+from . import Tensor, device as _device
 from .engine import warn
 
 has_lapack = has_spectral = True              # NumPy's and XLA's
