@@ -233,7 +233,8 @@ def _by_rank(x, rank):
 def _median(self, ignore_nan):
     kernel_refuses("median_cpu", self)
     if not self.size:
-        return jnp.full((), np.nan, self.dtype) if is_float(self) else jnp.full((), np.iinfo(self.dtype).min if self.dtype.itemsize > 2 else 0, self.dtype)
+        least = np.nan if is_float(self) else np.iinfo(self.dtype).min if self.dtype.itemsize > 2 else 0       # nan cast
+        return jnp.full((), least, self.dtype)
     x = self.reshape(-1)
     value = (nanmedian_value if ignore_nan else median_value)(jax.lax.stop_gradient(x))
     return evenly(x, value) if is_float(x) else value

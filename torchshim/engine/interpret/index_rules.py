@@ -261,7 +261,8 @@ def _default_fill(dtype):
     return True if kind == "bool" else np.nan
 
 
-_LONG_ROW = 8   # elements from which on rows are combined as such
+_LONG_ROW = 8   # elements from which on rows are combined as such,
+_MANY = 1 << 14  # if there are so many elements in all
 _FEW_ROWS = 4
 
 
@@ -347,10 +348,10 @@ def _scatter(name: str):
         steps = sum(rows, np.zeros(1, np.int64)).reshape(-1)       # from a place to the others of its window
         # whether windows are rows, one after the other
         length = lengths[permutation[len(plan.columns) - 1]] if plan.columns else 0
-        by_rows = permutation == tuple(range(len(permutation))) and _LONG_ROW <= length == len(steps)
+        by_rows = permutation == tuple(range(len(permutation))) and _LONG_ROW <= length == len(steps) and updates.size >= _MANY
         # an index that is broadcast along all other dimensions names whole slices
         told = _told(plan, len(operand.shape)) if operand_batching == index_batching else None
-        if told is not None and (updates.size < _LONG_ROW * updates.shape[told] or work is not dtype):
+        if told is not None and (updates.size < max(_MANY, _LONG_ROW * updates.shape[told]) or work is not dtype):
             told = None
 
         def whole_slices(x, numbers, updates):

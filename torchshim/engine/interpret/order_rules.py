@@ -291,9 +291,9 @@ def _insertions(side):
             return [np.array([among(a, v) for a, v in zip(rows, values)], dtype).reshape(shape)]
 
         def among(sequence, values):
-            if sequence[-1] == sequence[-1]:
+            if (sequence[1:] >= sequence[:-1]).all() and sequence[-1] == sequence[-1]:
                 return sequence.searchsorted(values, side)
-            low = np.zeros(values.shape, np.int64)         # NumPy would find an order among nan
+            low = np.zeros(values.shape, np.int64)         # with nan, or in no order: NumPy would not only halve
             high = low + n
             while (low < high).any():
                 middle = low + (high - low) // 2
