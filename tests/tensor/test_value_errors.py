@@ -114,3 +114,19 @@ def test_a_list_of_arrays_is_told_once():
         torch.tensor([np.ones(2)])
         torch.as_tensor([np.ones(2)])
     assert len(told) == 1
+
+
+def test_lists_of_plain_numbers_are_taken_whole():
+    """The innermost lists go over at once where they hold Python numbers alone; what is mixed with arrays or tensors goes one by one."""
+    assert torch.tensor([[1, 2], [3, 4]]).dtype is torch.int64
+    assert torch.tensor([[True, False], [True, True]]).dtype is torch.bool
+    assert torch.tensor([[1, 2], [3, 4.5]]).tolist() == [[1.0, 2.0], [3.0, 4.5]]
+    assert torch.tensor([True, 2, 1j]).dtype is torch.complex64
+    assert torch.tensor([1, np.float64(2.5), torch.tensor(3)]).tolist() == [1.0, 2.5, 3.0]
+    assert torch.tensor(((1,), (2,)), dtype=torch.float16).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"expected sequence of length 2 at dim 1 \(got 3\)"):
+        torch.tensor([[1, 2], [1, 2, 3]])
+    with pytest.raises(TypeError, match="not a sequence"):
+        torch.tensor([[1, 2], 3])
+    with pytest.raises((TypeError, ValueError)):
+        torch.tensor([1, [2, 3]])

@@ -366,6 +366,9 @@ def _shape_of(seq, shape=()):
             raise ValueError(f"could not determine the shape of object type '{type(seq).__name__}'") from None
 
 
+_PLAIN = {int, float, bool, complex}
+
+
 def _flatten(seq, shape, depth, out, kinds):
     if depth == len(shape):
         if isinstance(seq, TensorBase):
@@ -378,7 +381,7 @@ def _flatten(seq, shape, depth, out, kinds):
             seq = seq.item() if seq.ndim == 0 else _bad(kinds, "scalar arrays can be converted to a scalar")
         else:
             c = seq.__class__
-            if c not in (int, float, bool, complex):
+            if c not in _PLAIN:
                 n = number(seq)
                 if n is None:
                     if isinstance(seq, str) and not out:
@@ -406,6 +409,12 @@ def _flatten(seq, shape, depth, out, kinds):
         raise TypeError("not a sequence")
     if len(seq) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(seq)})")
+    if depth + 1 == len(shape):
+        classes = set(map(type, seq))
+        if classes <= _PLAIN:                  # Python numbers alone, as nearly always: nothing to ask of each
+            kinds |= classes
+            out.extend(seq)
+            return
     for x in seq:
         _flatten(x, shape, depth + 1, out, kinds)
 
