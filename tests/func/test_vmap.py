@@ -115,3 +115,12 @@ def test_a_function_under_jvp_may_write_to_its_argument():
 def test_memory_formats_are_those_of_examples(ask, text):
     with pytest.raises(RuntimeError, match=text):
         torch.vmap(ask)(torch.ones(3, 2))
+
+
+def test_the_primitives_of_a_batched_function_are_not_compiled_one_by_one():
+    import jax
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None)
+    x = torch.rand(3, 4)
+    vmap(lambda t: (t.sin() * 7.25).cumsum(0).atan().sum())(x)
+    assert not compiled

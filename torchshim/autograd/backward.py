@@ -4,6 +4,7 @@ Without `create_graph` cotangents are bare engine Values; with it they are tenso
 """
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 
@@ -11,10 +12,11 @@ from ..engine import Value, VjpOp, context, influences, record
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
+from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
-from ..tensor.core.storage import read_steps, write_steps
+from ..tensor.core.storage import known_by, read_steps, write_steps
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode
@@ -163,17 +165,11 @@ def tensor_at(value, e):
     return leaf if read(leaf) is value else wrap(value, accumulator(leaf))
 
 
-_TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor",
-               "bfloat16": "CPUBFloat16Type", "complex64": "CPUComplexFloatType", "complex128": "CPUComplexDoubleType",
-               "int64": "torch.LongTensor", "int32": "torch.IntTensor", "int16": "torch.ShortTensor", "int8": "torch.CharTensor",
-               "uint8": "torch.ByteTensor", "bool": "CPUBoolType"}
-
-
 def modified_error(meta, now, expected, producer=None, nr=0):
     """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
     made = f", which is output {nr} of {without_number(producer)}," if producer else ""
     return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                        f"[{_TYPE_NAMES.get(meta.dtype.name, meta.dtype.name)} {list(meta.shape)}]{made} is at version {now}; expected "
+                        f"[{P.type_name(meta.dtype)} {list(meta.shape)}]{made} is at version {now}; expected "
                         f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")
 
 
@@ -185,27 +181,55 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
 
 def _residuals(node):
     """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
-    saved, args = list(node._ts_saved), node._ts_plan.args
+    saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
     for k, st, version, gen, steps in node._ts_guard:
         if st.gen == gen:
             continue
+        if k >= len(args):
+            if st.version == version:
+                saved[k] = read_steps(st.value, steps)
+                continue
+            nr = node._ts_plan.outs[k - len(args)]
+            name, now = node.name() if nr in node._ts_inst.diff_outs else None, known_by(st, node)
+            if now is not None and now._ts_view is not None and now._ts_view.base is not None:
+                name = "AsStrided"             # what was written in place was a view
+            wrong.append(("~", functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
+            continue
+        e = node._ts_next[args[k]]
+        now = known_by(st, e)
+        if now is not None and now._ts_edge in (None, True) and e is not None:
+            raise RuntimeError(DETACHED)
         if st.version == version:
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
-        if k >= len(args):
-            nr = node._ts_plan.outs[k - len(args)]
-            name = node.name() if nr in node._ts_inst.diff_outs else None
-            raise modified_error(node._ts_inst.out_metas[nr], st.version, version, name, nr)
-        target, nr = _targets(node._ts_next[args[k]])
-        producer = None
-        if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
-            producer = getattr(st, "writer", None) or target.name()
-            producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-            by = target._ts_inst
-            if steps and (producer == "torch::autograd::CopySlices" or by is not None and isinstance(by.op, LazyOp)):
-                producer, nr = "AsStrided", 0  # a view whose base was written: its history is made anew
-        raise modified_error(node._ts_inst.in_metas[args[k]], st.version, version, producer, nr)
+        name = (_saved_names(node) or [""] * (k + 1))[k]
+        wrong.append((name, functools.partial(written_error, now, st, version) if now is not None else
+                      functools.partial(_written_through, node, k, st, version, steps)))
+    if wrong:
+        raise min(wrong, key=lambda w: w[0])[1]()      # torch looks at them by the alphabet, results last
     return saved
+
+
+DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead")
+
+
+def written_error(t, st, version):
+    """The error for a tensor that was saved at a version and written since, as it is now."""
+    target, nr = _targets(edge(t))
+    return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
+
+
+def _written_through(node, k, st, version, steps):
+    """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
+    i, producer = node._ts_plan.args[k], None
+    target, nr = _targets(node._ts_next[i])
+    if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
+        producer = getattr(st, "writer", None) or target.name()
+        producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
+        if steps and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
+            producer, nr = "AsStrided", 0      # its history is made anew
+    return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
 
 
 def _moved(node, k, st, steps):
@@ -308,7 +332,8 @@ class _Walk:
     def push(self, target, anyway=False):
         if (anyway or self.executes(target)) and id(target) not in self.queued:
             self.queued.add(id(target))
-            heapq.heappush(self.ready, (-target._ts_seq if isinstance(target, Node) else -(1 << 62), len(self.queued), target))
+            turn = target._ts_turn if isinstance(target, Node) else AccumulateGrad._ts_turn
+            heapq.heappush(self.ready, (-target._ts_seq if turn is None else turn, len(self.queued), target))
 
     def all(self):
         while self.ready:
@@ -327,7 +352,7 @@ class _Walk:
             if grads is None:
                 continue
             edges = target._ts_next
-            self.send(edges, grads)
+            self.send(edges, grads if not graph.loose_shapes else _fitting(target, grads, self.mode))
             self.served(edges)
 
     def will_execute(self, e):
@@ -466,6 +491,23 @@ def _apply(node, box, mode):
     return grads
 
 
+def _fitting(node, grads, mode):
+    """The gradients that a node made, as those get them who come next: summed to their shapes, refused where that cannot be."""
+    made = list(grads)
+    for k, (e, g) in enumerate(zip(node._ts_next, grads)):
+        target, nr = _targets(e) if e is not None else (None, 0)
+        if g is None or not isinstance(target, Node) or mode.__class__ is not type:
+            continue
+        t, shape = mode.tensor(g), target._ts_out_meta(nr).shape
+        if t._ts_meta.shape != shape:
+            if len(shape) > t.ndim or any([n != m and n != 1 for n, m in zip(reversed(shape), reversed(t._ts_meta.shape))]):
+                place = list(node._ts_places(range(len(grads)))).index(k)
+                raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} but "
+                                   f"expected shape compatible with {list(shape)}")
+            made[k] = mode.back(t.sum_to_size(shape))
+    return made
+
+
 def _called(node, *grads):
     """A node as a function of the gradients of its outputs: those of its inputs, with a history where they or what it saved have one. One
     tensor, or a tuple with None where there is none."""
@@ -566,8 +608,8 @@ def _check_one(hook, new, old):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     m, was = meta(new), meta(old)
     if m.dtype != was.dtype:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {_TYPE_NAMES.get(was.dtype.name, was.dtype.name)} "
-                           f"got {_TYPE_NAMES.get(m.dtype.name, m.dtype.name)})")
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {P.type_name(was.dtype)} "
+                           f"got {P.type_name(m.dtype)})")
     if m.shape != was.shape:
         raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
 
@@ -594,7 +636,9 @@ def accumulate_grad(leaf, g, mode):
     log_grad(leaf)
     if sparse is not None and mode is sparse and mode.accumulate(leaf, g):
         return
-    if old is None:
+    if old is None and graph.loose_shapes and mode.tensor(g)._ts_meta.shape != meta(leaf).shape:
+        x.grad = mode.tensor(g).new_empty(meta(leaf).shape).copy_(mode.tensor(g))
+    elif old is None:
         if mode.graph:
             x.grad = g.clone()
             if x.grad.grad_fn is not None:
@@ -603,6 +647,8 @@ def accumulate_grad(leaf, g, mode):
             x.grad = wrap(g)
     elif mode.graph:
         x.grad = old + g
+    elif graph.loose_shapes and mode.tensor(g)._ts_meta.shape != meta(old).shape:
+        old.add_(mode.tensor(g))               # refused, or summed as what it was
     else:
         write(old, record(context, ADD, (), (read(old), g))[0])
 

@@ -10,8 +10,9 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, forward_only, node_class, sequence
 from ..tensor.core.handle import edge, read
+from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
-from ..tensor.core.write import bump, check_inplace, rebase
+from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
 from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
@@ -71,10 +72,14 @@ class FunctionNode(Node):
             if e is _OUTPUT:
                 nr = version[1]
                 st, v = version[0]
-                _check_version(st, v)
+                if st.version != v:
+                    from .backward import modified_error
+                    raise modified_error(value.meta, st.version, v, self.name(), nr)
                 out.append(wrap(value, (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
-            _check_version(t._ts_st, version)
+            if t._ts_st.version != version:
+                from .backward import written_error
+                raise written_error(t, t._ts_st, version)
             out.append(t)
         return tuple(out)
 
@@ -129,12 +134,6 @@ class FunctionNode(Node):
 
 
 _OUTPUT, _PACKED = object(), object()
-
-
-def _check_version(st, version):
-    if st.version != version:
-        from .backward import modified_error
-        raise modified_error(st.value.meta, st.version, version)
 
 
 def _sums_to(shape, target):
@@ -321,7 +320,7 @@ def _finish(ctx, o, nr, args, wants):
     """An output as the graph sees it."""
     if any(o is d for d in ctx._ts_dirty):
         bump(o)
-        if wants and o._ts_edge is True:
+        if wants and o._ts_edge in (None, True) and needs_grad(o):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if wants:
             _set_history(ctx, o, nr, args)
@@ -351,6 +350,7 @@ def _set_history(ctx, o, nr, args):
         check_inplace(o, True)
         rebase(o, ctx)
         return
+    note_history(o)
     o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
 
 

@@ -22,12 +22,18 @@ def correct(node, given, made):
         plan = node._ts_plan
         reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
         for k, g in enumerate(made):
-            if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None for i, x in enumerate(given)]):
+            if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None and not _alone(plan, twice, i, k)
+                                             for i, x in enumerate(given)]):
                 g._ts_edge = None
     if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):
         for g in made:
             if g._ts_edge is None:
                 _constant(g, node, twice == "zeros")
+
+
+def _alone(plan, twice, i, k):
+    """Whether the gradient `k` is of the operand that was saved `i`-th, and depends on that by comparisons alone."""
+    return twice == "compares self" and i < len(plan.args) and plan.args[i] == plan.needs[k] == 0
 
 
 class _Constant(Node):

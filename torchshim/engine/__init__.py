@@ -15,7 +15,7 @@ from .record.checks import expect
 from .record.context import Context, steppers
 from .record.memory import CHUNK, Memory, allocated, borrowed, present, same_bits
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
-from .record.trace import Trace, known, place_input, record
+from .record.trace import Trace, known, place_input, record, replace_last
 from .record.trie import State, counters
 from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
 from .site import user_site, warn

@@ -10,6 +10,7 @@ from ..autograd.levels import Level, running
 from ..autograd.modes import grad_mode
 from ..engine import context
 from ..tensor.core.handle import TensorBase, edge
+from ..tensor.core.write import is_inference
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from .graphs import auxiliary, gradients, leaf, now, outside
 from .vmap import batched
@@ -17,7 +18,7 @@ from .vmap import batched
 
 def _inner(x):
     """`x` as an input that can be differentiated alone: whatever history it has stays behind it."""
-    return x.view_as(x) if edge(x) is not None else leaf(x.detach())
+    return x.view_as(x) if edge(x) is not None else leaf(x.data if is_inference(x) else x.detach())
 
 
 _HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."

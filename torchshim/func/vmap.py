@@ -10,15 +10,18 @@ import functools
 import traceback
 
 import jax
+import numpy as np
 
 from ..autograd.function import FunctionNode
-from ..autograd.levels import Level, is_traced, running
-from ..engine import context, meta_of
+from ..autograd.levels import Level, is_traced, levels, running
+from ..engine import array_of, context, default_device, is_host, meta_of, value_of
+from ..engine.interpret import build
 from ..interop import from_jax, to_jax
 from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class, sequence
-from ..tensor.core.handle import TensorBase, edge, meta, offset_of
+from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, now, outside
@@ -38,9 +41,14 @@ def _explained():
     try:
         yield
     except _NEEDS_NUMBERS as error:
+        if "vmap without values" in context.modes:
+            raise                              # it is tried again, with values
         if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
         names = {f.name for f in traceback.extract_tb(error.__traceback__)}
+        if "getitem" in names and "item" not in names:
+            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+                               "with a boolean mask.") from error
         raise RuntimeError(_CONTROL_FLOW if "__bool__" in names else _ITEM) from error
 
 
@@ -65,9 +73,11 @@ def batched(fn, xs, dims, randomness="error"):
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
-    with jax.enable_x64(True), _explained():
-        arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
-    made = [from_jax(a, d) for a, d in zip(arrays, info["devices"])]
+    arrays = _interpreted(run, xs, dims)
+    if arrays is None:
+        with jax.enable_x64(True), _explained():
+            arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
+    made = [_tensor(a, d) for a, d in zip(arrays, info["devices"])]
     for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
         if wants[k]:
             raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
@@ -82,6 +92,30 @@ def batched(fn, xs, dims, randomness="error"):
     if any(info["grads"]):
         _attach(made, fn, xs, dims, wants, info, randomness)
     return made
+
+
+def _interpreted(run, xs, dims):
+    """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself. None where
+    the function wants to see its batches (a print, some custom Functions), or the batch does not lie on the host."""
+    if levels() or not all([is_host(meta(x).device) and not is_traced(x) for x in xs]):
+        return None
+    before, context.modes["vmap without values"] = states(), True
+    try:
+        with jax.enable_x64(True):
+            closed = jax.make_jaxpr(jax.vmap(run, in_axes=tuple(dims)))(*[jax.ShapeDtypeStruct(meta(x).shape, meta(x).dtype) for x in xs])
+    except _NEEDS_NUMBERS:
+        restore(before)
+        return None
+    finally:
+        del context.modes["vmap without values"]
+    with jax.enable_x64(True):
+        return build(closed)(*[np.asarray(array_of(read(x))) for x in xs])
+
+
+def _tensor(a, device):
+    if isinstance(a, np.ndarray):
+        return wrap(value_of(a, meta_of(a.shape, a.dtype, device or default_device())))
+    return from_jax(a, device)
 
 
 def _example(a, x, d):

@@ -357,7 +357,7 @@ def hypot(self, other):
     return jnp.hypot(self, other)
 
 
-@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"),
+@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"), twice="compares self",
     grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
     rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other))
 def xlogy(self, other):

@@ -88,7 +88,7 @@ def stacks(batch1, batch2):
 def expandable(shape, target, dtype=None):
     """torch's errors where a tensor does not expand to a shape."""
     if len(shape) > len(target):
-        raise RuntimeError(f"expand(torch.{P.c_name(dtype)}Tensor{{{shown(shape)}}}, size={shown(target)}): the number of sizes provided "
+        raise RuntimeError(f"expand({P.type_name(dtype)}{{{shown(shape)}}}, size={shown(target)}): the number of sizes provided "
                            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     for i, (n, t) in enumerate(zip(reversed(shape), reversed(target))):
         if n != t and n != 1:

@@ -21,6 +21,7 @@ _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16:
               uint16: "short unsigned int", uint32: "unsigned int", uint64: "long unsigned int", float16: "c10::Half",
               bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>",
               complex128: "c10::complex<double>"}
+_OLD_TYPES = {uint8, int8, int16, int32, int64, float16, float32, float64}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
 conv_tf32 = True            # torch.backends.cudnn.allow_tf32
@@ -46,6 +47,12 @@ def c_name(d):
     if d in _C_NAMES:
         return _C_NAMES[d]
     return "Float8_" + d.name.removeprefix("float8_")
+
+
+def type_name(d):
+    """torch's name of a tensor's type on the CPU: torch.FloatTensor, and CPUBoolType for those without a class of old."""
+    d, name = np.dtype(d), c_name(d)
+    return f"torch.{name}Tensor" if d in _OLD_TYPES else f"CPU{name}Type"
 
 
 def cpp_name(d):

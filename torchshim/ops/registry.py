@@ -54,7 +54,8 @@ plain_gradients: gradients are contiguous, however the operands lie; by default 
 twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
-  of these has. "zeros": the kernel is given operands that do not matter; they have a history all the same, which leads to zeros.
+  of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
+  do not matter; they have a history all the same, which leads to zeros.
 """
 from __future__ import annotations
 
@@ -426,21 +427,22 @@ class InplaceOp(Operator):
         try:
             base = self.op.resolve(layout, metas, kinds)
         except NotImplementedError:
-            if self.op.promote is not None:        # torch looks at the dtypes before it looks for a kernel
-                self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype)
+            if self.op.promote is not None and self.op.name != "lerp":     # torch looks at the dtypes before it looks for a kernel
+                self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype, layout)
             raise
         return self.bound(base, metas[0])
 
-    @staticmethod
-    def check_cast(made, target):
+    def check_cast(self, made, target, layout):
         if not P.can_cast(made, target):
-            raise RuntimeError(f"result type {P.c_name(made)} can't be cast to the desired output type {P.c_name(target)}")
+            alone = self.op.name.startswith("clamp") and T not in layout[1:]
+            raise RuntimeError(f"result type {P.c_name(made)} can't be cast to the desired output type "
+                               f"{P.cpp_name(target) if alone else P.c_name(target)}")
 
     def bound(self, base, target):
         made = base.out_metas[0]
         if made.shape != target.shape:
             raise RuntimeError(f"output with shape {shown(target.shape)} doesn't match the broadcast shape {shown(made.shape)}")
-        self.check_cast(made.dtype, target.dtype)
+        self.check_cast(made.dtype, target.dtype, base.layout)
         if P.kind_of(target.dtype) == 3 and P.kind_of(made.dtype) == 2 and self.op.promote is None:
             raise RuntimeError(f"In-place {self.op.name} is not supported for complex tensors.")
 

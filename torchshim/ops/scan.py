@@ -38,6 +38,8 @@ def cumprod(self, dim, dtype):
 def _extreme_so_far(name, self, dim, scan):
     if not self.ndim and not -1 <= dim <= 0:
         raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+    if not self.size:
+        return self, jnp.zeros(self.shape, np.int64)       # torch does not look at the dimension then
     d = wrap_dim(dim, self.ndim)
     if is_complex(self):
         raise unsupported(name + "_cpu", self)
@@ -98,7 +100,7 @@ def _complex_logcumsumexp(x, d):
     return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
 
 
-@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0",
+@op("diff.some(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0",
     strides=lambda inst, self, n, dim, prepend, append: part_strides(inst, self) if prepend is append is None and n else None)
 def diff(self, n, dim, prepend, append):
     """The n-th difference along a dimension."""

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ..engine import Instance, Operator, meta_of
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import channels_last_strides, kept_strides, lies_channels_last
+from .layout import broadcast_shapes, channels_last_strides, kept_strides, lies_channels_last
 from .registry import cast, op
 
 
@@ -43,8 +43,8 @@ def check_copy(target, src, *_):
         a = target.shape[-1 - k] if k < target.ndim else 1
         b = src.shape[-1 - k] if k < src.ndim else 1
         if (a == 1 and b != 1) or (k >= target.ndim):
-            wide = [max(target.shape[-1 - j] if j < target.ndim else 1, src.shape[-1 - j] if j < src.ndim else 1) for j in range(n)][::-1]
-            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {wide}")
+            wide = broadcast_shapes([target.shape, src.shape])
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(wide)}")
 
 
 COPY = op("copy.broadcast(Tensor self, Tensor src) -> Tensor", grad="CopyBackwards", check=check_copy, inplace=True)(

@@ -60,7 +60,7 @@ def _numbered(name):
 
 
 @op("xlog1py(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
-    grad=_numbered("SpecialXlog1Py"), refuses=("xlog1py_cpu", "c"),
+    grad=_numbered("SpecialXlog1Py"), refuses=("xlog1py_cpu", "c"), twice="compares self",
     rule=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)))
 def xlog1py(self, other):
     """self * log1p(other), 0 where self is 0."""

@@ -411,8 +411,14 @@ class SelectiveCheckpointContext:
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """Contexts for `checkpoint(context_fn=...)` that keep what a policy names."""
-    raise NotImplementedError("torchshim: selective checkpointing (policies see torch's dispatched operators, which do not exist here)")
+    """Contexts for `checkpoint(context_fn=...)` that keep what a policy names; see `selective`.
+
+    policy_fn_or_list: the operators whose results are kept (`torch.ops.aten.mm.default`), or `f(ctx, op, *args, **kwargs)` that returns
+    a CheckpointPolicy or whether to keep; it is asked in the first run. allow_cache_entry_mutation: a kept result that is written in place
+    later is here always what it was.
+    """
+    from .selective import contexts
+    return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
 __getattr__ = _missing_attribute(__name__)

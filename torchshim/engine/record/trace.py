@@ -280,3 +280,17 @@ def record(context, op, layout, vals, nums=(), kinds="", new=Value.__new__):
     if st.n_values >= tr.limit:
         tr.cut()
     return result, inst
+
+
+def replace_last(tr, values, make):
+    """Take back the last record of `tr`, which made `values`, and let them be what `make()` records in its place: as many Values, of the
+    same metas. Nothing happens where the trace has gone on."""
+    state = tr.state
+    if state is None or [v.slot for v in values if v.trace is tr] != list(range(state.n_values - len(values), state.n_values)):
+        return
+    tr.state = state.parent
+    tr.trim(tr.state)
+    for v, w in zip(values, make(), strict=True):
+        if w.trace is tr and w.array is None:
+            tr.values[w.slot] = v
+        v.trace, v.slot, v.array, v.extra = w.trace, w.slot, w.array, w.extra

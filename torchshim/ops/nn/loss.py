@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .. import promotion as P
+from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..registry import op
@@ -215,6 +217,8 @@ def _abs_jvp(primals, tangents):
 
 
 def _check_l1(x, target, weight, reduction):
+    if np.bool_ in (x.dtype, target.dtype):
+        raise RuntimeError(TWO_BOOLS if x.dtype == target.dtype else ONE_BOOL)
     d = P.promote(x.dtype, target.dtype)
     if P.kind_of(d) < 2 and reduction == "mean":
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "

@@ -272,6 +272,11 @@ def _index_fill(inplace, self, dim, index, value):
     if meta(index).ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     n = m.shape[d] if m.ndim else 1
+    if not n and meta(index).numel and 0 not in m.shape[:d] + m.shape[d + 1:]:      # torch sees a row where there is none
+        row, item = (*m.shape[:d], 1, *m.shape[d + 1:]), m.dtype.itemsize
+        size = (1 + sum([(k - 1) * s for k, s in zip(row, m.strides)])) * item
+        raise RuntimeError(f"setStorage: sizes {list(row)}, strides {[0 if k == d else s for k, s in enumerate(m.strides)]}, storage offset 0, "
+                           f"and itemsize {item} requiring a storage size of {size} are out of bounds for storage of size 0")
     if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:

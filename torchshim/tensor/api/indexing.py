@@ -24,7 +24,7 @@ from ..core.write import apply_inplace, count, is_inference, leaves_first, needs
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import all_of, basic_index, basic_of, sliced
-from .views import alias_of, reshaped
+from .views import alias_of, expanded, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
@@ -387,7 +387,8 @@ def setitem(self, key, value):
         with leaves_first(t):
             _put(t, picks, value)
         return
-    refuse_overlap(t)
+    with leaves_first(t):
+        refuse_overlap(t)
     if not isinstance(value, TensorBase):
         fill_(t, value, FILL_ITEM)
         return
@@ -398,6 +399,7 @@ def setitem(self, key, value):
             return
         value = _without_ones(value)
         expand_check(meta(value), m)
+        value = expanded(value, m.shape)
     t.copy_(value)
 
 
@@ -450,7 +452,7 @@ def _is_part(part, t, spec):
 def expand_check(vm, m):
     """torch's errors for a value that cannot be expanded to the target's shape."""
     if vm.ndim > m.ndim:
-        raise RuntimeError(f"expand(torch.{P.c_name(vm.dtype)}Tensor{{{list(vm.shape)}}}, size={list(m.shape)}): the number of sizes provided "
+        raise RuntimeError(f"expand({P.type_name(vm.dtype)}{{{list(vm.shape)}}}, size={list(m.shape)}): the number of sizes provided "
                            f"({m.ndim}) must be greater or equal to the number of dimensions in the tensor ({vm.ndim})")
     lead = m.ndim - vm.ndim
     for d in range(vm.ndim - 1, -1, -1):
@@ -539,9 +541,9 @@ def put_values(t, tensors, layout, value, accumulate):
 
 
 def _check_put(m, tensors, layout, vm):
-    _same_dtype(m, vm)
     shape, _, _ = I.indexed_shape(m.shape, _metas(tensors, layout))
     _fits(vm, shape)
+    _same_dtype(m, vm)
 
 
 def _same_dtype(m, vm):

@@ -6,8 +6,8 @@ import math
 from ...ops import promotion as P, reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
-from .bind import call, function, into, type_name
-from ..core.handle import TensorBase
+from .bind import FUNCTIONS, call, function, into, type_name
+from ..core.handle import TensorBase, meta
 from .undefined import no_derivative
 from .views import warn_once
 
@@ -27,6 +27,17 @@ def as_int(name, x, what="dim", position=2):
         where = "" if position is None else f" (position {position})"
         raise TypeError(f"{name}(): argument '{what}'{where} must be int, not {type_name(x)}")
     return x.__index__()
+
+
+@function("diff", out=True)
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """The n-th difference along a dimension; where there is nothing along it, the tensor itself."""
+    m, n, dim = meta(need_tensor("diff", input)), as_int("diff", n, "n", 2), as_int("diff", dim, "dim", 3)
+    if n == 0 and m.ndim:
+        return FUNCTIONS["zeros_like"](input).copy_(input)
+    if prepend is append is None and m.ndim and n > 0 and -m.ndim <= dim < m.ndim and not m.shape[dim]:
+        return input
+    return call(OPS[None, "diff.some"], (input, n, dim, prepend, append))
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------------

@@ -8,16 +8,17 @@ from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.layout import fastest_first
-from ...ops.promotion import c_name
+from ...ops.promotion import c_name, type_name as tensor_type
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
 from ..core.settings import warn_once
 from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
-from ..core.graph import node_class
+from ..core.graph import loosen_shapes, node_class
 from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
+from ..core.storage import note_history
 from ..core.view import detached, make_view, make_view_any
 from ..core.write import check_inplace, needs_grad, refuse_inference
 
@@ -392,7 +393,7 @@ def expanded(t, shape):
     """A view of `t` repeated without memory; -1 keeps a size."""
     m = meta(t)
     if len(shape) < m.ndim:
-        raise RuntimeError(f"expand({_typed(m)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
+        raise RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
                            f"greater or equal to the number of dimensions in the tensor ({m.ndim})")
     lead, full = len(shape) - m.ndim, []
     for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
@@ -408,10 +409,6 @@ def expanded(t, shape):
                                f"  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}")
         full.append(n)
     return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
-
-
-def _typed(m):
-    return f"torch.{c_name(m.dtype)}Tensor"
 
 
 @function("expand", torch=False)
@@ -503,8 +500,11 @@ def become(self, y):
         new.base, new.skip = None, 0
     new.creation = old.creation if old is not None else None
     log_edge(self)
+    if self._ts_edge is not None and not context.grad:    # its history stays what it was, as in torch
+        loosen_shapes()
     self._ts_view = new
-    if self._ts_edge is not None and context.grad:        # else its history stays what it was, as in torch
+    if self._ts_edge is not None and context.grad:
+        note_history(self)
         self._ts_edge = y._ts_edge
     bump_version(self)
     if y._ts_edge is not None:

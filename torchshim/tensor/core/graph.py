@@ -27,6 +27,7 @@ class Node:
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
+    _ts_turn = None            # when a backward pass comes here, where its number does not say: smaller ones are first
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -89,7 +90,7 @@ class Node:
         return add_hook(self._ts_more(), "pre", hook)
 
     def _sequence_nr(self):
-        return self._ts_seq
+        return self._ts_seq if self._ts_turn is None else 2 ** 64 - 1
 
 
 class NodeExtra:
@@ -132,13 +133,17 @@ def node_class(name, base=Node):
     key = (name, base)
     cls = _classes.get(key)
     if cls is None:
-        cls = _classes.setdefault(key, type(name, (base,), {"__slots__": (), "__module__": "torch.autograd.graph"}))
+        own = {"__slots__": (), "__module__": "torch.autograd.graph"}
+        if name == "NotImplemented":
+            own["_ts_turn"] = -2 ** 64
+        cls = _classes.setdefault(key, type(name, (base,), own))
     return cls
 
 
 class AccumulateGrad(Node):
     """The end of an edge at a leaf, made when somebody asks for it."""
     __slots__ = ("variable",)
+    _ts_turn = -2 ** 62
 
     def __init__(self, variable):
         self.variable = variable
@@ -158,6 +163,16 @@ def leads_nowhere(leaf):
     """Whether a leaf is a view without history: made without grad mode, or before its base required grad. torch lets it require grad
     when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives."""
     return leaf._ts_edge is None and leaf._ts_view is not None and leaf._ts_view.base is not None
+
+
+loose_shapes = False
+
+
+def loosen_shapes():
+    """A tensor gets another shape than its history knows (`.data =`, a turn in place under no_grad): backward passes compare shapes from
+    now on."""
+    global loose_shapes
+    loose_shapes = True
 
 
 class ForwardOnly(Node):
@@ -264,6 +279,7 @@ class OwnVersion:
     gen = property(lambda self: self.st.gen)
     version = property(lambda self: self.count[0])
     writer = property(lambda self: self.st.writer)
+    rewritten = property(lambda self: self.st.rewritten)
     moved = property(lambda self: self.st.moved)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from weakref import ref as weakref
 
 from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
-from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
+from ...ops.views import alias as ALIAS, as_strided as AS_STRIDED, slice_op as SLICE_OP
 from . import graph
 from .graph import Node, retain_too
 from .host import HostStorage, part
@@ -129,12 +129,22 @@ def _follow_base(t, vw):
                 return                         # nobody asks for its history here
             raise RuntimeError(creation_error(t, vw, True))
         log_edge(t)
-        before, t._ts_edge = t._ts_edge, chain_node(base, vw.steps[vw.skip:])
+        before, t._ts_edge = t._ts_edge, chain_node(base, steps_from_base(vw))
         if t._ts_extra is not None and t._ts_extra.retains:
             retained, nr = retain_too(t, before, t._ts_edge)
             if retained is not None:
                 del retained[nr]
         vw.seen = version(t)
+
+
+def steps_from_base(vw):
+    """The steps from a view's base, as that is now, to the view: a window on memory where the base was turned in place since."""
+    base = vw.base
+    if (0 if base._ts_view is None else len(base._ts_view.steps)) == vw.skip:
+        return vw.steps[vw.skip:]
+    m, seen = vw.meta, meta(base)
+    layout = m.shape, m.strides, vw.offset - offset_of(base), seen, "AsStridedBackward0"
+    return ((AS_STRIDED.resolve(layout, (seen,), ""), ()),)
 
 
 def chain_node(base, steps):

@@ -20,8 +20,9 @@ from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 class Storage:
     """One block of memory as torch sees it. `value` is the root tensor's current Value.
     `bounds` is set where it served as an index: (the Value, its smallest and largest element); `writer` by the first in-place
-    node; `moved` where `.data =` gave other memory to the tensor that owned it: a weak reference to that."""
-    __slots__ = ("value", "gen", "version", "address", "writer", "bounds", "moved", "__weakref__")
+    node, and `rewritten` with it: see `note_history`; `moved` where `.data =` gave other memory to the tensor that owned it: a weak
+    reference to that."""
+    __slots__ = ("value", "gen", "version", "address", "writer", "rewritten", "bounds", "moved", "__weakref__")
 
 
 class SharedCount:
@@ -60,6 +61,24 @@ def log_write(undo, st, count=None):
         if count is not None:
             count[0] = own
     undo.append(restore)
+
+
+def note_history(t):
+    """Before a tensor gets another history: who looks at what was saved of it must know the tensor by its present edge."""
+    st, e = t._ts_st, t._ts_edge
+    if not hasattr(st, "rewritten"):
+        st.rewritten = {}
+    st.rewritten[_place(e)] = weakref(t)
+
+
+def _place(e):
+    return None if e is None or e is True else (id(e[0]), e[1]) if e.__class__ is tuple else (id(e), 0)
+
+
+def known_by(st, e):
+    """The tensor on `st` that had the edge `e` before it got another history; None where there is none, or it is gone."""
+    ref = getattr(st, "rewritten", {}).get(_place(e))
+    return None if ref is None else ref()
 
 
 class Address(NamedTuple):

@@ -14,7 +14,7 @@ from . import dispatch, host, settings, storage
 from .device import from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
-from .graph import Node, RemovableHandle, add_hook, forward_only
+from .graph import Node, RemovableHandle, add_hook, forward_only, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
 from .view import detached, elements
@@ -331,9 +331,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def _version(self):
-        if is_inference(self):
+        found = version(self)
+        if found != found:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return version(self)
+        return found
 
     @property
     def _base(self):
@@ -410,6 +411,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         if not context.inference:              # where autograd is left out altogether
+            if self._ts_edge is not None and self._ts_edge is not True:
+                storage.note_history(self)
+                self._ts_st.gen += 1              # what was saved before is looked at again
             self._ts_edge = None
         return self
 
@@ -428,6 +432,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         y = detached(other)
         keep_count(self)
         log_edge(self)
+        if self._ts_edge is not None and y._ts_meta.shape != self._ts_meta.shape:
+            loosen_shapes()
         if self._ts_view is None:
             self._ts_st.moved = weakref(self)
             self._ts_st.gen += 1

@@ -8,10 +8,10 @@ from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
 from .graph import ForwardOnly, Node, forward_only, guard_output, retain_too, sequence
-from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, version
+from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
 from .host import HostStorage
 from .moving import moving
-from .storage import log_write, write_steps
+from .storage import log_write, note_history, write_steps
 
 _new_value = Value.__new__
 
@@ -113,6 +113,8 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
 def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
     t = tensors[0]
+    if context.grad is True and t._ts_view is not None or t._ts_edge is True:
+        check_inplace(t, needs_grad(t))        # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
     for x in tensors:
         e = edge(x)
@@ -387,14 +389,16 @@ def _history(t, node):
     if node.__class__ is ForwardOnly and t._ts_edge is not None and not forward_only(t._ts_edge):
         raise NotImplementedError("torchshim: a write of a dual tensor, under no_grad, into a tensor that has a history")
     log_edge(t)
+    note_history(t)
     if vw is None or vw.base is None:
         owner, e, writer = t, node, None if node is None else type(node).__name__
     else:
         owner, writer = vw.base, "torch::autograd::CopySlices"
         log_edge(owner)
+        note_history(owner)
         e = object.__new__(CopySlices)
         e._ts_inst = e._ts_plan = e._ts_extra = None
-        e.fn, e.steps, e.meta = node, vw.steps[vw.skip:], meta(owner)
+        e.fn, e.steps, e.meta = node, steps_from_base(vw), meta(owner)
         e._ts_next = (edge(owner),) + (tuple(node._ts_next[1:]) if node is not None else ())
         e._ts_saved, e._ts_guard, e._ts_nums, e._ts_seq = (), (), (), next(sequence)
     retained, nr = None, 0

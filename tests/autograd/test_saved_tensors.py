@@ -1,0 +1,97 @@
+"""What backward says of saved tensors that became something else since: shapes, producers and refusals as torch's."""
+import pytest
+
+import torchshim as torch
+
+
+def error(f):
+    with pytest.raises(RuntimeError) as e:
+        f()
+    return str(e.value)
+
+
+def test_a_version_error_tells_the_tensor_as_it_is_now():
+    x = torch.rand(2, 3, requires_grad=True)
+    z = 2 - x
+    w = z * z
+    z.unsqueeze_(0)
+    assert "[torch.FloatTensor [1, 2, 3]], which is output 0 of Unsqueeze1, is at version 1" in error(lambda: w.sum().backward())
+    z = 2 - x
+    w = z * z
+    z.unsqueeze_(0)
+    z.add_(1)
+    assert "which is output 0 of Add, is at version 2" in error(lambda: w.sum().backward())
+    z = 2 - x
+    w = z[0] ** 2
+    z.mul_(2)
+    assert "[torch.FloatTensor [3]], which is output 0 of AsStrided, is at version 1" in error(lambda: w.sum().backward())
+
+
+def test_detached_in_place():
+    x = torch.rand(2, 3, requires_grad=True)
+    z = 2 - x
+    w = z ** 2
+    z.detach_()
+    assert "has been detached in-place" in error(lambda: w.sum().backward())
+
+
+def test_a_custom_function_names_the_writer():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+    z = 2 - torch.rand(2, 3, requires_grad=True)
+    w = Twice.apply(z)
+    z.tanh_()
+    assert "which is output 0 of Tanh, is at version 1" in error(lambda: w.sum().backward())
+
+
+def test_gradients_must_fit_the_shape_that_the_history_knows():
+    x = torch.rand(2, 3, requires_grad=True)
+    z = 2 - x
+    z.data = torch.rand(3, 2)
+    assert "ExpBackward0 returned an invalid gradient at index 0 - got [3, 2] but expected shape compatible with [2, 3]" in error(
+        lambda: z.exp().sum().backward())
+    z = 2 - x
+    z.data = torch.rand(5, 2, 3)               # expands: summed
+    z.sum().backward()
+    assert x.grad.tolist() == [[-5.0] * 3] * 2
+
+
+def test_views_of_a_base_that_was_turned_in_place():
+    x = torch.arange(1.0, 7).reshape(3, 2).requires_grad_()
+    base = x * 2
+    view = base.permute(1, 0)
+    base.t_()
+    (view * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
+    x.grad = None
+    base = x * 2
+    row = base[1:]
+    base.t_()
+    row.mul_(3)
+    base.sum().backward()
+    assert x.grad.tolist() == [[2.0, 2.0], [6.0, 6.0], [6.0, 6.0]]
+
+
+def test_what_has_no_derivative_fails_before_anything_is_accumulated():
+    a, b = torch.rand(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    s = b.heaviside(b) + a.exp()
+    with pytest.raises(RuntimeError, match="is not implemented"):
+        s.sum().backward()
+    assert a.grad is None
+
+
+def test_an_in_place_operator_refuses_its_target_before_it_looks_at_others():
+    leaf = torch.rand(2, 1, requires_grad=True)
+    other = -leaf
+    part = other.split(1)[-1]
+    with torch.no_grad():
+        other.mul_(2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.addcmul_(part, part)
