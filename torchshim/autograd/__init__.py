@@ -164,7 +164,7 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
     return tuple(rows)
 
 
-from . import forward_ad, graph  # noqa: E402
+from . import decomposed, forward_ad, graph  # noqa: E402
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: E402
 from .function import Function  # noqa: E402
 from . import function, grad_mode  # noqa: E402

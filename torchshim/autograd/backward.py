@@ -583,7 +583,7 @@ def _after(node, grads, box, mode, extra):
     for hook in list(extra.post.values()):
         ins = _checked(hook, hook(ins, outs), ins)
     given = {k: None if g is None else mode.back(g) for k, g in zip(places, ins)}
-    return [given[k] for k in range(len(grads))]
+    return [given.get(k, grads[k]) for k in range(len(grads))]
 
 
 def _checked(hook, given, before):

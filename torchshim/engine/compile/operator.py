@@ -30,7 +30,7 @@ class Operator:
     ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
     saves_number = False       # whether a Python number counts among what a node saved
-    edges = None               # the order of a node's inputs where torch's is not that of the arguments
+    edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     saves = None               # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
 

@@ -131,6 +131,9 @@ def nll_loss(self, target, weight, reduction, ignore_index):
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
 
 
+nll_loss.edges = (0,)                      # the classes and their weights have no place in the graph
+
+
 def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
     refuse_integers("log_softmax", x, _class_dim(x), x.dtype)
     check_classes(x, target, weight)

@@ -70,7 +70,7 @@ class Node:
                 elif x is not None:
                     out.append(next(left, None) if x is T else None)
         order = self._ts_inst.op.edges
-        return [out[k] for k in order] if order is not None and len(order) == len(out) else out
+        return [out[k] for k in order] if order is not None and (len(order) == len(out) or order == (0,)) else out
 
     @property
     def metadata(self):

@@ -1,0 +1,95 @@
+"""The graph as PyTorch's decompositions leave it, for who looks: some operators are one node here that are several there. A node becomes
+these when somebody asks what it leads to; a graph that nobody walks is none the larger for it.
+"""
+from __future__ import annotations
+
+from ..engine import context
+from ..ops.registry import OPS
+from ..ops.shape import RESHAPE_COPY
+from ..tensor.api.bind import FUNCTIONS, call
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.graph import Node
+from ..tensor.core.handle import TensorBase
+from .backward import tensor_at
+from .grad_ops import zeros_value
+from .modes import grad_mode
+
+_plain, _register_hook = Node.next_functions, Node.register_hook
+
+
+def _linear(inst, x, weight, bias=None):
+    if weight.ndim != 2 or (bias is None and x.ndim == 1) or bias is not None and bias.ndim != 1:
+        return None
+    flat = x if x.ndim == 2 else x.view(-1, x.shape[-1]) if x.is_contiguous() else x.reshape(-1, x.shape[-1])
+    out, shape = flat @ weight.t() if bias is None else FUNCTIONS["addmm"](bias, flat, weight.t()), inst.out_metas[0].shape
+    return out if x.ndim == 2 else call(RESHAPE_COPY, (out, shape)) if bias is None else out.view(shape)
+
+
+def _cross_entropy(inst, x, target, weight=None):
+    reduction, ignored, smoothing = inst.layout[3:6]
+    if smoothing is not None or target.is_floating_point():
+        return None
+    return call(OPS[None, "nll_loss"], (x.log_softmax(min(x.ndim - 1, 1)), target, weight, reduction, ignored))
+
+
+_PARTS = {"linear": _linear, "cross_entropy_loss": _cross_entropy}
+
+
+def _operands(node):
+    """Tensors in the place of an operator's operands, with their histories; what backward does not need of them is zeros."""
+    held = dict(zip(node._ts_plan.args, node._ts_saved))
+    return [tensor_at(held[i], e) if i in held else wrap(zeros_value(m), e) for i, (m, e) in enumerate(zip(node._ts_inst.in_metas, node._ts_next))]
+
+
+def _unfold(node):
+    """Make a node those that PyTorch has in its place, where these are known."""
+    inst = node._ts_inst
+    parts = None if inst is None or node._ts_saved is None or node._ts_custom_backward is not None else _PARTS.get(inst.op.name)
+    if parts is None or any([g[1].gen != g[3] for g in node._ts_guard]) or "forward AD" in context.modes or "transform" in context.modes:
+        return
+    before = context.modes.pop("saved tensors hooks", None)
+    try:
+        with grad_mode(True):
+            made = parts(inst, *_operands(node))
+    finally:
+        if before is not None:
+            context.modes["saved tensors hooks"] = before
+    root = made if made is None else made._ts_edge
+    if root.__class__.__name__ != node.__class__.__name__:
+        return
+    _number(root, node)
+    for field in ("inst", "plan", "saved", "guard", "next", "nums"):
+        setattr(node, "_ts_" + field, getattr(root, "_ts_" + field))
+    node.__class__ = root.__class__
+
+
+def _number(root, node):
+    """Give the new nodes numbers between that of the old one and its predecessors'."""
+    ends = {id(e[0] if e.__class__ is tuple else e) for e in node._ts_next}
+    found, stack = [], [root]
+    while stack:
+        for e in stack.pop()._ts_next:
+            e = e[0] if e.__class__ is tuple else e
+            if e is not None and not isinstance(e, TensorBase) and id(e) not in ends and e not in found:
+                found.append(e)
+                stack.append(e)
+    for k, inner in enumerate(sorted(found, key=lambda n: n._ts_seq)):
+        inner._ts_seq = node._ts_seq - 1 + (k + 1) / (len(found) + 1)
+
+
+def _next_functions(node):
+    _unfold(node)
+    return _plain.fget(node)
+
+
+Node.next_functions = property(_next_functions, doc="(node, output number) for each place of the operands; (None, 0) where no gradient goes.")
+
+
+def _hooked(node, hook):
+    """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
+    _unfold(node)
+    return _register_hook(node, hook)
+
+
+_hooked.__name__ = "register_hook"
+Node.register_hook = _hooked
