@@ -68,3 +68,51 @@ def test_functionalize_writes_arguments():
 def test_forward_mode_takes_hooks_on_saved_tensors():
     assert torch.allclose(jvp(with_hooks, (X,), (X,))[1], (X.cos() * X).sum())
     assert torch.allclose(jacfwd(with_hooks)(X), X.cos())
+
+
+def test_captured_tensors_are_not_written_with_what_the_function_was_given():
+    x, captured = torch.tensor([1.0, 2.0, 3.0]), torch.zeros(3)
+
+    def f(x):
+        captured.copy_(x)
+        return (x * captured).sum()
+    for run in (lambda: torch.func.grad(f)(x), lambda: torch.func.jvp(f, (x,), (x,)), lambda: torch.func.jacrev(f)(x)):
+        with pytest.raises(RuntimeError, match=r"in-place operation \(aten::copy_\) that would mutate a captured Tensor"):
+            run()
+
+    def g(x):
+        made, number = torch.zeros(3), torch.tensor([1.0, 2.0, 3.0])
+        made.copy_(x).add_(1)
+        number.mul_(x).mul_(2)
+        return (made * number).sum()
+    assert torch.func.grad(g)(x).tolist() == [6.0, 20.0, 42.0]
+
+    def row(t):
+        captured.add_(t)
+        return t
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        torch.vmap(row)(torch.ones(2, 3))
+    with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+        torch.vmap(lambda t: captured.__setitem__(0, t[0]) or t)(torch.ones(2, 3))
+    assert captured.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_functionalize_sees_no_custom_functions():
+    class Sin(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+    with pytest.raises(RuntimeError, match="must override the setup_context"):
+        torch.func.functionalize(Sin.apply)(torch.ones(3))
+
+
+def test_linearize_compares_tangents_with_primals():
+    _, push = torch.func.linearize(torch.exp, torch.ones(3))
+    for tangents, said in (((torch.ones(3),) * 2, "same argspec as the primals"), ((torch.ones(2),), "tangent:0 with shape"),
+                           ((torch.ones(3).double(),), "tangent:0 with dtype")):
+        with pytest.raises(RuntimeError, match=said):
+            push(*tangents)

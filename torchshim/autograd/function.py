@@ -188,6 +188,8 @@ class Function:
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
         transformed, forward = "transform" in context.modes and levels()[-1].randomness != "old", cls.forward
+        if transformed and levels()[-1].kind == "functionalize" and cls.setup_context is not Function.setup_context:
+            raise RuntimeError("NYI: Functionalize rule for custom_function_call")
         if transformed and _check_transformable(cls, args, kwargs):
             forward = functools.partial(batched_forward, cls)
         ctx = object.__new__(node_class(cls.__name__ + ("GeneratedBackward" if transformed else "Backward"), FunctionNode))

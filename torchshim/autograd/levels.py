@@ -14,6 +14,7 @@ from jax.custom_batching import custom_vmap
 from ..engine import TRACED, context
 from ..interop import from_jax, to_jax
 from ..tensor.core.handle import edge, meta, read
+from ..tensor.core.write import Born, refuse_captured
 
 
 class Level:
@@ -21,7 +22,7 @@ class Level:
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
     __slots__ = ("kind", "ins", "given", "dims", "randomness")
 
-    def __init__(self, kind, ins, given=(), dims=(), randomness=None):
+    def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
 
     @property
@@ -37,12 +38,42 @@ def levels():
 @contextlib.contextmanager
 def running(level):
     """While a transform runs the user's function: torch refuses some things there."""
-    before = levels()
+    before, version = levels(), context.version
     context.modes["transform"] = (*before, level)
+    if version == version:                     # NaN: in inference mode
+        context.version = context.trace.version = Born(len(before) + 1)
     try:
         yield
     finally:
         _restore(before)
+        context.version = context.trace.version = version
+
+
+_UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+              "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
+              "use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch framework, please "
+              "file a bug report instead.")
+
+
+def _check_captured(t, op, tensors, needs):
+    """torch's refusals to write in place what a function that is transformed did not make itself."""
+    found, v = levels(), t._ts_st.version
+    level = found[-1] if found else None
+    if level is None or v != v or getattr(v, "level", 0) >= len(found) or any([i._ts_st is t._ts_st for i in level.ins]):
+        return
+    name = op.name.partition(".")[0].rstrip("_") + "_"
+    if level.kind == "vmap":
+        if not is_traced(t) and any([is_traced(x) for x in tensors]):
+            shape = list(t.shape)
+            raise RuntimeError(_UNBATCHED if name in ("copy_", "index_put_", "slice_put_") else
+                               f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
+    elif level.kind == "grad" and needs:
+        raise RuntimeError("During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation (aten::"
+                           f"{name}{'.Tensor' if name in ('add_', 'sub_', 'mul_', 'div_') else ''}) that would mutate a captured Tensor. This is "
+                           "not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+
+
+refuse_captured(_check_captured)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 
+from ..autograd.levels import Level, running
+
 _KINDS = ("mutations", "mutations_and_views")
 
 
@@ -20,5 +22,6 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        return func(*args, **kwargs)
+        with running(Level("functionalize")):
+            return func(*args, **kwargs)
     return wrapped

@@ -255,7 +255,15 @@ def linearize(func, *primals):
     pusher = _pusher(r, outs)
 
     def push(*tangents):
-        return tree_unflatten(pusher(_directions(primals, tangents)), form)
+        (xs, spec), (vs, given) = tree_flatten(primals), tree_flatten(tangents)
+        if spec != given:
+            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
+        for k, (x, v) in enumerate(zip(xs, vs)):
+            for what in ("shape", "dtype"):
+                if getattr(v, what) != getattr(x, what):
+                    raise RuntimeError(f"tangent:{k} with {what} {getattr(v, what)} in flattened pytree doesn't match the {what} "
+                                       f"{getattr(x, what)} of the corresponding primal.")
+        return tree_unflatten(pusher(vs), form)
     return r.plain(r.value), push
 
 

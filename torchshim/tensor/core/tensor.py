@@ -334,7 +334,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         found = version(self)
         if found != found:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return found
+        return int(found)
 
     @property
     def _base(self):

@@ -100,6 +100,8 @@ def _rewrite_hosted(st, whole, owner, e):
 def put_slice_any(t, value, layout, nums=(), kinds=""):
     """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed. layout and numbers:
     see ops.views.slice_put."""
+    if "transform" in context.modes and _captured is not None:
+        _captured(t, SLICE_PUT, () if value is None else (value,), 0)
     va = read(t)
     vals = (va,) if value is None else (va, read(value))
     spec, number = layout
@@ -124,6 +126,8 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         bit <<= 1
     if needs:
         check_inplace(t, True)
+    if "transform" in context.modes and _captured is not None:
+        _captured(t, op, tensors, needs)
     vals = [read(x) for x in tensors]
     if t._ts_view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
@@ -421,6 +425,29 @@ class CopySlices(Node):
 
     def _ts_release(self):
         self._ts_saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
+
+
+# -- inside of transforms -------------------------------------------------------------------------------------------------
+class Born(int):
+    """The version of memory that a function made while a transform ran it: a count that knows the transform's level."""
+
+    def __new__(cls, level, count=0):
+        made = super().__new__(cls, count)
+        made.level = level
+        return made
+
+    def __add__(self, n):
+        return Born(self.level, int(self) + n)
+
+
+_captured = None
+
+
+def refuse_captured(check):
+    """From now on `check(t, op, tensors, needs)` may refuse an in-place operator on `t` while a transform runs; `needs`: whether the graph
+    has to follow it."""
+    global _captured
+    _captured = check
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------------
