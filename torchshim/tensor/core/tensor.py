@@ -22,6 +22,7 @@ from .write import is_inference
 
 
 _size = tuple.__new__      # of what is known to be integers
+_autograd = None           # the module, when it is first needed: it stands above this one
 
 
 class Size(tuple):
@@ -396,8 +397,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     # -- autograd ---------------------------------------------------------------------------------------------------
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Accumulate the gradients of this tensor into the leaves; see torch.autograd.backward."""
-        from ...autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        global _autograd
+        if _autograd is None:                  # a statement of import takes a microsecond each time
+            from ... import autograd as _autograd
+        _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self):
         """The same data without history."""
