@@ -55,6 +55,38 @@ def state_device(state):
     return default_device()
 
 
+def _in_place(steps, live, donated, metas):
+    """The slots `live` in an order in which JAX gives a donated input's buffer to what comes in that input's place: it takes the first result
+    of the input's shape and dtype that is still without one. A gradient in its parameter's buffer would cost a copy of the parameter.
+
+    An operator's results come in the place of the operands it reads, in order, of those that are alike; the last one counts.
+    """
+    heirs, made = {~k: k for k in donated}, {}
+    for inst, slots, _, first, _ in steps if donated else ():
+        for m, s in zip(inst.out_metas, range(first, first + len(inst.out_metas))):
+            made[s] = m
+        for operands, results in [part[1:] for part in inst.op.parts(inst)] or [(range(len(slots)), range(len(inst.out_metas)))]:
+            given = [heirs[slots[i]] for i in operands if slots[i] in heirs]
+            for s in [first + k for k in results]:
+                k = next((k for k in given if _alike(metas[k], made[s])), None)
+                if k is not None:
+                    given.remove(k)
+                    heirs[s] = k
+    last = {heirs[s]: s for s in live if heirs.get(s) is not None}
+    order = [last.get(k) for k in donated]
+    rest = [s for s in live if s not in order]
+    for i, k in enumerate(donated):
+        if order[i] is None:                   # some other result takes its buffer
+            order[i] = next((s for s in rest if s >= 0 and _alike(made[s], metas[k])), None)
+            if order[i] is not None:
+                rest.remove(order[i])
+    return [s for s in order if s is not None] + rest
+
+
+def _alike(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
 class Program:
     """One XLA program for a state: computes the slots in the list `live` from the inputs and packed numbers.
 
@@ -64,8 +96,9 @@ class Program:
 
     def __init__(self, state, live, donate):
         self.state, self.live, self.donate = state, live, donate
-        self.where = {s: k for k, s in enumerate(live)}
-        steps = needed_steps(steps_of(state), live)
+        metas, steps = input_metas(state), needed_steps(steps_of(state), live)
+        results = _in_place(steps, live, sorted(donate), metas)
+        self.where = {s: k for k, s in enumerate(results)}
         self.inputs = sorted({~i for s in steps for i in s[1] if i < 0} | {~s for s in live if s < 0})
         position = {~i: k for k, i in enumerate(self.inputs)}
         self.fidx, self.iidx, place = [], [], {}
@@ -87,8 +120,7 @@ class Program:
                     args.append((floats if kind == "f" else ints)[at])
                 for k, r in enumerate(inst.lowered(fence, *args)):
                     made[first + k] = r
-            return [made[s] for s in live]
-        metas = input_metas(state)
+            return [made[s] for s in results]
         avals = [jax.ShapeDtypeStruct(metas[k].shape, metas[k].dtype) for k in self.inputs]
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
                   for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]

@@ -1,0 +1,51 @@
+"""Protects what a compiled step is told about memory: the buffer of a parameter goes to its new value, whatever else of its shape comes out."""
+import re
+
+import pytest
+
+import torchshim as torch
+from torchshim.engine.compile import policy
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    policy.pin("compiled")
+    yield
+    policy.pin(None)
+
+
+def step_of(optimizer, params, loss_of):
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss_of(*params).backward()
+        optimizer.step()
+    [p.tolist() for p in params]
+    return max(policy._lru, key=lambda p: len(p.donate))
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, lr=0.1), lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+                                  lambda p: torch.optim.AdamW(p, lr=0.1)])
+def test_a_parameter_is_updated_where_it_is(make):
+    # the gradients are results, too, come first and have the parameters' shape
+    a, b = torch.randn(160, 160).requires_grad_(), torch.randn(160, 160).requires_grad_()
+    x = torch.randn(8, 160)
+    program = step_of(make([a, b]), [a, b], lambda a, b: (torch.relu(x @ a) + x @ b).sum())
+    assert len(program.donate) >= 2
+    assert not re.search(r" copy\(%?inputs", program.fn.as_text())
+
+
+def test_a_value_comes_in_the_place_of_what_it_was_made_from():
+    # by hand, with a result of the same shape that is no update of either, and the later input first
+    def step(p, q):
+        kept = p * q
+        q = q - kept
+        p = p + q
+        return kept, p, q
+    p, q = torch.ones(200, 200), torch.full((200, 200), 0.5)
+    expected_p, expected_q = 1.0, 0.5
+    for _ in range(5):
+        kept, p, q = step(p, q)
+        expected_q -= expected_p * expected_q
+        expected_p += expected_q
+        assert p[7, 3].item() == expected_p and q[7, 3].item() == expected_q
+        del kept
