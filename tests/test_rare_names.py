@@ -60,3 +60,12 @@ def test_factory_kwargs():
         torch.nn.factory_kwargs({"x": 1})
     with pytest.raises(TypeError, match=r"device specified twice, in \*\*kwargs and in factory_kwargs"):
         torch.nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"device": "cpu"}})
+
+
+def test_randint_like_takes_its_bound_by_name():
+    """torch 2.13's numbers; a generator of one's own is taken too."""
+    torch.manual_seed(0)
+    assert torch.randint_like(torch.ones(3), high=2).tolist() == [0, 1, 1]
+    assert torch.randint_like(torch.ones(3), 5, generator=torch.Generator().manual_seed(1)).tolist() == [0, 4, 4]
+    with pytest.raises(TypeError, match="randint_like\\(\\) received an invalid combination of arguments"):
+        torch.randint_like(torch.ones(3))

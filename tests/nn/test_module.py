@@ -310,3 +310,15 @@ def test_modules_refuse_in_torchs_words(make, error, text):
     with pytest.raises(error) as caught:
         make()
     assert str(caught.value) == text
+
+
+def test_a_subclass_of_parameter_may_take_more_arguments():
+    """geoopt's ManifoldParameter has a __new__ of its own and no __init__."""
+    class Held(nn.Parameter):
+        def __new__(cls, data, requires_grad=True, manifold=None):
+            made = torch.Tensor._make_subclass(cls, data, requires_grad)
+            made.manifold = manifold
+            return made
+
+    p = Held(torch.ones(2), manifold="sphere")
+    assert p.manifold == "sphere" and p.requires_grad and isinstance(p, Held)

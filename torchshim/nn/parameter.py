@@ -62,7 +62,7 @@ class Parameter(Tensor, metaclass=_Kind):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return _marked(cls, data, requires_grad)
 
-    def __init__(self, data=None, requires_grad=True):
+    def __init__(self, *args, **kwargs):               # a subclass's own __new__ may take more
         pass
 
     def __deepcopy__(self, memo):
@@ -82,7 +82,7 @@ class Buffer(Tensor, metaclass=_Kind):
         t._is_buffer = True
         return t
 
-    def __init__(self, data=None, *, persistent=True):
+    def __init__(self, *args, **kwargs):
         pass
 
     def __deepcopy__(self, memo):

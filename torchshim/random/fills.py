@@ -179,14 +179,18 @@ def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=N
 
 
 @function(method=False)
-def randint_like(input, low, high=None, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
-    """Integers in [low, high) with the size, dtype and layout of `input`."""
+def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,
+                 memory_format=None):
+    """Integers in [low, high) with the size, dtype and layout of `input`; one number, or `high` alone: from 0 on."""
     if high is None:
         low, high = 0, low
+    if high is None:
+        raise TypeError("randint_like() received an invalid combination of arguments: its high is missing")
+    low = 0 if low is None else low
     m = input._ts_meta
     d = np_dtype(dtype, m.dtype)
     device = m.device if device is None else to_jax(device)
-    s = stream(None, device)
+    s = stream(generator, device)
     return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad, like_strides(m, memory_format))
 
 

@@ -61,3 +61,13 @@ def test_some_operators_write_over_what_they_read():
     x = torch.tensor([3.0, 1.0, 2.0])
     assert torch.cumsum(x, 0, out=x) is x and x.tolist() == [3, 4, 6]
     assert "refer to a single memory location" in refused(lambda out: torch.take(x, torch.arange(3), out=out), out=x)
+
+
+def test_the_larger_of_two_tensors_may_be_written_into_one_of_them():
+    """torch.max(a, b, out=a) is maximum's (running maxima of optimizers); the reductions share no memory with their results."""
+    a, b = torch.tensor([1.0, 5.0]), torch.tensor([2.0, 3.0])
+    assert torch.max(a, b, out=a) is a and a.tolist() == [2, 5]
+    assert torch.min(a, b, out=b) is b and b.tolist() == [2, 3]
+    m = torch.tensor([[1.0, 5.0], [3.0, 2.0]])
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        torch.max(m, 0, out=(m[0], torch.empty(2, dtype=torch.int64)))

@@ -199,7 +199,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     refuse_history(name, (out, result))
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
-        refuse_shared(out, operands, SHARED[name])
+        of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
+        refuse_shared(out, operands, (2, False) if of_two else SHARED[name])
         operands = ()
     elif operands:
         same_device(result._ts_meta.device, out._ts_meta.device)
