@@ -21,6 +21,14 @@ def test_a_steps_arguments_refuse_to_be_changed_in_place():
     assert pickle.loads(pickle.dumps(made))(torch.ones(2)).shape == copy.deepcopy(made)(torch.ones(2)).shape == (2,)
 
 
+def test_einsum_is_recorded_with_its_operands_one_by_one():
+    """Optimizers of contractions read them there, whether the program gave a list or not."""
+    for call in (lambda a, b: torch.einsum("ij,jk->ik", a, b), lambda a, b: torch.einsum("ij,jk->ik", [a, b])):
+        made = torch.fx.symbolic_trace(call)
+        a, b, step, _ = made.graph.nodes
+        assert step.args == ("ij,jk->ik", a, b) and made(torch.ones(2, 3), torch.ones(3, 4)).tolist() == [[3.0] * 4] * 2
+
+
 def test_annotations_reach_the_steps_where_they_are_preserved():
     with traceback.preserve_node_meta(), traceback.annotate({"part": 1}):
         made = torch.fx.symbolic_trace(lambda x: x + 1)

@@ -101,6 +101,8 @@ class Proxy:
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         tracer = first_proxy((args, kwargs)).tracer
+        if func.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = args[0], *args[1]               # as torch unpacks operands in a list before it asks
         return tracer.create_proxy("call_function", func, args, kwargs or {})
 
 
