@@ -95,3 +95,16 @@ def test_an_in_place_operator_refuses_its_target_before_it_looks_at_others():
         other.mul_(2)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         leaf.addcmul_(part, part)
+
+
+def test_a_leaf_of_another_shape_keeps_a_gradient_that_lies_as_it_does():
+    x = torch.rand(1, 3, requires_grad=True)
+    y = x * 2
+    x.data = torch.rand(2, 1)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2.0, 2.0, 2.0]]
+    x = torch.rand(3, 2, requires_grad=True)
+    y = x * 2
+    with torch.no_grad():
+        x.transpose_(0, 1)
+    assert "must match the size of tensor b" in error(lambda: y.sum().backward())

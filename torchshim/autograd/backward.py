@@ -636,7 +636,7 @@ def accumulate_grad(leaf, g, mode):
     log_grad(leaf)
     if sparse is not None and mode is sparse and mode.accumulate(leaf, g):
         return
-    if old is None and graph.loose_shapes and mode.tensor(g)._ts_meta.shape != meta(leaf).shape:
+    if old is None and graph.loose_shapes and _laid_otherwise(mode.tensor(g)._ts_meta, meta(leaf), mode):
         x.grad = mode.tensor(g).new_empty(meta(leaf).shape).copy_(mode.tensor(g))
     elif old is None:
         if mode.graph:
@@ -651,6 +651,12 @@ def accumulate_grad(leaf, g, mode):
         old.add_(mode.tensor(g))               # refused, or summed as what it was
     else:
         write(old, record(context, ADD, (), (read(old), g))[0])
+
+
+def _laid_otherwise(g, leaf, mode):
+    """Whether a leaf that has another shape than its history knows gets a copy of its gradient, in its own shape, and not the gradient."""
+    return g.shape != leaf.shape and g.ndim == leaf.ndim and (
+        mode.graph or any([n != 1 and s != t for n, s, t in zip(g.shape, g.strides, leaf.strides)]))
 
 
 def make_cts(outputs, grads):
