@@ -39,8 +39,8 @@ def _by_rows(columns, spec):
 
 
 class _Call:
-    """A routine that ends with (..., work, lwork, ..., info). `before` is an example of its first arguments; `rooms` are the sizes and dtypes
-    of other arrays that it works in."""
+    """A routine that ends with (..., work, lwork, ..., info). `before` is an example of its first arguments; `rooms` are the sizes and
+    dtypes of other arrays that it works in."""
 
     def __init__(self, function, before, dtype, rooms=()):
         self.function, self.dtype, self.rooms = function, dtype, rooms

@@ -250,6 +250,8 @@ def _leading(largest):
             if x.size > _MOST:
                 return [at]
             chosen = np.take_along_axis(x, at, -1)
+            if count == k * edge.size and not _equal(chosen[..., 1:], chosen[..., :-1]).any():
+                return [at]
             last = chosen[..., -1:]
             beyond = (x >= last) | (x != x) if largest else (x <= last) | (last != last)
             tied = np.count_nonzero(np.where(last != last, x != x, beyond) if largest else beyond, -1) != k
