@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..blas import can_swap, integer, number, routine, swapped
-from .rules import Spec, rule
+from .rules import Spec, known_call, rule
 
 _LETTER = {np.dtype(np.float32): "s", np.dtype(np.float64): "d", np.dtype(np.complex64): "c", np.dtype(np.complex128): "z"}
 
@@ -256,6 +256,68 @@ def _make_lu(params, ins, outs):
         return [_by_rows(a, outs[0]), pivots.astype(np.int32).reshape(outs[1].shape), order.reshape(outs[2].shape)]
 
     return lu
+
+
+def _matrices(specs):
+    """Whether all are batches of matrices of one dtype, alike in their batches."""
+    return all(s.dtype == specs[0].dtype and s.shape[:-2] == specs[0].shape[:-2] and len(s.shape) > 1 for s in specs)
+
+
+@known_call
+def determinant(params, ins, outs):
+    factor = _matrices(ins) and _routine("getrf", ins[0], 6)
+    if not factor:
+        return None
+    n = number(ins[0].shape[-1])
+    places = np.arange(1, ins[0].shape[-1] + 1)
+
+    def det(x):
+        a = _by_columns(x)
+        pivots, info = np.empty(a.shape[:2], integer), number(0)
+        for matrix, pivot in _addresses(a, pivots):
+            factor(n, n, matrix, n, pivot, info)
+        sign = 1 - 2 * (np.count_nonzero(pivots != places, -1) & 1)
+        return [(np.multiply.reduce(a.diagonal(0, 1, 2), -1) * sign.astype(a.dtype)).reshape(outs[0].shape)]
+
+    return det
+
+
+@known_call
+def solved(params, ins, outs):
+    solve, again = _matrices(ins) and _routine("gesv", ins[0], 8), _routine("getrs", ins[0], 9)
+    if not solve or not again or 0 in ins[1].shape:
+        return None
+    n, columns = number(ins[0].shape[-1]), number(ins[1].shape[-1])
+
+    def solved(x, b):
+        a, b = _by_columns(x), _by_columns(b)
+        pivots, info = np.empty(a.shape[:2], integer), np.zeros(len(a), integer)
+        for matrix, pivot, right, failed in _addresses(a, pivots, b, info):
+            solve(n, columns, matrix, n, pivot, right, n, failed)
+        for k in np.flatnonzero(info).tolist():            # inf and nan where a pivot is zero
+            again(b"N", n, columns, a[k].ctypes.data, n, pivots[k].ctypes.data, b[k].ctypes.data, n, number(0))
+        return [_by_rows(b, outs[0]), info.astype(np.int32).reshape(outs[1].shape)]
+
+    return solved
+
+
+@known_call
+def failed_minor(params, ins, outs):
+    factor = _matrices(ins) and _routine("potrf", ins[0], 5)
+    if not factor:
+        return None
+    n = number(ins[0].shape[-1])
+
+    def failed_minor(x, lower):
+        if (lower.diagonal(0, -2, -1).real > 0).all():
+            return [np.zeros(outs[0].shape, np.int32)]
+        a = _by_columns(x)
+        info = np.zeros(len(a), integer)
+        for matrix, failed in _addresses(a, info):
+            factor(b"L", n, matrix, n, failed)
+        return [info.astype(np.int32).reshape(outs[0].shape)]
+
+    return failed_minor
 
 
 @rule("lu_pivots_to_permutation")

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..loops import fori_loop
+from ..loops import fori_loop, kernel as known
 from ..registry import op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
                      square)
@@ -29,6 +29,7 @@ def _cholesky_jvp(primals, tangents):
     return L, mm(L, jnp.tril(inner) - on_diagonal(diag(inner)) / 2)
 
 
+@known
 def failed_minor(A, L):
     """The order of the first leading minor that is not positive, 0 if all are. XLA tells only that a factorization failed; then
     elimination without pivots finds where."""

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import promotion as P
+from ..loops import kernel as known
 from ..registry import op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, same_dtype,
                      square)
@@ -14,18 +15,31 @@ from .spectrum import pinv, svd, tolerance
 
 
 # -- solve and inverse ----------------------------------------------------------------------------------------------------------
-@jax.custom_jvp
-def solve(A, B):
-    """(A^-1 B, LAPACK's info), for equal batches."""
+def _by_factors(A, B):
     LU, _, perm = lu(A)
     return solve_packed(LU, perm, B), first_true(diag(LU) == 0)
 
 
-@solve.defjvp
-def _solve_jvp(primals, tangents):
-    A, (dA, dB) = primals[0], tangents
-    X, info = solve(*primals)
-    return (X, info), (solve(A, dB - mm(dA, X))[0], np.zeros(info.shape, jax.dtypes.float0))
+@known
+def solved(A, B):
+    """(A^-1 B, LAPACK's info), for equal batches."""
+    return _by_factors(A, B)
+
+
+solve = jax.custom_jvp(solved)
+solve_linearly = jax.custom_jvp(_by_factors)  # the same for tangents: JAX can transpose it
+
+
+def _with_tangent(f):
+    @f.defjvp
+    def _solve_jvp(primals, tangents):
+        A, (dA, dB) = primals[0], tangents
+        X, info = f(*primals)
+        return (X, info), (solve_linearly(A, dB - mm(dA, X))[0], np.zeros(info.shape, jax.dtypes.float0))
+
+
+_with_tangent(solve)
+_with_tangent(solve_linearly)
 
 
 def is_vector(A, B):
