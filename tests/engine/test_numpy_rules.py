@@ -695,3 +695,21 @@ def test_updates_of_rows_are_applied_in_order(rng, monkeypatch, dtype, rows, len
                               (lambda x, i, v: Elements(1, i).put(x, v, "add"), (np.ascontiguousarray(x.T), turned, new.T), want.T)]:
         got, = interpret.build(jaxpr_of(f, *args), check=True)(*args)
         np.testing.assert_array_equal(got, expected)
+
+
+@every([np.float32, np.complex128])
+def test_known_functions_of_matrices(rng, dtype):
+    """Systems, determinants and failed minors, singular and indefinite matrices among them."""
+    from torchshim.ops.linalg import factor, functions, solve
+
+    a, b = values(rng, dtype, (3, 4, 4)), values(rng, dtype, (3, 4, 2))
+    a[1] = a[1] @ a[1].conj().T + np.eye(4, dtype=dtype)
+    singular = np.stack([np.eye(4, dtype=dtype), np.diag([1, 0, 2, 3]).astype(dtype)])
+
+    def f(a, b, singular):
+        lower = lax.linalg.cholesky(a, symmetrize_input=False)
+        return [functions.determinant(a), functions.determinant(singular), *solve.solved(a, b), *solve.solved(a[0], b[0]),
+                solve.solved(singular, b[:2])[1], factor.failed_minor(a, lower), factor.failed_minor(a[1], lower[1]),
+                *jax.vmap(solve.solved, (None, 2), 0)(a[0], b.transpose(1, 2, 0))]
+
+    check(f, a, b, singular, ulps=512, atol=1e-4 if dtype == np.float32 else 1e-10)
