@@ -19,7 +19,10 @@ def is_distributed(input, /):
 
 
 def _assert(condition, message):
-    """AssertionError with the message unless the condition is true."""
+    """AssertionError with the message unless the condition is true; a condition that wants to be asked (a Proxy of fx) is."""
+    if not isinstance(condition, (bool, Tensor)) and hasattr(type(condition), "__torch_function__"):
+        from .overrides import handle_torch_function
+        return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 

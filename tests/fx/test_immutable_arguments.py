@@ -35,3 +35,16 @@ def test_annotations_reach_the_steps_where_they_are_preserved():
     assert [n.meta.get("custom") for n in made.graph.nodes] == [{"part": 1}] * 3
     with traceback.annotate({"part": 1}):
         assert not any(n.meta for n in torch.fx.symbolic_trace(lambda x: x + 1).graph.nodes)
+
+
+def test_an_assertion_about_a_proxy_is_a_step_that_stays():
+    def checked(x):
+        torch._assert(x.shape[-1] == 3, "three, please")
+        return x + 1
+
+    made = torch.fx.symbolic_trace(checked)
+    made.graph.eliminate_dead_code()
+    made.recompile()
+    assert made(torch.ones(3)).tolist() == [2, 2, 2]
+    with pytest.raises(AssertionError, match="three, please"):
+        made(torch.ones(2))
