@@ -116,3 +116,11 @@ def test_linearize_compares_tangents_with_primals():
                            ((torch.ones(3).double(),), "tangent:0 with dtype")):
         with pytest.raises(RuntimeError, match=said):
             push(*tangents)
+
+
+def test_arguments_that_are_not_differentiated_may_be_written():
+    def f(x, y):
+        y.copy_(x)
+        return y
+    for transform in (jacrev, jacfwd):
+        assert transform(f)(torch.randn(2), torch.randn(2)).tolist() == [[1.0, 0.0], [0.0, 1.0]]

@@ -20,10 +20,11 @@ from ..tensor.core.write import Born, refuse_captured
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
+        self.others = ()                       # arguments that the function may write to, beside those
 
     @property
     def size(self):
@@ -59,7 +60,7 @@ def _check_captured(t, op, tensors, needs):
     """torch's refusals to write in place what a function that is transformed did not make itself."""
     found, v = levels(), t._ts_st.version
     level = found[-1] if found else None
-    if level is None or v != v or getattr(v, "level", 0) >= len(found) or any([i._ts_st is t._ts_st for i in level.ins]):
+    if level is None or v != v or getattr(v, "level", 0) >= len(found) or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
         return
     name = op.name.partition(".")[0].rstrip("_") + "_"
     if level.kind == "vmap":

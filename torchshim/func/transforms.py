@@ -51,6 +51,7 @@ class _Run:
                 full[k] = a
             pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
             level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
+            level.others = [x for x in tree_flatten((full, kwargs))[0] if isinstance(x, TensorBase)]
             with running(level), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
