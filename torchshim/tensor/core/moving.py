@@ -1,5 +1,6 @@
 """A loop that slices at another place in each of its rounds must not make a program for each. The places are static at
-first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, they become run-time numbers.
+first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, they become run-time numbers. So do
+places in memory that is known, wherever it is cut.
 """
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from ...ops.views import NEW, SELECT
 
 DIFFERENT = 3
 _starts_seen: dict = {}
+_parts_seen: dict = {}
 
 
 def moving(op, spec, name, vals, kinds=""):
@@ -22,6 +24,21 @@ def moving(op, spec, name, vals, kinds=""):
         return None
     free = _free_spec(spec, vals[0].meta)
     return free if free is not spec and _moves(state, op, free, name, slots, spec, vals[0].meta) else None
+
+
+def moving_part(spec, m):
+    """(the spec with open places, the places) of a part of memory like `m` that was cut at several other places before, else None."""
+    free = _free_spec(spec, m)
+    if free is spec:
+        return None
+    if len(_parts_seen) > 10_000:
+        _parts_seen.clear()
+    seen = _parts_seen.setdefault((m, free), set())
+    if len(seen) <= DIFFERENT:
+        seen.add(spec)
+        if len(seen) <= DIFFERENT:
+            return None
+    return free, tuple([e[1] for e, f in zip(spec, free) if e is not f])
 
 
 def _free_spec(spec, m):

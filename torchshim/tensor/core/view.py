@@ -8,7 +8,7 @@ from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
 from .handle import edge, meta, offset_of, read
 from .host import HostStorage
-from .moving import moving
+from .moving import moving, moving_part
 from .storage import View
 
 _new_tensor, _new_value, _new_view = object.__new__, Value.__new__, View.__new__
@@ -78,6 +78,12 @@ def first_view(t, op, layout, offset):
     """A view that did not come here before: a slice may be at a place that changes."""
     if op is SLICE_OP:
         spec, name = layout
+        if t._ts_st.value.array is not None and not (context.grad and edge(t) is not None):
+            open_ = moving_part(spec, meta(t))
+            if open_ is not None:              # of memory that is known: read when it is used, which need not be in a trace
+                free, nums = open_
+                inst = SLICE_OP.resolve((free, name), (meta(t),), "i" * len(nums))
+                return _seen_as(t, ((inst, nums),), inst.out, None, offset, None, None)
         free = moving(SLICE_OP, spec, name, (read(t),))
         if free is not None:
             nums = [e[1] for e, f in zip(spec, free) if e is not f]
