@@ -96,8 +96,9 @@ def expandable(shape, target, dtype=None):
                                f"{len(target) - 1 - i}.  Target sizes: {shown(target)}.  Tensor sizes: {shown(shape)}")
 
 
-def product(a, b):
-    return jnp.matmul(a, b, precision=precision())
+def product(a, b, out=None):
+    """a @ b; out: the dtype of the result where it is not the operands'."""
+    return jnp.matmul(a, b, precision=precision(), preferred_element_type=out)
 
 
 # -- matmul -------------------------------------------------------------------------------------------------------------------
@@ -206,6 +207,33 @@ def outer(self, vec2):
 
 
 # -- products added to something ----------------------------------------------------------------------------------------------
+def added(self, a, b, beta, alpha, total=None):
+    """beta * self + alpha * a @ b, for half types in float32 and rounded once, as torch's kernels make it. The tangents, and so the
+    gradients, are those of torch's formulas, whose steps are each rounded: a product's gradient is scaled by alpha, not what it is of.
+    `total` makes the sum in place of `blended`."""
+    half = P.compute_dtype(self.dtype) != self.dtype
+    if not half and alpha.__class__ is int:
+        return blended(self, product(a, b), beta, alpha)
+    numbers = [x for x in (beta, alpha) if x.__class__ is not int]
+
+    def scales(numbers):
+        given = iter(numbers)
+        return [x if x.__class__ is int else next(given) for x in (beta, alpha)]
+
+    @jax.custom_jvp
+    def whole(self, a, b, *numbers):
+        return (total or blended)(self, product(a, b, jnp.float32 if half else None), *scales(numbers)).astype(self.dtype)
+
+    @whole.defjvp
+    def tangent(primals, tangents):
+        (_, a, b, *numbers), (self_t, a_t, b_t, *_) = primals, tangents
+        beta, alpha = scales(numbers)
+        if alpha.__class__ is not int:
+            a_t, b_t = [(wide(t) * cast(alpha, wide(t).dtype)).astype(t.dtype) for t in (a_t, b_t)]
+        return whole(*primals), blended(self_t, product(a_t, b) + product(a, b_t), beta, 1)
+    return whole(self, a, b, *numbers)
+
+
 def blended(self, made, beta, alpha):
     """beta * self + alpha * made; a beta of 0 leaves self out, nan and all. The default 1 comes as the static number."""
     d = made.dtype
@@ -232,18 +260,45 @@ def addmm(self, mat1, mat2, beta, alpha):
     same_as_self(self, mat2)
     fits_mm(mat1, mat2)
     expandable(self.shape, (mat1.shape[0], mat2.shape[1]), self.dtype)
-    return blended(self, product(mat1, mat2), beta, alpha)
+    return added(self, mat1, mat2, beta, alpha)
 
 
-@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True)
-def addmv(self, mat, vec, beta, alpha):
+@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True,
+    variant=lambda self, mat, *rest: _addmv_by_columns if mat.dtype in (P.float16, P.bfloat16) and _by_columns(mat) else None)
+def addmv(self, mat, vec, beta, alpha, total=None):
     """beta * self + alpha * mat @ vec."""
     if self.ndim > 1 or mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     if self.ndim and self.shape[0] not in (1, mat.shape[0]):
         raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
     fits_mv(mat.shape, mat, vec, self.shape[0] if self.ndim else 1)
-    return blended(self, product(mat, vec), beta, alpha)
+    return added(self, mat, vec, beta, alpha, total or (_half_gemv if P.compute_dtype(self.dtype) != self.dtype else None))
+
+
+def _by_columns(mat):
+    return mat.ndim == 2 and mat.strides[0] == 1 and mat.strides[1] >= max(1, mat.shape[0])
+
+
+def _addmv_by_columns(self, mat, vec, beta, alpha):
+    def total(self, made, beta, alpha):
+        made = made if alpha.__class__ is int else made * cast(cast(alpha, self.dtype), made.dtype)
+        beta = beta if beta.__class__ is int else cast(cast(beta, self.dtype), made.dtype)
+        return blended(_scaled(self, beta), made.astype(self.dtype), 1, 1)
+    return addmv.body(self, mat, vec, beta, alpha, total)
+
+
+def _half_gemv(self, made, beta, alpha):
+    """As BLAS is spoken to: both factors are half numbers and self is scaled, and rounded, first; not for alpha = 1 in float16."""
+    d = self.dtype
+    beta, alpha = [x if x.__class__ is int else cast(x, d).astype(made.dtype) for x in (beta, alpha)]
+    if beta.__class__ is not int and not (alpha.__class__ is int and d == P.float16):
+        self, beta = _scaled(self, beta), 1
+    return blended(self, made, beta, alpha)
+
+
+def _scaled(self, beta):
+    """beta * self, rounded; zeros for a beta of 0."""
+    return self if beta.__class__ is int else jnp.where(beta == 0, 0, wide(self) * beta).astype(self.dtype)
 
 
 @op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddrBackward0", promote="arith",
@@ -267,6 +322,8 @@ def addbmm(self, batch1, batch2, beta, alpha):
     expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
     fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
+    if batch1.shape[0] == 1:
+        return added(self, batch1[0], batch2[0], beta, alpha)
     return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)
 
 
@@ -277,7 +334,7 @@ def baddbmm(self, batch1, batch2, beta, alpha):
     expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
     fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
-    return blended(self, product(batch1, batch2), beta, alpha)
+    return added(self, batch1, batch2, beta, alpha)
 
 
 # -- layers -------------------------------------------------------------------------------------------------------------------
@@ -305,8 +362,9 @@ def _check_linear(input, weight, bias):
         raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False)
-def linear(input, weight, bias):
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False,
+    variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
+def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""
     if not input.ndim or not weight.ndim:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
@@ -317,12 +375,38 @@ def linear(input, weight, bias):
         fits_matmul(input, weight)
     else:
         fits_mm(input, jax.ShapeDtypeStruct(weight.shape[::-1], weight.dtype), rows, bias is not None)
-    out = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision())
-    if bias is None:
-        return out
-    if weight.ndim == 2:
+    if bias is not None and weight.ndim == 2:
         expandable(bias.shape, (rows, weight.shape[0]), bias.dtype)
-    return (wide(out) + wide(bias)).astype(out.dtype)
+    if bias is None or in_steps or P.compute_dtype(input.dtype) == input.dtype:
+        return _biased(input, weight, bias)
+    return _biased_at_once(input, weight, bias)
+
+
+def _biased(input, weight, bias, out=None):
+    made = jax.lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), precision=precision(),
+                               preferred_element_type=out)
+    return made if bias is None else (wide(made) + wide(bias)).astype(input.dtype)
+
+
+@jax.custom_jvp
+def _biased_at_once(input, weight, bias):
+    """For half types: product and sum in float32, rounded once, with the tangents of the product that is rounded."""
+    return _biased(input, weight, bias, jnp.float32)
+
+
+@_biased_at_once.defjvp
+def _biased_at_once_jvp(primals, tangents):
+    return _biased_at_once(*primals), jax.jvp(_biased, primals, tangents)[1]
+
+
+def _adds_later(input, weight, bias):
+    """Whether torch adds the bias to a product that is rounded: it does but for two dimensions, or others of a contiguous input."""
+    return bias is not None and input.dtype in (P.float16, P.bfloat16) and (
+        weight.ndim != 2 or input.ndim != 2 and not (input.contiguous and bias.ndim == 1 and bias.contiguous))
+
+
+def _linear_in_steps(input, weight, bias):
+    return linear.body(input, weight, bias, in_steps=True)
 
 
 linear.edges = (2, 0, 1)                   # torch's addmm has the bias first

@@ -26,6 +26,7 @@ refuses: (kernel, kinds): torch has no such kernel for common dtypes of these ki
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
+variant: from metas and static arguments, another body to take where torch's kernel depends on how the tensors lie, or None.
 sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
@@ -101,7 +102,7 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None, plain_gradients=False):
+                 twice=None, plain_gradients=False, variant=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -118,6 +119,7 @@ class Op(Operator):
             self.least = least
         self.twice = twice
         self.plain_gradients = plain_gradients
+        self.variant = variant
         if saves.__class__ is tuple:
             results = self.fields or ("result",)
             kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
@@ -166,14 +168,16 @@ class Op(Operator):
             if "bifc"[P.kind_of(d)] in kinds:
                 raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
         shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None
-        fn = self.function_of(layout, common)
+        core = self.variant and self.variant(*spread(layout, metas))
+        fn = self.function_of(layout, common, core)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides = None
         if self.elementwise:
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
-            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout), **self.alike(layout, common))
+            inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout),
+                            **({"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)))
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -233,9 +237,9 @@ class Op(Operator):
         """The kind of promotion, which may depend on a static argument (div's rounding mode)."""
         return self.promote(layout) if callable(self.promote) else self.promote
 
-    def function_of(self, layout, common):
+    def function_of(self, layout, common, core=None):
         """The pure function behind a call: arrays then packed numbers in, list of arrays out. It serves all shapes."""
-        core, promote = self.core, self.promotion(layout)
+        core, promote = core or self.core, self.promotion(layout)
         compute = None if common is None else P.compute_dtype(common)
         if compute != common and promote in ("arith", "float"):
             core = functools.partial(self.body, half=common) if self.half_steps else self.body
