@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from . import Tensor
+from .tensor.core.write import unasked
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin
     sinh sqrt tan tanh trunc""".split()
@@ -73,12 +74,14 @@ def _lerp(inplace):
     return each
 
 
+@unasked()
 def _foreach_zero_(self):
     """Zeros in each tensor."""
     for t in self:
         t.zero_()
 
 
+@unasked()
 def _foreach_copy_(self, src, non_blocking=False):
     """Copy each tensor of another list."""
     for t, s in zip(self, _each(src, len(self))):
@@ -94,6 +97,7 @@ for _inplace in (False, True):
     _made = {**{n: _unary(n, _inplace) for n in _UNARY}, **{n: _binary(n, _inplace) for n in _BINARY},
              **{n: _pointwise(n, _inplace) for n in ("addcmul", "addcdiv")}, "lerp": _lerp(_inplace)}
     for _n, _f in _made.items():
+        _f = unasked()(_f) if _inplace else _f
         _f.__name__ = _f.__qualname__ = f"_foreach_{_n}{'_' * _inplace}"
         _f.__doc__ = f"Tensor.{_n}{'_' * _inplace} on each tensor" + (" in place." if _inplace else "; a tuple.")
         globals()[_f.__name__] = _f

@@ -20,11 +20,12 @@ from ..tensor.core.write import Born, refuse_captured
 class Level:
     """One transform: "grad" with the inner copies `ins` of its arguments, or "vmap" with the examples `ins` of the tensors `given` along
     `dims`, and its randomness: "error", "same", "different", or "old" for a vmap that knows of no transforms (gradcheck's)."""
-    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others")
+    __slots__ = ("kind", "ins", "given", "dims", "randomness", "others", "traced")
 
     def __init__(self, kind, ins=(), given=(), dims=(), randomness=None):
         self.kind, self.ins, self.given, self.dims, self.randomness = kind, ins, given, dims, randomness
         self.others = ()                       # arguments that the function may write to, beside those
+        self.traced = False                    # whether torch traces the function (linearize), which asks less
 
     @property
     def size(self):
@@ -57,21 +58,42 @@ _UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible becau
 
 
 def _check_captured(t, op, tensors, needs):
-    """torch's refusals to write in place what a function that is transformed did not make itself."""
+    """torch's refusals to write in place what a function that is transformed did not make itself. A vmap asks only what it batches; what
+    it does not mind, the levels below it are asked."""
     found, v = levels(), t._ts_st.version
-    level = found[-1] if found else None
-    if level is None or v != v or getattr(v, "level", 0) >= len(found) or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
-        return
-    name = op.name.partition(".")[0].rstrip("_") + "_"
-    if level.kind == "vmap":
-        if not is_traced(t) and any([is_traced(x) for x in tensors]):
-            shape = list(t.shape)
-            raise RuntimeError(_UNBATCHED if name in ("copy_", "index_put_", "slice_put_") else
-                               f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
-    elif level.kind == "grad" and needs:
-        raise RuntimeError("During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation (aten::"
-                           f"{name}{'.Tensor' if name in ('add_', 'sub_', 'mul_', 'div_') else ''}) that would mutate a captured Tensor. This is "
-                           "not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+    for n in range(len(found), 0, -1):
+        level = found[n - 1]
+        if v != v or getattr(v, "level", 0) >= n or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
+            return
+        if level.kind == "vmap":
+            if not is_traced(t) and any([is_traced(x) for x in tensors]):
+                shape = list(t.shape)
+                raise RuntimeError(_UNBATCHED if _aten(op, tensors) in ("copy_", "index_put_") else
+                                   f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
+        elif level.kind == "grad" and (needs or not level.traced and "unasked" not in context.modes):
+            raise RuntimeError(f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+                               f"(aten::{_aten(op, tensors)}) that would mutate a captured Tensor. This is not supported; please rewrite the "
+                               "function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+
+
+#: Operators with overloads: up to how many tensors which one is meant, and which with more.
+_OVERLOADS = {**dict.fromkeys(("add", "sub", "mul", "div", "true_divide", "floor_divide"), (0, "", "Tensor")),
+              **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "pow", "fmod", "remainder", "copysign", "float_power", "fill",
+                               "bitwise_and", "bitwise_or", "bitwise_xor"), (1, "Scalar", "Tensor")),
+              "masked_fill": (2, "Scalar", "Tensor"), "lerp": (2, "Scalar", "Tensor"), "xlogy": (1, "Scalar_Other", "Tensor"),
+              "clamp": (1, "", "Tensor"), "index_fill": (2, "int_Scalar", "int_Tensor"), "scatter": (2, "value", "src"),
+              "scatter_reduce": (0, "", "two")}
+
+
+def _aten(op, tensors):
+    """The name of an in-place operator, with its overload."""
+    name = op if op.__class__ is str else op.name
+    name, _, overload = name.partition(".")
+    name = {"slice_put": "copy", "dropout_with": "mul"}.get(name.rstrip("_"), name.rstrip("_"))
+    if not overload and name in _OVERLOADS:
+        n, few, many = _OVERLOADS[name]
+        overload = many if len(tensors) > n else few
+    return f"{name}_.{overload}" if overload else f"{name}_"
 
 
 refuse_captured(_check_captured)

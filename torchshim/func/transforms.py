@@ -34,7 +34,7 @@ def _tensors(leaves):
 class _Run:
     """One call of the user's function on inner copies of the tensors in its arguments `which`."""
 
-    def __init__(self, func, args, which, kwargs=None, hooks=False):
+    def __init__(self, func, args, which, kwargs=None, hooks=False, traced=False):
         if active_hooks() is not None and not hooks:
             raise RuntimeError(_HOOKS)
         self.on = context.grad is True         # whether the caller wants a history of the results
@@ -52,6 +52,7 @@ class _Run:
             pairs = [(i, x) for i, x in zip(self.ins, given) if isinstance(x, TensorBase)]
             level = Level("grad", [i for i, _ in pairs], [x for _, x in pairs])
             level.others = [x for x in tree_flatten((full, kwargs))[0] if isinstance(x, TensorBase)]
+            level.traced = traced
             with running(level), contextlib.nullcontext() if hooks else disable_saved_tensors_hooks(_HOOKS):
                 self.value = func(*full, **(kwargs or {}))
             _tensors(given)
@@ -251,7 +252,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
-    r = _Run(func, primals, tuple(range(len(primals))))
+    r = _Run(func, primals, tuple(range(len(primals))), traced=True)
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)
 

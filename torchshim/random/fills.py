@@ -17,7 +17,7 @@ from ..tensor.core.dtype import np_dtype
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
-from ..tensor.core.write import check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
+from ..tensor.core.write import ask, check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
 from .batches import differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order
@@ -81,6 +81,10 @@ def _refilled(t, name):
     return node
 
 
+_ATEN = {"RandomBackward0": "random_.from", "RandomBackward1": "random_.to", "BernoulliBackward1": "bernoulli_.Tensor",
+         "BernoulliBackward2": "bernoulli_.float", "LogNormalBackward0": "log_normal_"}
+
+
 def refill(t, draw, name):
     """Write random numbers into `t` in place; `name` is its grad_fn's."""
     level = to_refill(t)
@@ -88,6 +92,7 @@ def refill(t, draw, name):
         return t.copy_(for_each(level, made, draw, (level.size, *t.shape), t._ts_meta.dtype, t._ts_meta.device, False))
     wants = needs_grad(t)
     check_inplace(t, wants)
+    ask(t, _ATEN.get(name) or name.partition("Backward")[0].lower() + "_")
     refuse_overlap(t)
     node = _refilled(t, name) if wants and context.grad else None
     meta = t._ts_meta

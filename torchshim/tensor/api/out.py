@@ -11,7 +11,7 @@ from ...engine import context, warn
 from ...ops import promotion as P
 from ..core.device import same_device
 from ..core.handle import TensorBase, meta, tangent_of
-from ..core.write import refuse_overlap
+from ..core.write import refuse_overlap, unasked
 from .overloads import type_name
 from .return_types import written
 
@@ -210,13 +210,18 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
-        out.resize_(result.shape)
-        strides = meta(result).strides
-        if strides != meta(out).strides:      # an output that is made anew lies as the result would
-            out.as_strided_(result.shape, strides)
+        with unasked():
+            out.resize_(result.shape)
+            strides = meta(result).strides
+            if strides != meta(out).strides:  # an output that is made anew lies as the result would
+                out.as_strided_(result.shape, strides)
     elif operands:
         refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
-    out.copy_(result)
+    if "transform" in context.modes:
+        with unasked():
+            out.copy_(result)
+    else:
+        out.copy_(result)
     return out
 
 

@@ -19,7 +19,8 @@ from ..core.dtype import int64
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view
-from ..core.write import apply_inplace, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap, write
+from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap,
+                          write)
 from .undefined import no_derivative
 from .views import as_strided, expanded, ints, integer, reshaped, unsqueezed, view, warn_once
 
@@ -69,7 +70,8 @@ def copy_(self, src, non_blocking=False):
             return self
         src = src.to(device=self.device)
         sm = meta(src)
-    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._ts_st is not src._ts_st or self is src):
+    if sm is m and not needs_grad(self) and not needs_grad(src) and (self._ts_st is not src._ts_st or self is src) \
+            and "transform" not in context.modes:
         if self is not src:
             refuse_overlap(self)               # nothing to compute: values never change, so both may hold the same one
         write(self, read(src))
@@ -191,6 +193,7 @@ def resize_(self, *sizes, memory_format=None):
     shape = ints(sizes, "resize_")
     if edge(self) is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    ask(self, "resize_")
     refuse_inference(self)
     m = meta(self)
     if shape == m.shape:
@@ -242,6 +245,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     refuse_inference(self)
     if edge(self) is not None and context.grad:
         check_inplace(self, True)
+    ask(self, "set_.source_Tensor", (source,))
     y = detached(source)
     if size is not None:
         shape = ints((size,), "set_")

@@ -20,7 +20,7 @@ from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.storage import note_history
 from ..core.view import detached, make_view, make_view_any
-from ..core.write import check_inplace, needs_grad, refuse_inference
+from ..core.write import ask, check_inplace, needs_grad, refuse_inference
 
 
 def integer(x, name, what):
@@ -536,6 +536,7 @@ def bump_version(t):
 def _inplace(name, f):
     def g(self, *args, **kwargs):
         _check_become(self)
+        ask(self, "squeeze_.dim" if name == "squeeze_" and (args or kwargs) else name)
         if name == "t_" and self.ndim > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
         y = f(self, *args, **kwargs)
@@ -558,6 +559,7 @@ for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxe
 def as_strided_(input, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
     _check_become(input)
+    ask(input, "as_strided_")
     return become(input, as_strided(input, size, stride, storage_offset))
 
 

@@ -18,7 +18,7 @@ from .graph import Node, RemovableHandle, add_hook, forward_only, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
 from .view import detached, elements
-from .write import is_inference
+from .write import ask, is_inference
 
 
 _size = tuple.__new__      # of what is known to be integers
@@ -413,6 +413,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+        ask(self, "detach_")
         if not context.inference:              # where autograd is left out altogether
             if self._ts_edge is not None and self._ts_edge is not True:
                 storage.note_history(self)

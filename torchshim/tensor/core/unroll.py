@@ -132,14 +132,17 @@ REFUSED = '''\
         refuse_overlap(a, {tensors})
 '''
 
-# The four assignments in a row: nothing comes between (see engine/record/trace.py).
+# The four assignments in a row: nothing comes between (see engine/record/trace.py). No version is as high as that of inference mode, or
+# of a transform, which may refuse the write: what was recorded for it is dead then.
 WRITTEN = '''\
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, {tensors}, 0)
         write(a, v)
 '''
 

@@ -1,6 +1,7 @@
 """Writes in place: what they refuse, what becomes of the memory, and of the history of whoever sees it."""
 from __future__ import annotations
 
+from contextlib import contextmanager
 from weakref import ref as weakref
 
 from ...engine import Immediate, Value, array_of, context, record
@@ -115,6 +116,8 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
 def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
     t = tensors[0]
+    if "transform" in context.modes and _captured is not None:
+        _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
     if context.grad is True and t._ts_view is not None or t._ts_edge is True:
         check_inplace(t, needs_grad(t))        # before the histories of the others are asked for
     edges, needs, bit = [], 0, 1
@@ -126,8 +129,6 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         bit <<= 1
     if needs:
         check_inplace(t, True)
-    if "transform" in context.modes and _captured is not None:
-        _captured(t, op, tensors, needs)
     vals = [read(x) for x in tensors]
     if t._ts_view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
@@ -178,11 +179,13 @@ def inplace1(op, a, layout):
         return apply_inplace(op, (a,), layout)
     tr.state = st
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a,), 0)
         write(a, v)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -229,11 +232,13 @@ def inplace2(op, a, b, layout):
         return apply_inplace(op, (a, b), layout)
     tr.state = st
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a, b), 0)
         write(a, v)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -277,11 +282,13 @@ def inplace_number(op, a, x, layout, kind):
         return apply_inplace(op, (a,), layout, (x,), kind)
     tr.state = st
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a,), 0)
         write(a, v)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -314,11 +321,13 @@ def put_slice(a, b, layout, op=SLICE_PUT):
         return put_slice_any(a, b, layout)
     tr.state = st
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a, b), 0)
         write(a, v)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -351,11 +360,13 @@ def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
         return put_slice_any(a, None, layout, (x,), kind)
     tr.state = st
     s, extra = a._ts_st, a._ts_extra
-    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version == s.version:
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
         s.gen += 1
         s.version += 1
         s.value = v
     else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a,), 0)
         write(a, v)
     if st.n_values >= tr.limit:
         tr.cut()
@@ -439,6 +450,12 @@ class Born(int):
     def __add__(self, n):
         return Born(self.level, int(self) + n)
 
+    def __ge__(self, other):
+        """Never: the fast forms ask whether they may write without further questions."""
+        return False
+
+    __le__ = __ge__
+
 
 _captured = None
 
@@ -448,6 +465,24 @@ def refuse_captured(check):
     has to follow it."""
     global _captured
     _captured = check
+
+
+def ask(t, name, tensors=()):
+    """What the transforms that are running say to the in-place operator `name`, which takes no general way, on `t`."""
+    if "transform" in context.modes and _captured is not None:
+        _captured(t, name, tensors, 0)
+
+
+@contextmanager
+def unasked():
+    """While something is written that torch does not take for an in-place operator: `out=`, and lists of tensors."""
+    before = context.modes.get("unasked")
+    context.modes["unasked"] = True
+    try:
+        yield
+    finally:
+        if before is None:
+            del context.modes["unasked"]
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------------
