@@ -1,7 +1,7 @@
 """torch.nn.functional: everything by its torch name."""
 from ...dropin import missing_attribute as _missing_attribute
 from ...tensor.api import docs as _docs
-from ...tensor.api.bind import NAMESPACES as _NAMESPACES
+from ...tensor.api.bind import FUNCTIONS as _FUNCTIONS, NAMESPACES as _NAMESPACES
 from .attention import scaled_dot_product_attention
 from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ctc import ctc_loss
@@ -31,6 +31,12 @@ from .signatures import NAMES as _names, guarded as _guarded
 
 globals().update(_NAMESPACES.get("nn.functional", {}))
 globals().update({_name: _guarded(_name, globals()[_name]) for _name in _names})
+# bindings that torch has under both names: dispatch tables are keyed by the function
+for _name in ("adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
+              "conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle pixel_unshuffle "
+              "prelu relu_ selu_ threshold_").split():
+    _FUNCTIONS[_name] = globals()[_name]
+    globals()[_name].__module__ = "torchshim"
 _docs.complete({"torch.nn.functional.": globals()})
 _missing = _missing_attribute(__name__)
 

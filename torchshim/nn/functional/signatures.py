@@ -116,6 +116,7 @@ def guarded(name, f):
             refused = _refused_by_binding(name, binding, args, kwargs) if binding else _refused_by_end(name, ends, f, args, kwargs, error)
             raise leaving(refused or error)
 
+    function.__module__, f.__module__ = "torchshim.nn.functional", f.__globals__["__name__"]       # each is found where it says
     return function
 
 

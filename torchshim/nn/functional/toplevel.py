@@ -11,8 +11,6 @@ from ...tensor.core.dispatch import apply
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 
 _REDUCTION = ("none", "mean", "sum")
-FUNCTIONS["cosine_similarity"] = distance.cosine_similarity
-FUNCTIONS["pairwise_distance"] = distance.pairwise_distance
 FUNCTIONS["rms_norm"] = N.rms_norm
 for _name in ("softmax", "log_softmax"):
     NAMESPACES.setdefault("special", {})[_name] = make(_name, getattr(softmax_ops, _name), "input")
