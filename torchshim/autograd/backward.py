@@ -606,6 +606,12 @@ def _check_one(hook, new, old):
         raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
     if not isinstance(new, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new.is_sparse or old.is_sparse:
+        if new.type() != old.type():
+            raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {old.type()} got {new.type()})")
+        if new.shape != old.shape:
+            raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
+        return
     m, was = meta(new), meta(old)
     if m.dtype != was.dtype:
         raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {P.type_name(was.dtype)} "

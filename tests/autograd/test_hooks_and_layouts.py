@@ -1,0 +1,43 @@
+"""Hooks of gradients may change neither their layout, nor the dtype, nor the size."""
+import pytest
+
+import torchshim as torch
+
+
+def to_sparse(g):
+    return g.to_sparse()
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_a_dense_gradient_stays_dense(leaf):
+    x = torch.ones(3, requires_grad=True)
+    y = x if leaf else x * 2
+    y.register_hook(to_sparse)
+    with pytest.raises(RuntimeError, match=r"hook 'to_sparse' has changed the type of value \(was torch.FloatTensor got "
+                                           r"torch.sparse.FloatTensor\)"):
+        (y * 3).sum().backward()
+
+
+def test_hooks_of_nodes():
+    x = torch.ones(3, requires_grad=True)
+    y, z = x * 2, x * 2
+    y.grad_fn.register_prehook(lambda g: (g[0].to_sparse(),))
+    z.grad_fn.register_hook(lambda made, given: (made[0].to_sparse(), None))
+    for t in (y, z):
+        with pytest.raises(RuntimeError, match="has changed the type of value"):
+            t.sum().backward()
+
+
+@pytest.mark.parametrize("hook, text", [
+    (lambda g: g.to_dense(), r"was torch.sparse.FloatTensor got torch.FloatTensor"), (lambda g: g.double(), "changed the type"),
+    (lambda g: torch.sparse_coo_tensor([[0], [0]], [1.0], (1, 1)), "changed the size"), (lambda g: g * 2, None)])
+def test_a_sparse_gradient_stays_sparse(hook, text):
+    table = torch.nn.Embedding(4, 2, sparse=True)
+    table.weight.register_hook(hook)
+    out = table(torch.tensor([1])).sum()
+    if text is None:
+        out.backward()
+        assert table.weight.grad.is_sparse and table.weight.grad.to_dense().tolist() == [[0, 0], [2, 2], [0, 0], [0, 0]]
+    else:
+        with pytest.raises(RuntimeError, match=text):
+            out.backward()
