@@ -120,3 +120,27 @@ def test_a_changing_beta_does_not_save_self():
     y.mul_(2)                                    # torch does not save self either
     r.sum().backward()
     assert x.grad[0, 0].item() == 0.5
+
+
+@pytest.mark.parametrize("equation, a, b, result", [
+    ("i,j->ij", "float32", "float64", "float64"), ("i,j->ij", "bool", "float64", "float64"), ("i,i->i", "int64", "float32", "float32"),
+    ("i,j->ij", "uint8", "int8", "int16"), ("i,j->", "int32", "int32", "int64"), ("i,j->j", "bool", "bool", "int64"),
+    ("i,j->", "float16", "float32", "float32"), ("i,i->", "int32", "int32", "int32"), ("i,j->ij", "bool", "bool", "bool"),
+    ("i,i->i", "float32", "complex128", "complex128"),
+])
+def test_einsum_multiplies_what_it_does_not_sum_over_and_sums_as_sum_does(equation, a, b, result):
+    x, y = torch.ones(3).to(getattr(torch, a)), torch.ones(3).to(getattr(torch, b))
+    made = torch.einsum(equation, x, y)
+    assert made.dtype == getattr(torch, result)
+    assert made.sum().item() == {"": 9 if equation == "i,j->" else 3, "j": 9, "ij": 9, "i": 3}[equation.partition("->")[2]]
+
+
+def test_einsum_refuses_other_dtypes_where_it_sums_over_both():
+    x, y = torch.ones(2, 3), torch.ones(3, 2)
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        torch.einsum("ij,jk->ik", x, y.double())
+    with pytest.raises(NotImplementedError, match="\"bmm\" not implemented for 'Bool'"):
+        torch.einsum("ij,jk->ik", x > 0, y > 0)
+    x.requires_grad_()
+    torch.einsum("ij,k->ijk", x, torch.ones(2, dtype=torch.float64)).sum().backward()
+    assert x.grad.dtype == torch.float32 and x.grad.tolist() == [[2.0] * 3] * 2

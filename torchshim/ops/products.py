@@ -577,12 +577,52 @@ def _einsum_name(inst):
     return "ViewBackward0" if summed else "MulBackward0"
 
 
+def _einsum_dtype(inputs, out, tensors):
+    """The dtype of what torch computes operand by operand: `bmm` where a dimension of both is summed, else `sum` of each, and `mul`."""
+    first = tensors[0].dtype
+    if P.kind_of(first) >= 2 and all([x.dtype == first for x in tensors]):
+        return first
+    last = {c: k for k, text in enumerate(inputs) for c in text}
+    sizes = [_label_sizes(text, x.shape) for text, x in zip(inputs, tensors)]
+    made, so_far = tensors[0].dtype, dict(sizes[0])
+    if any([c not in out and last[c] == 0 and n != 1 for c, n in so_far.items()]):
+        made = _summed_dtype(made)
+    for k, x in enumerate(tensors[1:], 1):
+        ends = [(so_far.get(c, 1), sizes[k].get(c, 1)) for c in last if c not in out and last[c] == k]
+        if any([a != 1 and b != 1 for a, b in ends]):
+            if made == np.bool_:
+                raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
+            mine = _summed_dtype(x.dtype) if any([b != 1 == a for a, b in ends]) else x.dtype
+            made = _summed_dtype(made) if any([a != 1 == b for a, b in ends]) else made
+            if mine != made:
+                raise RuntimeError(f"expected scalar type {P.c_name(made)} but found {P.c_name(mine)}")
+        else:
+            made = P.promote(_summed_dtype(made) if any([a != 1 for a, b in ends]) else made,
+                             _summed_dtype(x.dtype) if any([b != 1 for a, b in ends]) else x.dtype)
+        for c, n in sizes[k].items():
+            so_far[c] = max(so_far.get(c, 1), n) if n else 0
+    return made
+
+
+def _label_sizes(text, shape):
+    """{label: size} of an operand; of the dimensions behind the ellipsis, how many elements they hold."""
+    if "." not in text:
+        return dict(zip(text, shape))
+    before = text.index(".")
+    more = len(shape) - len(text) + 1
+    return {**dict(zip(text, shape[:before])), ".": math.prod(shape[before:before + more]),
+            **dict(zip(text[before + 1:], shape[before + more:]))}
+
+
+def _summed_dtype(dtype):
+    return P.int64 if P.kind_of(dtype) < 2 else dtype
+
+
 @op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name)
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])
-    for x in tensors[1:]:
-        if x.dtype != tensors[0].dtype:
-            raise RuntimeError(f"expected scalar type {P.c_name(tensors[0].dtype)} but found {P.c_name(x.dtype)}")
+    made = _einsum_dtype(inputs, out, tensors)
+    tensors = [cast(x, made) for x in tensors]
     text = ",".join(inputs) + "->" + out
     return jnp.einsum(text.replace(".", "..."), *tensors, precision=precision(), optimize="optimal" if len(tensors) < 5 else "auto")
