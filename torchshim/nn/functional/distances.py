@@ -131,6 +131,10 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     if size_average is None and reduce is None and reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     reduction = reduction_of(reduction, size_average, reduce)
+    if P.kind_of(input._ts_meta.dtype) < 2:
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
+    if target._ts_meta.dtype == P.bool_:
+        L.refuse_bool_minus(input._ts_meta, target._ts_meta)
     loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
     if weight is not None:
         loss = loss * weight

@@ -21,6 +21,21 @@ def reduced(x, reduction):
     return jnp.mean(x) if reduction == "mean" else jnp.sum(x) if reduction == "sum" else x
 
 
+def no_mean_of(d):
+    """torch's error for the mean of integers."""
+    return RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+                        + P.c_name(d))
+
+
+def refuse_bool_minus(*tensors):
+    """torch's error for a difference of which bools are part."""
+    if any([x.dtype == P.bool_ for x in tensors]):
+        both = "two bool tensors" if all([x.dtype == P.bool_ for x in tensors]) else "a bool tensor"
+        other = "Use the `^` or `logical_xor()` operator" if both[0] == "t" else \
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator"
+        raise RuntimeError(f"Subtraction, the `-` operator, with {both} is not supported. {other} instead.")
+
+
 def _named(none, **names):
     """The grad_fn's name by reduction."""
     def name(inst):
@@ -224,8 +239,7 @@ def _check_l1(x, target, weight, reduction):
         raise RuntimeError(TWO_BOOLS if x.dtype == target.dtype else ONE_BOOL)
     d = P.promote(x.dtype, target.dtype)
     if P.kind_of(d) < 2 and reduction == "mean":
-        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-                           + P.c_name(d))
+        raise no_mean_of(d)
     broadcast_shapes([x.shape, target.shape])
 
 
@@ -243,7 +257,9 @@ def l1_loss(self, target, weight, reduction):
         y = y * weight.astype(y.dtype)
         out = jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight.astype(y.dtype), y.shape)) if reduction == "mean" else reduced(y, reduction)
     else:
-        out = reduced(y, reduction)
+        whole = P.kind_of(d) < 2 and reduction == "sum"
+        out = reduced(y.astype(P.int64) if whole else y, reduction)
+        d = P.int64 if whole else d
     return out.astype(d) if P.kind_of(d) != 3 else out
 
 
@@ -324,8 +340,18 @@ def kl_div(self, target, reduction, log_target):
     return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
 
 
+def _check_soft_margin(x, target, *rest):
+    if target.dtype == x.dtype == P.bool_:
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+                           "or `logical_not()` operator instead.")
+    broadcast_shapes([x.shape, target.shape])
+    d = P.promote(x.dtype, target.dtype)
+    if P.kind_of(d) < 2:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(d)}")
+
+
 @op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
-    check=lambda x, t, _: broadcast_shapes([x.shape, t.shape]), **_LOSS)
+    check=_check_soft_margin, **_LOSS)
 def soft_margin_loss(self, target, reduction):
     """log(1 + exp(-target * self))."""
     return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)
@@ -342,8 +368,14 @@ def poisson_nll_loss(self, target, log_input, full, eps, reduction):
     return reduced(y, reduction)
 
 
+def _check_gaussian(x, target, var, *rest):
+    if P.kind_of(var.dtype) < 2:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {P.cpp_name(var.dtype)}")
+    refuse_bool_minus(x, target)
+
+
 @op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "promote": "float"})
+    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_gaussian, **{**_LOSS, "promote": "float"})
 def gaussian_nll_loss(self, target, var, full, eps, reduction):
     """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""
     v = jax.lax.stop_gradient(jnp.maximum(var, eps) - var) + var

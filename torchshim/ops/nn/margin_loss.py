@@ -4,13 +4,24 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from .. import promotion as P
+from ..common import wide
 from ..layout import broadcast_shapes
-from ..registry import op
-from .loss import _LOSS, _named, reduced
+from ..registry import cast, op
+from .loss import _LOSS, _named, no_mean_of, reduced, refuse_bool_minus
 
 
 def _checked(x, target, *rest):
     broadcast_shapes([target.shape, x.shape])
+
+
+def _check_hinge(x, target, margin, reduction):
+    broadcast_shapes([target.shape, x.shape])
+    if P.kind_of(x.dtype) == 3:
+        raise NotImplementedError("clamp is not supported for complex types")
+    refuse_bool_minus(x)
+    if P.kind_of(x.dtype) < 2 and reduction == "mean":
+        raise no_mean_of(x.dtype)
 
 
 @jax.custom_jvp
@@ -25,13 +36,19 @@ def _clamp_min_jvp(primals, tangents):
 
 
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
-    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_checked, **{**_LOSS, "promote": "float"},
-    twice="compared")
+    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_hinge, nondiff=("target",),
+    twice="compared", **{**_LOSS, "promote": None})
 def hinge_embedding_loss(self, target, margin, reduction):
-    """self where target is 1, max(0, margin - self) where it is -1."""
-    far = jnp.where(target != 1, _clamp_min(margin - self), 0)
-    near = jnp.where(target != -1, self, 0)
-    return reduced(far + near, reduction)
+    """self where target is 1, max(0, margin - self) where it is -1; all of it, the margin too, in the dtype of self."""
+    d = self.dtype
+    target = target.astype(P.int64) if target.dtype == P.bool_ else target
+    one = jnp.ones((), target.dtype)
+    far = jnp.where(target != one, _clamp_min((wide(cast(margin, d)) - wide(self)).astype(d)), 0)
+    near = jnp.where(target != 0 - one, self, 0)
+    total = wide((wide(far) + wide(near)).astype(d))
+    if P.kind_of(d) < 2:
+        return reduced(total.astype(P.int64) if reduction == "sum" else total, reduction)
+    return reduced(total, reduction).astype(d)
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean') -> Tensor",

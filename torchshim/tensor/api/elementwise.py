@@ -295,6 +295,8 @@ def softsign(input):
 
 
 def _rrelu(input, lower, upper, training, inplace):
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"rrelu{'_' if inplace else ''}(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
     for what, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {what} bound must be finite, got {bound:g}")

@@ -372,6 +372,8 @@ def setitem(self, key, value):
         value = n
     if key is False:
         return
+    if key is True:                            # a dimension more, written to as any basic index is
+        key = None
     m = meta(self)
     known = basic_index(m, (key,) if key.__class__ is slice else key)          # all of it is itself here
     if known is not None:
