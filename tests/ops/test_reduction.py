@@ -156,3 +156,31 @@ def test_second_derivatives():
     g, = torch.autograd.grad(x.norm(), x, create_graph=True)
     g[0].backward()
     assert x.grad.tolist() == pytest.approx([0.128, -0.096])
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian", "amax", "amin"])
+def test_ties_divide_the_gradient_by_their_number(name):
+    """g / n, which is not g * (1 / n) to the last digit."""
+    x = torch.ones(7, requires_grad=True)
+    third = torch.tensor(1 / 3)
+    g, = torch.autograd.grad(getattr(x, name)(), x, third)
+    assert g.tolist() == [(third / 7).item()] * 7
+
+
+@pytest.mark.parametrize("name, at", [("max", 1), ("min", 0), ("median", 0), ("nanmedian", 0)])
+def test_infinite_gradients_of_the_extreme_of_all_stay_where_it_is(name, at):
+    for ct in (math.inf, math.nan):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        g, = torch.autograd.grad(getattr(x, name)(), x, torch.tensor(ct))
+        assert g[1 - at] == 0 and str(g[at].item()) == str(ct)
+
+
+def test_an_extreme_that_was_overwritten_has_no_place():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for name in ("max", "min", "median"):
+        y = getattr(x * 1, name)()
+        y.data.mul_(3)
+        assert torch.autograd.grad(y, x)[0].tolist() == [0, 0]
+    y = (x * 1).amax()
+    y.data.mul_(3)
+    assert torch.autograd.grad(y, x)[0].isnan().all()

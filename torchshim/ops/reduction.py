@@ -276,9 +276,11 @@ def _evenly_jvp(axes, nan, primals, tangents):
     v = value if kept else jnp.expand_dims(value, axes)
     same = (x == v) | ((x != x) & (v != v)) if nan else x == v
     n = jnp.sum(same, axes, keepdims=True).astype(t.dtype)
+    if nan:                                    # torch writes the gradient where the mask is; transposed, it is divided first
+        return value, jnp.sum(jnp.where(same, t, jnp.zeros((), t.dtype)) / n, axes, keepdims=kept)
     # written out because XLA makes a select of a product with a mask: 0 / 0 would become 0
-    share = jnp.where(n == 0, jnp.asarray(np.nan, t.dtype), jnp.where(same, 1 / n, jnp.zeros((), t.dtype)))
-    return value, jnp.sum(share * t, axes, keepdims=kept)
+    share = jnp.where(n == 0, jnp.asarray(np.nan, t.dtype), same.astype(t.dtype))
+    return value, jnp.sum(share * t / n, axes, keepdims=kept)
 
 
 def nonempty(name, x, dim, axes):
