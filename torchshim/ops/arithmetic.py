@@ -11,7 +11,7 @@ from . import promotion as P
 from .common import is_complex, is_float
 from .layout import broadcast_shapes, elementwise_strides
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, common_of, op
+from .registry import SB, SC, SF, SI, T, common_of, op, with_partials
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -340,10 +340,23 @@ def rsqrt(self):
 
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
-    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",))
+    rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",),
+    variant=lambda self, other: _scaled_by_whole(other.dtype) if getattr(other, "dtype", None) is not None and P.kind_of(other.dtype) < 2 else None)
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)
+
+
+@functools.cache
+def _scaled_by_whole(d):
+    """ldexp by integers, whose gradient's factor torch takes to be an integer of their dtype: 0 for a negative one, and it wraps around."""
+    bits = 64 if d == P.bool_ else 8 * d.itemsize
+
+    def factor(out, self, other):
+        top = bits - (d.kind != "u")           # the place of the sign
+        powers = jnp.where((other < 0) | (other >= bits), 0, two_to(other))
+        return jnp.where(other == top, -powers, powers) if d.kind != "u" else powers
+    return with_partials(ldexp.body, (factor, None), ldexp.params)
 
 
 def two_to(x):

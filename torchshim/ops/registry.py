@@ -239,9 +239,10 @@ class Op(Operator):
 
     def function_of(self, layout, common, core=None):
         """The pure function behind a call: arrays then packed numbers in, list of arrays out. It serves all shapes."""
-        core, promote = core or self.core, self.promotion(layout)
+        given, promote = core, self.promotion(layout)
+        core = given or self.core
         compute = None if common is None else P.compute_dtype(common)
-        if compute != common and promote in ("arith", "float"):
+        if not given and compute != common and promote in ("arith", "float"):
             core = functools.partial(self.body, half=common) if self.half_steps else self.body
             if self.partials is not None:
                 core = with_partials(core, self.partials, self.params, common)

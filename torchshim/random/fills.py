@@ -323,10 +323,18 @@ def _inplace(name):
     return register
 
 
+def _constants(name, **given):
+    """torch's error for a tensor that wants a gradient where a number belongs."""
+    for position, (what, x) in enumerate(given.items(), 1):
+        if isinstance(x, Tensor) and x.requires_grad:
+            raise TypeError(f"{name}(): argument '{what.rstrip('_')}' (position {position}) must be float, not Tensor")
+
+
 @_inplace("uniform_")
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
     """Fill with numbers uniform in [from, to)."""
     low = kw.pop("from", from_)
+    _constants("uniform_", from_=low, to=to)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     _floating(d, "rand")
     return refill(self, lambda n, c: s.uniform(n, low, to, d), "UniformBackward0")
@@ -335,6 +343,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
 @_inplace("normal_")
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers."""
+    _constants("normal_", mean=mean, std=std)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     _floating(d, "randn")
     return refill(self, lambda n, c: s.normal(n, mean, std, d, c), "NormalBackward0")
@@ -343,6 +352,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 @_inplace("exponential_")
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential numbers of rate lambd."""
+    _constants("exponential_", lambd=lambd)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.exponential(n, lambd, d), "ExponentialBackward0")
 
@@ -350,6 +360,7 @@ def exponential_(self, lambd=1.0, *, generator=None):
 @_inplace("log_normal_")
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with numbers whose logarithm is normal."""
+    _constants("log_normal_", mean=mean, std=std)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.log_normal(n, mean, std, d), "LogNormalBackward0")
 
@@ -357,6 +368,7 @@ def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
 @_inplace("cauchy_")
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy numbers."""
+    _constants("cauchy_", median=median, sigma=sigma)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.cauchy(n, median, sigma, d), "CauchyBackward0")
 
@@ -364,6 +376,7 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
 @_inplace("geometric_")
 def geometric_(self, p, *, generator=None):
     """Fill with counts of trials up to the first success."""
+    _constants("geometric_", p=p)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     return refill(self, lambda n, c: s.geometric(n, p, d), "GeometricBackward0")
 

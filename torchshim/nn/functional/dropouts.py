@@ -68,6 +68,8 @@ def _drop(input, p, shape=None, inplace=False):
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zero elements with probability p and scale the rest by 1 / (1 - p); nothing happens unless training."""
+    if p.__class__ is not float and getattr(p, "requires_grad", False):
+        raise TypeError("dropout(): argument 'p' (position 2) must be float, not Tensor")
     if p < 0.0 or p > 1.0:
         _check(p)
     if not training or p == 0:

@@ -190,7 +190,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
 
 def _number(name, x):
     """The number that a tensor is filled with."""
-    n = x.item() if isinstance(x, TensorBase) and not x._ts_meta.ndim else number(x)
+    n = x.item() if isinstance(x, TensorBase) and not x._ts_meta.ndim and not x.requires_grad else number(x)
     if n is None:
         raise TypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(x)}")
     return n
@@ -330,10 +330,7 @@ def _stored(numbers, d):
         if low == 0 > least:
             numbers = [x % (high + 1) for x in numbers]
     with np.errstate(all="ignore"):
-        try:
-            return np.array(numbers, d)
-        except OverflowError:
-            raise ValueError("Overflow when unpacking long long") from None
+        return np.array(numbers, d)
 
 
 def c_type(d):
@@ -391,6 +388,7 @@ def _flatten(seq, shape, depth, out, kinds):
                     if isinstance(seq, (list, tuple)):
                         inner = set()
                         _flatten(seq, _shape_of(seq), 0, [], inner)
+                        inner = inner or {float}           # nothing is of the default dtype
                         raise TypeError(f"'{c.__name__}' object cannot be interpreted as an integer" if _whole(kinds | inner)
                                         else f"must be real number, not {c.__name__}")
                     raise RuntimeError(f"Could not infer dtype of {c.__name__}")

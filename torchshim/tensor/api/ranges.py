@@ -19,7 +19,7 @@ def _numbers(name, given):
     """{name: number} of the bounds of a range, which may be 0-d tensors."""
     made = {}
     for position, (what, x) in enumerate(given.items(), 1):
-        if isinstance(x, np.generic) or isinstance(x, TensorBase) and not x.ndim:
+        if isinstance(x, np.generic) or isinstance(x, TensorBase) and not x.ndim and not x.requires_grad:
             x = x.item()
         if not isinstance(x, (int, float, complex)):
             raise TypeError(f"{name}(): argument '{what}' (position {position}) must be Number, not {type_name(x)}")

@@ -105,7 +105,7 @@ def _dense_products(*names):
             return FUNCTIONS["mm"](self, mat2)
         f.__doc__ = "The product of two matrices, by the name that it has for sparse ones."
         f.__name__ = f.__qualname__ = name
-        function(name, method=False)(f)
+        function(name, method=name == "smm")(f)
 
 
 _dense_products("spmm", "dsmm", "smm", "hspmm")
@@ -200,5 +200,8 @@ def _missing(name, where, why="there are no quantized tensors"):
 
 
 function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
-for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "sspaddmm"):
+for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"):
     function(_name, method=False)(_missing(_name, "torch"))
+for _name in ("saddmm", "sspaddmm"):
+    function(_name, method=_name == "sspaddmm")(_missing(_name, "torch", "addmm is the one of a sparse matrix and dense ones"))
+function("embedding_bag", method=False)(_missing("embedding_bag", "torch", "nn.functional.embedding_bag gives its first result"))

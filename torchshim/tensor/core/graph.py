@@ -10,7 +10,8 @@ import threading
 import weakref
 
 from ...engine import context
-from ...ops.registry import T
+from ...ops import promotion as P
+from ...ops.registry import Op, T
 
 sequence = itertools.count()
 _classes: dict = {}
@@ -218,6 +219,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         for i in inst.diff_ins:
             mask |= needs & (1 << i)
         if not mask or not inst.diff_outs:
+            if mask and inst.op.__class__ is Op and inst.op.out == "dtype":        # a sum or product asked to be of integers
+                raise RuntimeError(f"Autograd not support dtype: {P.c_name(inst.out.dtype)}")
             return None
         if mask != needs:
             edges = tuple([e if mask >> i & 1 else None for i, e in enumerate(edges)])
