@@ -517,6 +517,8 @@ def _put(t, picks, value):
                     _expect_count(mask, vm, m, rest)
                     apply_inplace(I.MASK_PUT_ROWS.inplace_op, (t, mask, value), (T, T, T), overlap="put")
                     return
+    if tensor:
+        refuse_overlap(t, (t, *[x for x in picks.values() if isinstance(x, TensorBase)], value), "put")
     tensors, layout = _index_list(t, picks)
     if not tensor:
         nums = []

@@ -147,7 +147,7 @@ def _seen_as(t, steps, m, value, offset, e, creation):
         vw.ref, vw.gen = weakref(value), st.gen
     y._ts_st, y._ts_view, y._ts_edge, y._ts_extra = st, vw, e, None
     extra = t._ts_extra
-    if extra is not None and extra.version is not None:
+    if extra is not None and extra.version is not None and st.version == st.version:      # views of .data of inference tensors are such
         y._ts_more().version = extra.version
         vw.seen = extra.version[0]
     else:

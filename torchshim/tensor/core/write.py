@@ -540,7 +540,7 @@ def refuse_overlap(t, tensors=(), mode=None):
         if x._ts_st is t._ts_st:
             if x is t and not itself:
                 itself = True                  # the target among its own operands
-            elif overlap_in_part(m, offset_of(t), meta(x), offset_of(x), strict):
+            elif x is t and strict or overlap_in_part(m, offset_of(t), meta(x), offset_of(x), strict):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                                    "single memory location. Please clone() the tensor before performing the operation.")
 
