@@ -341,7 +341,7 @@ def rsqrt(self):
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
     rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",),
-    variant=lambda self, other: _scaled_by_whole(other.dtype) if getattr(other, "dtype", None) is not None and P.kind_of(other.dtype) < 2 else None)
+    variant=lambda self, other: _scaled_by_whole(other.dtype) if P.kind_of(getattr(other, "dtype", P.float32)) < 2 else None)
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)

@@ -69,3 +69,23 @@ def test_what_is_missing_says_so_by_its_name():
         with pytest.raises(NotImplementedError, match=name):
             getattr(torch, name)(torch.ones(2, 2))
     assert torch.eye(2).smm(torch.ones(2, 2)).tolist() == torch.ones(2, 2).tolist()
+
+
+@pytest.mark.parametrize("name, dims, out", [("sum", "tuple of ints dim", ""), ("mean", "tuple of ints dim", ", Tensor out = None"),
+                                             ("prod", "int dim", "")])
+def test_dimensions_are_kept_of_a_reduction_along_some(name, dims, out):
+    x = torch.ones(2, 3)
+    with pytest.raises(TypeError) as raised:
+        getattr(torch, name)(x, keepdim=True)
+    assert str(raised.value) == (
+        f"{name}() received an invalid combination of arguments - got (Tensor, keepdim=bool), but expected one of:\n"
+        f" * (Tensor input, *, torch.dtype dtype = None{out})\n"
+        f" * (Tensor input, {dims}, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)\n")
+    with pytest.raises(TypeError, match=r"got \(keepdim=bool, \), but expected one of"):
+        getattr(x, name)(keepdim=True)
+    with pytest.raises(TypeError, match='missing 1 required positional arguments: "dim"'):
+        getattr(x, name)(keepdim=True, dtype=torch.float64)
+    assert getattr(x, name)(1, keepdim=True).shape == (2, 1) == getattr(x, name)(axis=1, keepdims=True).shape
+    assert getattr(x, name)().ndim == 0 == getattr(x, name)(dtype=torch.float64).ndim
+    if name != "prod":
+        assert getattr(x, name)(None, keepdim=True).shape == (1, 1) == getattr(x, name)(axis=None, keepdim=True).shape

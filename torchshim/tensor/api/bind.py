@@ -172,7 +172,7 @@ def call_inplace(op, args, name=None, first=1):
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
     key = (op.schema.partition("(")[2], op.numbers, op.elementwise, op.precheck is None, op.out, op.name in SHARED,
-           op.full_name in OLD_FORMS, first, inplace, with_out, flag)
+           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, first, inplace, with_out, flag)
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
@@ -182,6 +182,24 @@ OLD_FORMS = {"add": (("self", "alpha", "other"),), "sub": (("self", "alpha", "ot
 for _name, *_two in (("addmm", "mat1", "mat2"), ("addmv", "mat", "vec"), ("addr", "vec1", "vec2"), ("addbmm", "batch1", "batch2"),
                      ("baddbmm", "batch1", "batch2")):
     OLD_FORMS[_name] = (("beta", "self", "alpha", *_two), ("beta", "self", *_two))
+
+
+#: Reductions that torch declares twice, and only with dimensions with a keepdim.
+KEPT_ALONG = {"sum", "mean", "prod"}
+
+
+def kept_of_nothing(op, method, dtype):
+    """torch's error for a keepdim without a dim."""
+    name = op.full_name
+    if dtype is not None and (method or name != "mean"):
+        return TypeError(f"{name}() missing 1 required positional arguments: \"dim\"")
+    given = ["keepdim=bool"] if dtype is None else ["dtype=torch.dtype", "keepdim=bool"]
+    given = ", ".join(given) + ", " if method else ", ".join(["Tensor", *given])
+    subject, out = ("", "") if method else ("Tensor input, ", ", Tensor out = None")
+    dims = "int dim" if name == "prod" else "tuple of ints dim"
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+                     f" * ({subject}*, torch.dtype dtype = None{out if name == 'mean' else ''})\n"
+                     f" * ({subject}{dims}, bool keepdim = False, *, torch.dtype dtype = None{out})\n")
 
 
 def old_form(op, name, given, method, inplace, out):
@@ -230,6 +248,10 @@ def _source(op, first, inplace, with_out, flag):
         if "keepdim" in names:
             sig.append("keepdims=_unset")
             aliases += "    if keepdims is not _unset: keepdim = keepdims\n"
+    if op.full_name in KEPT_ALONG:
+        sig[names.index("dim")] = "dim=_unset"
+        aliases += "    if dim is _unset:\n        dim = None\n"
+        aliases += f"        if keepdim is not False: raise kept_of_nothing(_op, {first == 'self'}, dtype)\n"
     if flag:
         sig.append("inplace=False")
     if with_out:
@@ -332,7 +354,7 @@ _unset = _Unset()
 #: What the code of every form may read, whatever its operator.
 _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "apply1": apply1, "apply2": apply2, "apply3": apply3,
            "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
-           "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "foreign": foreign,
+           "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "kept_of_nothing": kept_of_nothing, "foreign": foreign,
            "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset}
 
 
