@@ -184,3 +184,14 @@ def test_checks_of_sparse_parts_are_a_switch_and_told_of_once():
         torch.sparse_coo_tensor(at, ones, (2, 2))
     finally:
         settings.sparse_checks = before
+
+
+def test_factories_of_zeros_make_sparse_tensors_without_values():
+    for made in (torch.zeros(2, 3, layout=torch.sparse_coo), torch.empty(2, 3, layout=torch.sparse_coo),
+                 torch.zeros_like(torch.ones(2, 3), layout=torch.sparse_coo), torch.ones(1).new_zeros((2, 3), layout=torch.sparse_coo)):
+        assert made.layout is torch.sparse_coo and made._nnz() == 0 and made.is_coalesced() and made.to_dense().tolist() == [[0.0] * 3] * 2
+    wants = torch.zeros(2, layout=torch.sparse_coo, dtype=torch.float64, requires_grad=True)
+    assert wants.requires_grad and wants.is_leaf and wants.dtype == torch.float64
+    for full in (lambda: torch.ones(2, layout=torch.sparse_coo), lambda: torch.full((2,), 1.0, layout=torch.sparse_coo)):
+        with pytest.raises(RuntimeError, match=r"full\(\.\.\.\) is not implemented for sparse layout"):
+            full()

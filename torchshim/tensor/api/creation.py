@@ -115,6 +115,13 @@ def sizes_of(name, args):
     return check_size(shape)
 
 
+def _without_values(name, shape, d, device, requires_grad):
+    """A sparse tensor of zeros; torch has the other factories for dense ones only."""
+    if name == "ones":
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    return FUNCTIONS["sparse_coo_tensor"](size=shape, dtype=FROM_NP[d], device=device, requires_grad=requires_grad)
+
+
 def _factory(name, op=None):
     def make(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, **kw):
         if "size" in kw:
@@ -126,6 +133,8 @@ def _factory(name, op=None):
             raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         shape = check_memory(sizes_of(name, size), d.itemsize)
+        if layout is not None and out is None and layout.name == "sparse_coo":
+            return _without_values(name, shape, d, device, requires_grad)
         t = made(op, shape, d, where) if op is not None else unset(shape, d, where, fmt and strides_for(shape, fmt))
         return delivered(name, t, out, requires_grad, layout)
     make.__name__ = make.__qualname__ = name
@@ -184,6 +193,8 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
     natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.default_complex()}[type(x)]
     d, where = destined("full", out, dtype, natural, device, layout)
+    if layout is not None and out is None and layout.name == "sparse_coo":
+        raise RuntimeError("full(...) is not implemented for sparse layout")
     shape = check_memory(sizes_of("full", (size,)), d.itemsize)
     return delivered("full", filled(shape, _storable(x, d), d, where), out, requires_grad, layout)
 
@@ -214,6 +225,8 @@ def _like(name, op=None):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = _model(name, input)
         like = m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device)
+        if name == "zeros_like" and layout is not None and layout.name == "sparse_coo":
+            return _without_values("zeros", m.shape, like[1], input.device if device is None else device, requires_grad)
         strides = like_strides(m, memory_format)
         return done(unset(*like, strides) if op is None else made(op, *like, strides=strides), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name
