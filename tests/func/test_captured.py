@@ -64,6 +64,16 @@ def test_what_is_no_inplace_operator_may_write():
         assert c.tolist() == [1, 1, 1]
     grad(lambda v: torch.nn.functional.batch_norm(v.expand(2, 3), running, torch.ones(3), training=True).sum())(X)
     assert running.tolist() == pytest.approx([0.1, 0.2, 0.3])
+    running.zero_()
+    x = X.reshape(3, 1) * torch.arange(3.0)
+    grad(lambda v: torch.nn.functional.instance_norm(v.expand(2, 3, 3), running, torch.ones(3)).sum())(x)
+    assert running.tolist() == pytest.approx([0.1, 0.2, 0.3])
+    for normed in (torch.nn.utils.spectral_norm, torch.nn.utils.parametrizations.spectral_norm):
+        layer = normed(torch.nn.Linear(3, 3))
+        for b in layer.buffers():
+            b.copy_(torch.tensor([1.0, 0.0, 0.0]))
+        assert grad(lambda v: layer(v).sum())(X).shape == (3,)
+        assert all([b.tolist() != [1, 0, 0] for b in layer.buffers()])
     out = torch.empty(0)
     assert grad(after(lambda c: torch.add(X, 1, out=c), out))(X).tolist() == [2, 2, 2] and out.tolist() == [2, 3, 4]
 
@@ -82,3 +92,16 @@ def test_other_transforms_and_own_memory_may_write():
     assert grad(own)(X).tolist() == [4, 5, 7]
     with pytest.raises(RuntimeError, match="captured"):
         grad(lambda y: (y * grad(lambda z: (z * y.mul_(2)).sum())(torch.ones(3))).sum())(X)
+
+
+def test_batch_norm_does_not_write_examples_to_statistics_that_have_none():
+    x, running = torch.rand(2, 4, 3), torch.zeros(3)
+
+    def normed(v, mean, var=None):
+        return torch.nn.functional.batch_norm(v, mean, torch.ones(3) if var is None else var, training=True)
+    with pytest.raises(RuntimeError, match="running_var, which will be updated in place, were not batched"):
+        vmap(lambda v: normed(v, running))(x)
+    assert running.tolist() == [0, 0, 0]
+    assert vmap(lambda v: normed(torch.ones(4, 3), running) + v)(x).shape == (2, 4, 3)
+    assert running.tolist() == pytest.approx([0.1] * 3)
+    assert vmap(normed)(x, torch.zeros(2, 3), torch.ones(2, 3)).shape == (2, 4, 3)

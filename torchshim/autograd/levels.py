@@ -71,9 +71,9 @@ def _check_captured(t, op, tensors, needs):
                 raise RuntimeError(_UNBATCHED if _aten(op, tensors) in ("copy_", "index_put_") else
                                    f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
         elif level.kind == "grad" and (needs or not level.traced and "unasked" not in context.modes):
-            raise RuntimeError(f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-                               f"(aten::{_aten(op, tensors)}) that would mutate a captured Tensor. This is not supported; please rewrite the "
-                               "function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
+            raise RuntimeError("During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+                               f"(aten::{_aten(op, tensors)}) that would mutate a captured Tensor. This is not supported; please rewrite "
+                               "the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")
 
 
 #: Operators with overloads: up to how many tensors which one is meant, and which with more.

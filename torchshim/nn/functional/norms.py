@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 
+from ...autograd.levels import innermost_vmap, is_traced
 from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import norm as ops
@@ -10,7 +11,7 @@ from ...ops.registry import SF, T
 from ...tensor.api.bind import call, type_name
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read, tangent_of
-from ...tensor.core.write import write
+from ...tensor.core.write import unasked, write
 
 
 def _shape(name, shape):
@@ -85,8 +86,16 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))
     for running, now in ((running_mean, mean), (running_var, var)):
         if running is not None:
+            if "transform" in context.modes and is_traced(now) and not is_traced(running) and innermost_vmap() is not None:
+                raise RuntimeError(_UNBATCHED)
             write(running, read(now))
     return y
+
+
+_UNBATCHED = ("Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
+              "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
+              "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
+              "work with vmap")
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
@@ -107,7 +116,8 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     if use_input_stats:
         for running, many in ((running_mean, mean), (running_var, var)):
             if running is not None:
-                running.copy_(many.view(n, c).mean(0))
+                with unasked():
+                    running.copy_(many.view(n, c).mean(0))
     return y.view(n, c, *rest)
 
 

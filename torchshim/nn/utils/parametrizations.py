@@ -162,8 +162,8 @@ class _SpectralNorm(Module):
     def _power_method(self, matrix, rounds):
         with no_grad():
             for _ in range(rounds):
-                self._u.copy_(F.normalize(matrix.mv(self._v), dim=0, eps=self.eps))
-                self._v.copy_(F.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps))
+                F.normalize(matrix.mv(self._v), dim=0, eps=self.eps, out=self._u)
+                F.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps, out=self._v)
 
     def forward(self, weight):
         if weight.ndim == 1:

@@ -42,8 +42,8 @@ class SpectralNorm:
         if do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(F.normalize(matrix.mH.mv(u), dim=0, eps=self.eps))
-                    u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
+                    F.normalize(matrix.mH.mv(u), dim=0, eps=self.eps, out=v)
+                    F.normalize(matrix.mv(v), dim=0, eps=self.eps, out=u)
                 u, v = u.clone(), v.clone()            # a later step changes the buffers before this one's backward
         return weight / FUNCTIONS["dot"](u, matrix.mv(v))
 
