@@ -53,3 +53,11 @@ def test_true_as_an_index_casts_what_is_written():
     x = torch.zeros(2, 3)
     x[True] = torch.tensor([[1]])
     assert x.tolist() == [[1.0] * 3] * 2
+
+
+def test_multilabel_soft_margin_loss_goes_in_steps_of_its_dtypes():
+    """1 - target wraps around in uint8, and half numbers are rounded after each step."""
+    ones = torch.ones(1, 3)
+    assert F.multilabel_soft_margin_loss(ones, torch.tensor([[1, 255, 1]], dtype=torch.uint8)).item() == pytest.approx(27.7116, abs=1e-4)
+    half = F.multilabel_soft_margin_loss(ones.half(), torch.tensor([[1.0, -1.0, 1.0]]).half())
+    assert half.dtype == torch.float16 and half.item() == 0.98046875

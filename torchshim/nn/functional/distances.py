@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
 from ...ops import promotion as P
+from ...ops.activation import logsigmoid
 from ...ops.reduction import norm_along
 from ...tensor.api.bind import call
 from ...tensor.api.indexing import in_range
@@ -133,9 +134,10 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     reduction = reduction_of(reduction, size_average, reduce)
     if P.kind_of(input._ts_meta.dtype) < 2:
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
-    if target._ts_meta.dtype == P.bool_:
-        L.refuse_bool_minus(input._ts_meta, target._ts_meta)
-    loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
+    if input._ts_meta.dtype == target._ts_meta.dtype and input._ts_meta.dtype in (P.float32, P.float64):
+        loss = call(L.binary_cross_entropy_with_logits, (input, target, None, None, "none"))
+    else:                                      # torch's steps, of which each is rounded, or wraps around
+        loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(-1) / input.shape[input.dim() - 1], reduction)
