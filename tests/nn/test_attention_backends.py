@@ -1,4 +1,6 @@
 """torch.nn.attention: the choice of a kernel is kept for a block and changes nothing."""
+import pickle
+
 import pytest
 
 import torchshim as torch
@@ -15,3 +17,9 @@ def test_sdpa_kernel():
     with pytest.raises(AssertionError, match="Backend must be an instance of SDPBackend"):
         with sdpa_kernel("math"):
             pass
+
+
+def test_the_kernels_are_one_enumeration():
+    assert torch.backends.cuda.SDPBackend is SDPBackend
+    assert int(SDPBackend.ERROR) == -1 and [int(b) for b in SDPBackend][1:] == [0, 1, 2, 3, 4]
+    assert pickle.loads(pickle.dumps(SDPBackend.MATH)) is SDPBackend.MATH and repr(SDPBackend.MATH) == "<SDPBackend.MATH: 0>"

@@ -1,9 +1,26 @@
 """torch.backends.cuda: switches of NVIDIA's libraries. What TensorFloat32 may be used for decides what is computed; others are kept."""
 import contextlib as _contextlib
+from enum import Enum as _Enum
 
 from .. import settings as _settings
 from ..tensor.core.device import accelerators as _accelerators
 from .switches import Rounding as _Rounding
+
+
+class SDPBackend(_Enum):
+    """The kernels of attention, by torch's numbers."""
+    __module__ = "torchshim.nn.attention"      # where torch has it, and pickles look for it
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    def __int__(self):
+        return self.value
+
+    __index__ = __int__
 
 
 class _Matmul(_Rounding):

@@ -2,25 +2,13 @@
 from __future__ import annotations
 
 import contextlib
-from enum import Enum
 
 from ... import backends
+from ...backends.cuda import SDPBackend
 from ...dropin import missing_attribute as _missing_attribute
 
 __all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
 WARN_FOR_UNFUSED_KERNELS = False
-
-
-class SDPBackend(Enum):
-    """The kernels, by torch's numbers."""
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
-
-
 _SWITCHES = {SDPBackend.FLASH_ATTENTION: "flash", SDPBackend.EFFICIENT_ATTENTION: "mem_efficient", SDPBackend.MATH: "math",
              SDPBackend.CUDNN_ATTENTION: "cudnn"}
 
