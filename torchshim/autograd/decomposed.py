@@ -7,14 +7,12 @@ from ..engine import context
 from ..ops.registry import OPS
 from ..ops.shape import RESHAPE_COPY
 from ..tensor.api.bind import FUNCTIONS, call
+from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import Node
 from ..tensor.core.handle import TensorBase
 from .backward import tensor_at
 from .grad_ops import zeros_value
 from .modes import grad_mode
-
-_plain, _register_hook = Node.next_functions, Node.register_hook
 
 
 def _linear(inst, x, weight, bias=None):
@@ -47,13 +45,8 @@ def _unfold(node):
     parts = None if inst is None or node._ts_saved is None or node._ts_custom_backward is not None else _PARTS.get(inst.op.name)
     if parts is None or any([g[1].gen != g[3] for g in node._ts_guard]) or "forward AD" in context.modes or "transform" in context.modes:
         return
-    before = context.modes.pop("saved tensors hooks", None)
-    try:
-        with grad_mode(True):
-            made = parts(inst, *_operands(node))
-    finally:
-        if before is not None:
-            context.modes["saved tensors hooks"] = before
+    with grad_mode(True), context.mode("saved tensors hooks", None):
+        made = parts(inst, *_operands(node))
     root = made if made is None else made._ts_edge
     if root.__class__.__name__ != node.__class__.__name__:
         return
@@ -77,19 +70,4 @@ def _number(root, node):
         inner._ts_seq = node._ts_seq - 1 + (k + 1) / (len(found) + 1)
 
 
-def _next_functions(node):
-    _unfold(node)
-    return _plain.fget(node)
-
-
-Node.next_functions = property(_next_functions, doc="(node, output number) for each place of the operands; (None, 0) where no gradient goes.")
-
-
-def _hooked(node, hook):
-    """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
-    _unfold(node)
-    return _register_hook(node, hook)
-
-
-_hooked.__name__ = "register_hook"
-Node.register_hook = _hooked
+graph.before_looks(_unfold)

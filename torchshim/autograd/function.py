@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import functools
 
 from ..engine import context, warn
@@ -238,15 +237,9 @@ class Function:
         return done[0] if single else tuple(done)
 
 
-@contextlib.contextmanager
 def without_tangents():
     """Forward-mode AD does not look into the user's forward: `jvp` says what its tangents are."""
-    level = context.modes.pop("forward AD", None)
-    try:
-        yield
-    finally:
-        if level is not None:
-            context.modes["forward AD"] = level
+    return context.mode("forward AD", None)
 
 
 def _check_transformable(cls, args, kwargs):

@@ -49,7 +49,7 @@ class Packed:
     def __init__(self, t, hooks):
         self.hooks = hooks
         version = t._version
-        with grad_mode(False), _without_hooks():
+        with grad_mode(False), without_hooks():
             self.object = hooks.pack_hook(t)
         if t._version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
@@ -57,7 +57,7 @@ class Packed:
                                "need to perform in-place operations on the input to a pack hook.")
 
     def unpack(self):
-        with _without_hooks():
+        with without_hooks():
             t = self.hooks.unpack_hook(self.object)
         if not isinstance(t, TensorBase):
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
@@ -122,14 +122,9 @@ def _count(step):
     around_nodes("saved tensors hooks", _hooked if _users else None)
 
 
-@contextlib.contextmanager
-def _without_hooks():
-    before = context.modes.pop("saved tensors hooks", None)
-    try:
-        yield
-    finally:
-        if before is not None:
-            context.modes["saved tensors hooks"] = before
+def without_hooks():
+    """A block in which hooks on saved tensors are not asked."""
+    return context.mode("saved tensors hooks", None)
 
 
 class saved_tensors_hooks:
@@ -157,18 +152,9 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
-@contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message):
     """A block in which hooks on saved tensors are refused with this message."""
-    before = context.modes.get("saved tensors hooks disabled")
-    context.modes["saved tensors hooks disabled"] = error_message
-    try:
-        yield
-    finally:
-        if before is None:
-            del context.modes["saved tensors hooks disabled"]
-        else:
-            context.modes["saved tensors hooks disabled"] = before
+    return context.mode("saved tensors hooks disabled", error_message)
 
 
 class _Saved:
@@ -214,13 +200,11 @@ def allow_mutation_on_saved_tensors():
     if "allow mutation" in context.modes:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     state = _AllowMutation()
-    with saved_tensors_hooks(state.pack, state.unpack):
-        context.modes["allow mutation"] = state
+    with saved_tensors_hooks(state.pack, state.unpack), context.mode("allow mutation", state):
         try:
             yield state
         finally:
             state.clear()
-            del context.modes["allow mutation"]
 
 
 # -- hooks on several gradients --------------------------------------------------------------------------------------------

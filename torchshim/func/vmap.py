@@ -99,15 +99,13 @@ def _interpreted(run, xs, dims):
     the function wants to see its batches (a print, some custom Functions), or the batch does not lie on the host."""
     if levels() or not all([is_host(meta(x).device) and not is_traced(x) for x in xs]):
         return None
-    before, context.modes["vmap without values"] = states(), True
+    before = states()
     try:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), context.mode("vmap without values", True):
             closed = jax.make_jaxpr(jax.vmap(run, in_axes=tuple(dims)))(*[jax.ShapeDtypeStruct(meta(x).shape, meta(x).dtype) for x in xs])
     except _NEEDS_NUMBERS:
         restore(before)
         return None
-    finally:
-        del context.modes["vmap without values"]
     with jax.enable_x64(True):
         return build(closed)(*[np.asarray(array_of(read(x))) for x in xs])
 

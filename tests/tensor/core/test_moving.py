@@ -1,4 +1,6 @@
 """Reading known memory at places that change makes no program, and grows no trie, for each place."""
+import pytest
+
 import torchshim as torch
 
 
@@ -52,9 +54,5 @@ def test_histories_go_through_views_at_new_places():
     with torch.no_grad():
         v = w[30:34]
     assert v.grad_fn is None and v._base is w
-    try:
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
         v.add_(1)
-    except RuntimeError as e:
-        assert "is a view and is being modified inplace" in str(e) or "no_grad" in str(e)
-    else:
-        raise AssertionError("a view made under no_grad was written with gradients on")

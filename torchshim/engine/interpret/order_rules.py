@@ -213,10 +213,8 @@ def _median(ignore_nan):
     return make
 
 
-for _ignore_nan in (True, False):
-    _make = _median(_ignore_nan)
-    _make.__name__ = "nanmedian_value" if _ignore_nan else "median_value"
-    known_call(_make)
+known_call(_median(True), "nanmedian_value")
+known_call(_median(False), "median_value")
 
 
 def _leading(largest):
@@ -271,10 +269,8 @@ def _leading(largest):
     return make
 
 
-for _largest in (True, False):
-    _make = _leading(_largest)
-    _make.__name__ = "largest_places" if _largest else "smallest_places"
-    known_call(_make)
+known_call(_leading(True), "largest_places")
+known_call(_leading(False), "smallest_places")
 
 
 def _insertions(side):
@@ -309,7 +305,5 @@ def _insertions(side):
     return make
 
 
-for _side in ("left", "right"):
-    _make = _insertions(_side)
-    _make.__name__ = "insertions_" + _side
-    known_call(_make)
+known_call(_insertions("left"), "insertions_left")
+known_call(_insertions("right"), "insertions_right")

@@ -59,9 +59,9 @@ def rule(*names: str) -> Callable[[Make], Make]:
     return register
 
 
-def known_call(make: Make) -> Make:
-    """Register `make` for calls of the function that has its name."""
-    CALLS[make.__name__] = make
+def known_call(make: Make, name: str | None = None) -> Make:
+    """Register `make` for calls of the function of this name, by default its own."""
+    CALLS[name or make.__name__] = make
     return make
 
 

@@ -1,6 +1,7 @@
 """What belongs to a thread: its current trace and its modes."""
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
@@ -28,6 +29,19 @@ class Context(threading.local):
         self.grad = True
         self.inference = False
         self.modes = {}
+
+    @contextlib.contextmanager
+    def mode(self, name, value):
+        """A block in which a mode has this value; None: in which it is off."""
+        before = self.modes.pop(name, None)
+        if value is not None:
+            self.modes[name] = value
+        try:
+            yield
+        finally:
+            self.modes.pop(name, None)
+            if before is not None:
+                self.modes[name] = before
 
     def go_to(self, device):
         """Record for `device` from now on."""

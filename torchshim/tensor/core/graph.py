@@ -20,6 +20,16 @@ _classes: dict = {}
 _OWN_KINDS = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
 
 
+def _look(node):
+    """Called before somebody walks on from a node, or puts a hook on it."""
+
+
+def before_looks(change):
+    """Let `change(node)` make of a node what it is for those who look."""
+    global _look
+    _look = change
+
+
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
@@ -53,6 +63,8 @@ class Node:
 
     @property
     def next_functions(self):
+        """(node, output number) for each place of the operands; (None, 0) where no gradient goes."""
+        _look(self)
         # a leaf's AccumulateGrad that somebody saw lives as long as this node, as in torch: hooks may be put on it
         self._ts_next = tuple([e if e is None or e.__class__ is tuple or isinstance(e, Node) or leads_nowhere(e) else accumulator(e)
                            for e in self._ts_next])
@@ -84,6 +96,7 @@ class Node:
 
     def register_hook(self, hook):
         """`hook(grad_inputs, grad_outputs)` runs after this node's backward; returns a removable handle."""
+        _look(self)
         return add_hook(self._ts_more(), "post", hook)
 
     def register_prehook(self, hook):

@@ -31,14 +31,19 @@ def moving_part(spec, m):
     free = _free_spec(spec, m)
     if free is spec:
         return None
-    if len(_parts_seen) > 10_000:
-        _parts_seen.clear()
-    seen = _parts_seen.setdefault((m, free), set())
+    if not _several(_parts_seen, 10_000, (m, free), spec):
+        return None
+    return free, tuple([e[1] for e, f in zip(spec, free) if e is not f])
+
+
+def _several(table, most, key, spec):
+    """Whether more than DIFFERENT specs came under `key`, with this one; the table begins anew when it is full."""
+    if len(table) > most:
+        table.clear()
+    seen = table.setdefault(key, set())
     if len(seen) <= DIFFERENT:
         seen.add(spec)
-        if len(seen) <= DIFFERENT:
-            return None
-    return free, tuple([e[1] for e, f in zip(spec, free) if e is not f])
+    return len(seen) > DIFFERENT
 
 
 def _free_spec(spec, m):
@@ -60,12 +65,7 @@ def _moves(state, op, free, name, slots, spec, m):
     variants = state.variants
     if variants is not None and key in variants:
         return True
-    if len(_starts_seen) > 100_000:
-        _starts_seen.clear()
-    seen = _starts_seen.setdefault((user_site(), op, free, m, state.n_ops), set())
-    if len(seen) <= DIFFERENT:
-        seen.add(spec)
-    if len(seen) <= DIFFERENT:
+    if not _several(_starts_seen, 100_000, (user_site(), op, free, m, state.n_ops), spec):
         return False
     state.kept()[key] = True
     for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:

@@ -1,7 +1,6 @@
 """Writes in place: what they refuse, what becomes of the memory, and of the history of whoever sees it."""
 from __future__ import annotations
 
-from contextlib import contextmanager
 from weakref import ref as weakref
 
 from ...engine import Immediate, Value, array_of, context, record
@@ -473,16 +472,9 @@ def ask(t, name, tensors=()):
         _captured(t, name, tensors, 0)
 
 
-@contextmanager
 def unasked():
-    """While something is written that torch does not take for an in-place operator: `out=`, and lists of tensors."""
-    before = context.modes.get("unasked")
-    context.modes["unasked"] = True
-    try:
-        yield
-    finally:
-        if before is None:
-            del context.modes["unasked"]
+    """A block in which something is written that torch does not take for an in-place operator: `out=`, and lists of tensors."""
+    return context.mode("unasked", True)
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------------
