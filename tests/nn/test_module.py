@@ -322,3 +322,8 @@ def test_a_subclass_of_parameter_may_take_more_arguments():
 
     p = Held(torch.ones(2), manifold="sphere")
     assert p.manifold == "sphere" and p.requires_grad and isinstance(p, Held)
+
+
+def test_a_parameter_that_is_none_takes_no_entry_of_a_state_dict():
+    m = torch.nn.Linear(2, 2, bias=False)
+    assert m.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, strict=False).unexpected_keys == ["bias"]

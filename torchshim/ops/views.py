@@ -571,7 +571,7 @@ def _get_bits(x, dtype, shape, strides):
         part = jnp.stack([jnp.real(x), jnp.imag(x)], -1)
         return _get_bits(part.reshape(part.shape[:-2] + (-1,)) if part.ndim > 1 else part, dtype, shape, strides)
     if dtype == np.bool_:
-        return (x != 0).reshape(shape)
+        return _get_bits(x, np.dtype(np.uint8), shape, None) != 0
     if np.dtype(dtype).kind == "c":
         half = np.float32 if new == 8 else np.float64
         y = _get_bits(x, half, tuple(shape) + (2,), None)
@@ -583,6 +583,8 @@ def _get_bits(x, dtype, shape, strides):
 
 def _put_bits(inst, x, v, dtype, shape, strides):
     m = inst.in_metas[0]
+    if np.dtype(dtype) == np.bool_ and m.dtype.itemsize > 1:       # a bool holds one bit here, the byte below it may hold more
+        raise NotImplementedError(f"torchshim: writing to a view of {m.dtype} as bool")
     return _get_bits(v, m.dtype, m.shape, m.strides)
 
 

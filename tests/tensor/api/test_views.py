@@ -204,3 +204,15 @@ def test_a_slice_with_a_start_is_a_view_even_of_all():
         x = torch.zeros(3, requires_grad=True) * 1
         x[key] = 0
         assert type(x.grad_fn).__name__ == name
+
+
+def test_bytes_of_larger_numbers_read_as_bool_one_by_one():
+    x = torch.tensor([1.5, 0., -2.])
+    assert x.view(torch.bool).tolist() == [b != 0 for b in x.view(torch.uint8).tolist()]
+    assert x.to(torch.complex64).view(torch.bool).shape == (24,)
+    y = torch.tensor([0, 1, 2, 255], dtype=torch.uint8)
+    y.view(torch.bool)[0] = True
+    assert y.bool().all()
+    with pytest.raises(RuntimeError, match="as bool"):           # the other bits of its bytes are not kept
+        x.view(torch.bool).fill_(True)
+        x.tolist()

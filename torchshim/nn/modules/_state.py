@@ -146,11 +146,9 @@ class State:
         """Copy this module's own entries; what does not fit is added to the three lists."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own = {**self._parameters, **self._persistent_buffers()}
+        own = {name: t for name, t in {**self._parameters, **self._persistent_buffers()}.items() if t is not None}
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, param in own.items():
-            if param is None:
-                continue
             key = prefix + name
             if key in state_dict:
                 self._load_one(name, param, key, state_dict[key], assign, error_msgs)

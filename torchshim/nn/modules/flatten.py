@@ -27,9 +27,7 @@ class Unflatten(Module):
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
-        if isinstance(dim, str):
-            raise NotImplementedError("torchshim: Unflatten of a named dimension")
-        if not isinstance(dim, int):
+        if not isinstance(dim, (int, str)):
             raise TypeError("dim should be int or str but found type " + type(dim).__name__)
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}")
