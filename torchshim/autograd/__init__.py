@@ -8,6 +8,7 @@ from ..tensor.api.creation import zeros_like
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import leads_nowhere
 from ..tensor.core.handle import edge, read
+from ..tensor.core.settings import warn_once
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
@@ -53,6 +54,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         grad_tensors = grad_variables
     cts = make_cts(tensors, _grads_of(tensors, grad_tensors))
     roots = _roots(tensors)
+    if create_graph:
+        warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+                  "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+                  "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.")
     if retain_graph is None:
         retain_graph = create_graph
     for t in inputs or ():
@@ -67,6 +72,8 @@ def _input_edge(t):
     if isinstance(t, graph.GradientEdge):
         node = t.node
         return node.variable if node.__class__ is AccumulateGrad else node if node._ts_n_outputs == 1 else (node, t.output_nr)
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     e = edge(t)
     if e is None or forward_only(e):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -137,7 +144,10 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
     gs = _grads_of(outputs, grad_outputs)
     for k, (o, g) in enumerate(zip(outputs, gs)):
         if g is None:
-            make_cts([o], [None])
+            made, = make_cts([o], [None])
+            if made is None or not made.ndim:
+                raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                                 "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0.")
         elif g.shape[1:] != o.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
                                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "

@@ -669,6 +669,8 @@ def make_cts(outputs, grads):
     """Cotangents for the roots: the given ones checked, ones for scalars."""
     out = []
     for k, (t, g) in enumerate(zip(outputs, grads)):
+        if not isinstance(t, Tensor):
+            raise AssertionError("Expected output to be a torch.Tensor")
         m = read(t).meta
         if isinstance(g, Tensor):
             gm = read(g).meta

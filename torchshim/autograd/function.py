@@ -21,9 +21,13 @@ from .modes import grad_mode
 class FunctionNode(Node):
     """The node of a custom Function; it is also the `ctx` that forward and backward get."""
     __slots__ = ("__dict__",)
+    _ts_home = "torch.autograd.function"
 
     def __init__(self):
         pass
+
+    def __repr__(self):
+        return object.__repr__(self)
 
     @property
     def _ts_n_outputs(self):
@@ -118,7 +122,7 @@ class FunctionNode(Node):
                 continue
             g = out[k]
             if g is not None and not isinstance(g, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
             m = self._ts_in_metas[k]
             if g is not None and g._ts_meta.shape != m.shape:
                 if g.ndim >= len(m.shape) and _sums_to(g._ts_meta.shape, m.shape):
@@ -151,7 +155,8 @@ class Function:
     generate_vmap_rule = False
 
     def __init__(self, *args, **kwargs):
-        pass
+        warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+             "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.", DeprecationWarning)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "

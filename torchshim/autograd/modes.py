@@ -123,6 +123,9 @@ class set_grad_enabled(_Decorating):
     def __str__(self):
         return "torch.autograd.grad_mode.set_grad_enabled"
 
+    def __repr__(self):
+        return f"{self}(mode={self.mode})"
+
 
 def _set_inference(on):
     context.inference = on

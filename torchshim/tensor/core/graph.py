@@ -38,6 +38,7 @@ class Node:
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
+    _ts_home = "builtins"      # the module that torch's classes of this kind name
     _ts_turn = None            # when a backward pass comes here, where its number does not say: smaller ones are first
 
     def __repr__(self):
@@ -118,6 +119,7 @@ class NodeExtra:
 
 class RemovableHandle:
     """Removes the hook it was returned for."""
+    __module__ = "torchshim.utils.hooks"
     _ids = itertools.count()
 
     def __init__(self, hooks, extra=None):
@@ -147,7 +149,7 @@ def node_class(name, base=Node):
     key = (name, base)
     cls = _classes.get(key)
     if cls is None:
-        own = {"__slots__": (), "__module__": "torch.autograd.graph"}
+        own = {"__slots__": (), "__module__": base._ts_home}
         if name == "NotImplemented":
             own["_ts_turn"] = -2 ** 64
         cls = _classes.setdefault(key, type(name, (base,), own))
@@ -156,6 +158,7 @@ def node_class(name, base=Node):
 
 class AccumulateGrad(Node):
     """The end of an edge at a leaf, made when somebody asks for it."""
+    __module__ = Node._ts_home
     __slots__ = ("variable",)
     _ts_turn = -2 ** 62
 
