@@ -245,3 +245,49 @@ def test_an_address_changes_with_the_memory():
 def test_channels_last_memory_is_read_as_it_lies():
     t = torch.arange(8.0).reshape(1, 2, 2, 2).to(memory_format=torch.channels_last)
     assert at(t) == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_memory_that_nobody_else_knows_is_shown_as_it_is_and_other_memory_is_copied():
+    """An array of `numpy()` is the result's own one where no view, graph or recorded operator holds that."""
+    t = torch.ones(4) * 2
+    t.sum().item()
+    own = id(t._ts_st.value.array)
+    u, a = t.detach(), t.numpy()
+    assert id(a.base) == own
+    a[0] = 7
+    assert t.tolist() == u.tolist() == [7, 2, 2, 2] and np.shares_memory(u.numpy(), a)
+    later = t * 1
+    a[1] = 8
+    assert later.tolist() == [7, 2, 2, 2] and t.tolist() == [7, 8, 2, 2]
+    del a
+    assert t.numpy().tolist() == t.tolist() == [7, 8, 2, 2]
+    pending, b = t + 1, t.numpy()              # what is recorded reads what there was
+    b[0] = 0
+    assert pending.tolist() == [8, 9, 3, 3] and t.tolist() == [0, 8, 2, 2]
+    row = t[1:]
+    t.add_(1)
+    b[1] = 0
+    assert row.tolist() == [0, 3, 3]
+    w = torch.ones(3, requires_grad=True)
+    y = w.exp()                                # which backward reads
+    kept = y.detach().clone()
+    c = y.detach().numpy()
+    z = y * 1
+    c[:] = 0
+    z.sum().backward()
+    assert kept.tolist() != [0, 0, 0] and y.tolist() == [0, 0, 0] and w.grad.tolist() == [0, 0, 0]
+
+
+def test_the_address_of_memory_shown_as_it_is_stays():
+    t = torch.ones(3) + 1
+    a = t.numpy()
+    where = t.data_ptr()
+    assert a.ctypes.data == where
+    saved = t * 1
+    del a
+    saved.tolist()
+    t *= 2
+    assert t.data_ptr() == where and at(t) == [4, 4, 4] and saved.tolist() == [2, 2, 2]
+    b = t.numpy()
+    b[0] = 1
+    assert b.ctypes.data == where and at(t) == [1, 4, 4] and t.tolist() == [1, 4, 4]

@@ -17,27 +17,33 @@ getrefcount = sys.getrefcount
 
 class Memory:
     """`flat` is the memory from a value's first element to its last; `origin` the user's array if it is theirs;
-    `last` an ordinary Value of what was there when it was last looked at."""
-    __slots__ = ("flat", "origin", "meta", "last")
+    `last` an ordinary Value of what was there when it was last looked at. `flat` may be the Value's own array, of its shape."""
+    __slots__ = ("flat", "origin", "meta", "last", "_room")
 
     @property
     def room(self):
         """What `allocated` can use again; None where the memory is the user's."""
-        return self.flat.base if self.origin is None else None
+        if self.origin is not None:
+            return None
+        if self._room is None:
+            self._room = memoryview(self.flat).cast("B") if self.flat.base is None else self.flat.base
+        return self._room
 
     def __init__(self, flat, meta, last=None, origin=None):
-        self.flat, self.meta, self.last, self.origin = flat, meta, last, origin
+        self.flat, self.meta, self.last, self.origin, self._room = flat, meta, last, origin, None
 
     def part(self, meta, offset):
         """The array with `meta`'s layout, `offset` elements from the beginning: it shares the memory."""
         if not meta.numel:
             return np.empty(meta.shape, meta.dtype)
+        if meta.contiguous and not offset:
+            return np.ndarray(meta.shape, meta.dtype, self.flat)
         size = meta.dtype.itemsize
         return np.ndarray(meta.shape, meta.dtype, self.flat, offset * size, [s * size for s in meta.strides])
 
     def seen(self):
         """Whether anybody but us holds the memory."""
-        if getrefcount(self.flat) > ALONE:
+        if getrefcount(self.flat) > ALONE + (self._room is not None and self.flat.base is None):    # a room holds the array that it was made from
             return True
         if self.origin is None:
             return False
@@ -45,7 +51,11 @@ class Memory:
 
     def now(self, value):
         """An ordinary Value of what `value`'s memory holds."""
-        seen, root = self.seen(), self.part(self.meta, 0)
+        seen = self.seen()
+        if not seen and self.flat.base is None and self._room is None and self.origin is None:
+            value.array, value.extra = self.flat, None         # its own array again, which nobody else can write any more
+            return value
+        root = self.part(self.meta, 0)
         if self.last is None or not same_bits(np.asarray(self.last.array), root):
             self.last = _ordinary(value, root.copy())
         if seen:
@@ -97,6 +107,40 @@ def allocated(value, array, room=None):
     memory = Memory(np.frombuffer(room, np.uint8), m, value)
     np.copyto(memory.part(m, 0), array)
     return memory
+
+
+class _Holder:
+    __slots__ = ("value", "array")
+
+
+def _holders(value):
+    array = value.array
+    return getrefcount(value), getrefcount(array)
+
+
+def _fewest():
+    """What `_holders` tells a caller who knows a Value from its only holder, of a Value and an array that nobody else has."""
+    held = _Holder()
+    held.value = _Holder()
+    held.value.array = object()
+    value = held.value
+    return _holders(value)
+
+
+FEWEST = _fewest()
+
+
+def exposed(value, room):
+    """Memory of our own with the contents of an ordinary Value whose array exists, for NumPy to see: its array itself where nobody else
+    can tell. room: see `allocated`. To be called as `_holders` by `_fewest`."""
+    m, array = value.meta, value.array
+    if room is None and m.contiguous and m.numel:
+        if value.extra is None and array.__class__ is np.ndarray and getrefcount(array) <= FEWEST[1] and getrefcount(value) <= FEWEST[0]:
+            flags = array.flags
+            if flags.owndata and flags.c_contiguous and flags.writeable:
+                return Memory(array, m)
+        return Memory(np.array(array, order="C"), m, value)
+    return allocated(value, np.asarray(array), room)
 
 
 def borrowed(array, meta):

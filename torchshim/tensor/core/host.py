@@ -10,7 +10,7 @@ import itertools
 import jax
 import numpy as np
 
-from ...engine import CHUNK, Memory, Value, allocated, array_of, present, same_bits, value_of
+from ...engine import CHUNK, Memory, Value, array_of, exposed, present, same_bits, value_of
 from ...ops.views import COMPUTED
 from .storage import Storage
 
@@ -57,9 +57,14 @@ def hosted(st, memory):
 def array(t):
     """The array that shares memory with a tensor on the CPU which is neither conjugated nor negated."""
     st, vw = t._ts_st, t._ts_view
-    v = present(st.value)
+    v = st.value
+    if v.array is None:
+        if v.extra.__class__ is Memory:
+            v = present(v)
+        else:
+            array_of(v)
     if v is st.value:
-        hosted(st, allocated(v, np.asarray(array_of(v)), st.address and st.address.room))
+        hosted(st, exposed(v, st.address and st.address.room))
     memory = st.value.extra
     return memory.part(v.meta, 0) if vw is None else memory.part(vw.meta, vw.offset)
 

@@ -8,7 +8,7 @@ from weakref import ref as weakref
 import jax
 import numpy as np
 
-from ...engine import context, literal, meta_of, value_of, warn
+from ...engine import context, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, host, settings, storage
 from .device import from_jax
@@ -515,21 +515,22 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares the tensor's memory; with `force` a copy where it cannot."""
-        m = self._ts_meta
-        if force.__class__ is not bool:
-            raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
-        if force:
+        if force is not False:
+            if force is not True:
+                raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if m.device == "meta" or self.device.type != "cpu":
+        m = self._ts_meta
+        if not is_host(m.device) and (m.device == "meta" or self.device.type != "cpu"):
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
                             "first.")
         if context.grad and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        for bit, wrong in (("conj", self.is_conj()), ("neg", self.is_neg())):
-            if wrong:
-                raise RuntimeError(f"Can't call numpy() on Tensor that has {'conjugate' if bit == 'conj' else 'negative'} bit set. Use "
-                                   f"tensor.resolve_{bit}().numpy() instead.")
-        if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
+        if self._ts_view is not None:
+            for bit, wrong in (("conj", self.is_conj()), ("neg", self.is_neg())):
+                if wrong:
+                    raise RuntimeError(f"Can't call numpy() on Tensor that has {'conjugate' if bit == 'conj' else 'negative'} bit set. Use "
+                                       f"tensor.resolve_{bit}().numpy() instead.")
+        if m.dtype.kind != "f" and P.kind_of(m.dtype) == 2:
             raise TypeError(f"Got unsupported ScalarType {P.c_name(m.dtype)}")
         return host.array(self)
 
