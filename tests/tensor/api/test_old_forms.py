@@ -47,3 +47,14 @@ def test_the_signature_shows_out():
     import inspect
     assert list(inspect.signature(torch.linalg.svd).parameters) == ["A", "full_matrices", "driver", "out"]
     assert "out" in inspect.signature(torch.fft.fft).parameters
+
+
+def test_the_class_of_tensors_names_the_default_dtype():
+    x = torch.ones(2, dtype=torch.float64)
+    assert x.type(torch.Tensor).dtype == x.type("torch.Tensor").dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    assert X.type(torch.Tensor).dtype == torch.float64
+    torch.set_default_dtype(torch.float32)
+    assert torch.nn.Linear(2, 2).double().type(torch.Tensor).weight.dtype == torch.float32
+    with pytest.raises(ValueError, match="invalid type: 'Parameter'"):
+        x.type(torch.nn.Parameter)

@@ -12,7 +12,7 @@ from .views import warn_once
 from ..core import settings
 from ..core.device import accelerators, device as torch_device, get_default_device, set_default_device, to_jax
 from ..core.dispatch import apply1, wrap
-from ..core.dtype import ALL, dtype as torch_dtype, np_dtype
+from ..core.dtype import ALL, dtype as torch_dtype, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, edge, read
 from ..core.tensor import Tensor
 
@@ -115,12 +115,14 @@ def type_(self, dtype=None, non_blocking=False, **kw):
         where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
         return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
     if isinstance(dtype, str):
-        dtype = _legacy_class(dtype)
-    if dtype in (int, float, bool, complex):
-        raise ValueError(f"invalid type: '{dtype.__name__}'")
+        dtype = Tensor if dtype == "torch.Tensor" else _legacy_class(dtype)
+    if dtype is Tensor:                    # the old default class of tensors
+        return to(self, torch_device("cpu"), get_default_dtype())
     if isinstance(dtype, _LegacyMeta):
         return to(self, torch_device(dtype._kind), dtype.dtype)
-    if not isinstance(dtype, (torch_dtype, type)):
+    if isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
+    if not isinstance(dtype, torch_dtype):
         raise TypeError("dtype must be a type, str, or dtype object")
     return to(self, dtype)
 
