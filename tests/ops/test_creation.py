@@ -2,6 +2,7 @@
 import pytest
 
 import torchshim as torch
+from torchshim.engine.compile import policy
 
 
 def test_ranges():
@@ -33,3 +34,20 @@ def test_pairs_of_rows():
 def test_frexp():
     m = torch.frexp(torch.tensor([0., 1, -3, torch.inf]))
     assert m.mantissa.tolist() == [0, .5, -.75, torch.inf] and m.exponent.tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("tier", policy.TIERS[1:])
+def test_ranges_of_fractions_are_counted_as_torch_counts_them(tier):
+    """In registers: the first number of each is rounded, the others are counted from it; a product and its sum are rounded once."""
+    policy.pin(tier)
+    try:
+        single, double = torch.arange(-8., 8., .1)[76:82].tolist(), torch.arange(.5, -.55, -.1, dtype=torch.float64)[3:6].tolist()
+        halves = torch.arange(-1., .6, .1, dtype=torch.bfloat16)[9:11].tolist() + torch.arange(-8., 0, .01, dtype=torch.float16)[797:].tolist()
+        huge = torch.arange(0, 1e305, 3e304, dtype=torch.float64).tolist()
+    finally:
+        policy.pin(None)
+    assert single == [-0.4000000059604645, -0.30000001192092896, -0.20000001788139343, -0.10000000894069672, 4.440892098500626e-16,
+                      0.10000000149011612]
+    assert double == [0.19999999999999998, 0.09999999999999998, -2.7755575615628914e-17]
+    assert halves == [-0.10009765625, 1.4901161193847656e-08, -0.030029296875, -0.0200347900390625, -0.01003265380859375]
+    assert huge == [0.0, 3e+304, 6e+304, 9e+304]

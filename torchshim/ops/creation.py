@@ -42,19 +42,48 @@ def _full(shape, dtype, *value):
     return jnp.broadcast_to(v.astype(dtype), shape)
 
 
-def _arange(shape, dtype, start, step):
-    wide = dtype if P.kind_of(dtype) == 1 else np.float64
-    return (start.astype(wide) + jnp.arange(shape[0], dtype=wide) * step.astype(wide)).astype(dtype)
+def _fused(k, step, start, xp):
+    """`start + k * step` of float64 numbers with one rounding: the error of the product, found by halves, is added last."""
+    product = k * step
+    k1, s1 = ((134217729. * x) - ((134217729. * x) - x) for x in (k, step))
+    error = ((k1 * s1 - product) + k1 * (step - s1) + (k - k1) * s1) + (k - k1) * (step - s1)
+    total = product + start
+    back = total - product
+    exact = total + (((product - (total - back)) + (start - back)) + error)
+    return xp.where(xp.isfinite(exact), exact, total)          # the halves of huge numbers overflow
+
+
+def _arange(shape, dtype, start, step, xp=jnp):
+    n, size = shape[0], np.dtype(dtype).itemsize
+    if P.kind_of(dtype) == 1:
+        return start.astype(dtype) + xp.arange(n, dtype=dtype) * step.astype(dtype)
+    narrow = size == 2
+    if narrow:                                # halves are counted in float32
+        start, step = start.astype(np.float32), step.astype(np.float32)
+    start, step, k = start.astype(np.float64), step.astype(np.float64), xp.arange(n).astype(np.float64)
+    count = functools.partial(_fused, xp=xp) if not narrow else lambda k, step, start: (k * step + start).astype(np.float32)
+    # torch fills registers of 32 bytes, two at a time: their first number is rounded to the dtype, the others are counted from it;
+    # what is left over is counted one by one
+    lanes = 32 // size
+    each = count(k, step, start).astype(dtype)
+    whole = n - n % (2 * lanes)
+    if not whole:
+        return each
+    first, lane = each[:whole:lanes, None].astype(np.float64), xp.arange(lanes).astype(np.float64)
+    more = (lane * step).astype(np.float32).astype(np.float64) + first if narrow else count(lane, step, first)
+    return xp.concatenate([more.reshape(whole).astype(dtype), each[whole:]])
 
 
 def _arange_on_host(shape, dtype, start, step):
-    wide = dtype if P.kind_of(dtype) == 1 else np.float64
-    out = np.arange(shape[0], dtype=wide)
-    if step != 1:
-        out *= step.astype(wide)
-    if start != 0:
-        out += start.astype(wide)
-    return out.astype(dtype, copy=False)
+    if P.kind_of(dtype) == 1 or start == (whole := int(start)) and step == (by := int(step)) and abs(whole) + shape[0] * abs(by) < 1 << 24:
+        wide = dtype if P.kind_of(dtype) == 1 else np.float64       # whole numbers that every step of the counting represents
+        out = np.arange(shape[0], dtype=wide)
+        if step != 1:
+            out *= step.astype(wide)
+        if start != 0:
+            out += start.astype(wide)
+        return out.astype(dtype, copy=False)
+    return _arange(shape, dtype, start, step, np)
 
 
 def _ends(dtype, numbers):
