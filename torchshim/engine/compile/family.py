@@ -13,11 +13,34 @@ from ..record.memo import Memo
 from . import gradient
 from .cost import weighed
 from .instance import NUMBER, jaxpr_of
-from .sizes import Sizes, ordered, pattern_of
+from .sizes import Sizes, holding, ordered, pattern_of, undecided
 
 _MOST = 4096
+_REGIONS, _GUESSES = 8, 4  # families of one pattern, and what more has to be known until one of them can be made
 _FIRST, _REFUSED = "first", "refused"
-_met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern): one of the two words, or a Family
+_met = Memo(_MOST)         # (operator, what decides beside shapes, kinds, pattern): _FIRST, or _Regions
+
+
+class _Regions:
+    """The families of a pattern whose operator decides something by comparing sizes: each with the function that tells whether sizes
+    are decided as in it. Most have one, for all sizes."""
+
+    def __init__(self):
+        self.families, self.missed = [], 0
+
+    def family(self, inst, pattern, sizes, remade):
+        """The Family for these sizes; None where there is none."""
+        for holds, family in self.families:
+            if holds(*sizes):
+                return family
+        if self.missed or len(self.families) == _REGIONS:
+            return None
+        pattern, family = _made(inst, pattern, sizes, remade)
+        if family is _REFUSED:
+            self.missed += 1
+            return None
+        self.families = [*self.families, (holding(pattern.known, len(sizes)), family)]
+        return family
 
 
 def family_of(inst, key, values=(), remade=None):
@@ -31,51 +54,56 @@ def family_of(inst, key, values=(), remade=None):
         return None, None
     if op.ordered is not None:
         pattern = ordered(pattern, sizes)
-    family = _met.get((op, key, inst.kinds, pattern))
-    if family is None:
-        _met.keep((op, key, inst.kinds, pattern), _FIRST)
+    place = op, key, inst.kinds, pattern
+    regions = _met.get(place)
+    if regions is None:
+        _met.keep(place, _FIRST)
         return None, None
-    if family is _FIRST:
-        family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
-    if family is _REFUSED and values and op.ordered is None:
-        pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple)
-        pattern = ordered(pattern, sizes)
-        family = _met.get((op, key, inst.kinds, pattern))
-        if family is None:
-            family = _met[op, key, inst.kinds, pattern] = _made(inst, pattern, sizes, remade)
-    return (None, None) if family is _REFUSED else (family, sizes)
+    if regions is _FIRST:
+        regions = _met[place] = _Regions()
+    family = regions.family(inst, pattern, sizes, remade)
+    return (None, None) if family is None else (family, sizes)
 
 
 def _made(inst, pattern, sizes, remade):
+    """(the pattern with what had to be known of its sizes, the Family or _REFUSED)."""
     def make():
         shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
         return Family(inst.op, layout, fn, inst.kinds, metas, sizes)
-    return _aside(make)
+
+    for _ in range(_GUESSES):
+        family, error = _aside(make)
+        more = undecided(error, sizes) if family is _REFUSED else None
+        if more is None or more in pattern.known:
+            break
+        pattern = pattern._replace(known=(*pattern.known, more))
+    return pattern, family
 
 
 def _aside(make):
-    """What `make` returns, run in a thread of its own; _REFUSED where it fails, as a body may that looks at sizes that are no numbers.
+    """(what `make` returns, or _REFUSED where it fails, as a body may that looks at sizes that are no numbers; the error's text), run in
+    a thread of its own.
 
     JAX tries whether sizes are numbers and keeps the error, in a cycle with its frame. Were our callers among the frames above that
     one, their values would be held, and look alive to the trace that is computed next, until garbage is collected.
     """
-    made = [_REFUSED]
+    made = [_REFUSED, ""]
 
     def run():
         try:
             with jax.enable_x64(True):
                 made[0] = make()
-        except Exception:
-            pass
+        except Exception as error:
+            made[1] = str(error)
     thread = threading.Thread(target=run, daemon=True)
     try:
         thread.start()
     except RuntimeError:                       # Python is about to exit
-        return _REFUSED
+        return _REFUSED, ""
     thread.join()
-    return made[0]
+    return made
 
 
 class _Shape:
@@ -114,7 +142,7 @@ class Family:
         """The interpreter of the Instance with these sizes; None where it has to be built by itself."""
         if self._program is None:
             from ..interpret import OpenProgram
-            self._program = _aside(lambda: OpenProgram(self.jaxpr, self.example, len(self.kinds)))
+            self._program, _ = _aside(lambda: OpenProgram(self.jaxpr, self.example, len(self.kinds)))
         return None if self._program is _REFUSED else self._program.at(sizes)
 
     def derived(self, inst, needs, rule):
@@ -124,7 +152,7 @@ class Family:
         if found is None:
             self.diff_outs = inst.diff_outs
             wrt = [i for i in inst.diff_ins if needs >> i & 1]
-            found = self._pullbacks[key] = _aside(lambda: _Pullback(self, wrt, rule))
+            found = self._pullbacks[key] = _aside(lambda: _Pullback(self, wrt, rule))[0]
         return None if found is _REFUSED else found.derived(inst)
 
 
@@ -155,4 +183,4 @@ class _Pullback(gradient.Pullback):
         family = self.family
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
-        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example))
+        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example))[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from typing import NamedTuple
 
 from jax import export
@@ -19,15 +20,16 @@ LEAST, MOST = 2, 2**31 - 1
 class Pattern(NamedTuple):
     """`dims`: dtype and dimensions of each array; `values`: static arguments that are sizes. Open sizes are numbered: ~number in a
     dimension, (factor, number) for a multiple. `least` is the smallest that each open size may be, `order` holds pairs (smaller,
-    larger) of them."""
+    larger) of them, `known` what else is known of them, as "d0*d1 >= 9"."""
     dims: tuple
     values: tuple
     least: tuple
     order: tuple = ()
+    known: tuple = ()
 
     def open(self):
         """(shapes, values) with symbols in the places of the open sizes."""
-        found = symbols(self.least, self.order)            # from one scope: symbols of different scopes never compare
+        found = symbols(self.least, self.order, self.known)        # from one scope: symbols of different scopes never compare
 
         def size(n):
             return n[0] * found[n[1]] if n.__class__ is tuple else n
@@ -72,13 +74,37 @@ def ordered(pattern, sizes):
 
 
 @functools.lru_cache(maxsize=None)
-def symbols(least, order=()):
+def symbols(least, order=(), known=()):
     """Symbolic dimensions d0, d1, ..., each with its lower bound, of which those in pairs of `order` are ordered so."""
     if not least:
         return ()
     names = [f"d{i}" for i in range(len(least))]
-    known = [c for n, low in zip(names, least) for c in (f"{n} >= {low}", f"{n} <= {MOST}")] + [f"d{b} >= d{a} + 1" for a, b in order]
-    return export.symbolic_shape(", ".join(names), constraints=known)
+    bounds = [c for n, low in zip(names, least) for c in (f"{n} >= {low}", f"{n} <= {MOST}")] + [f"d{b} >= d{a} + 1" for a, b in order]
+    return export.symbolic_shape(", ".join(names), constraints=(*bounds, *known))
+
+
+_UNDECIDED = re.compile(r"comparison '([^']+)' (>=|<=|>|<) '([^']+)' is inconclusive")
+
+
+def undecided(error, sizes):
+    """What would have to be known of symbols, and is true of `sizes`, for the comparison that JAX could not decide, as its error says;
+    None where that says nothing of the kind."""
+    said = _UNDECIDED.search(error)
+    if said is None:
+        return None
+    left, sign, right = said.groups()
+    if sign in ("<=", ">"):                    # JAX asks whether the one is at least the other
+        left, right = right, left
+    try:
+        return f"{left} >= {right}" if holding((f"{left} >= {right}",), len(sizes))(*sizes) else f"{right} >= {left} + 1"
+    except (NameError, SyntaxError):
+        return None
+
+
+@functools.lru_cache(maxsize=512)
+def holding(known, number):
+    """A function of so many sizes that tells whether all that is `known` of the symbols is true of them."""
+    return eval(f"lambda {', '.join([f'd{k}' for k in range(number)])}: {' and '.join(known).replace('^', '**') or True}", dict(_FUNCTIONS))
 
 
 def is_open(data):
