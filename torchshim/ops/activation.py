@@ -26,7 +26,7 @@ def no_bool(message):
 
 
 # -- pieces of lines ---------------------------------------------------------------------------------------------------
-@op("relu(Tensor self) -> Tensor", promote="arith", grad="ReluBackward0", inplace=True, functional="inplace",
+@op("relu(Tensor self) -> Tensor", promote="arith", out=False, grad="ReluBackward0", inplace=True, functional="inplace",
     check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
@@ -37,7 +37,7 @@ def relu(self):
     check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),))
 def relu6(self):
     """x between 0 and 6."""
-    return jnp.minimum(jnp.maximum(self, 0), 6)
+    return jnp.minimum(6, jnp.maximum(0, self))           # in this order a zero keeps its sign
 
 
 def check_hardtanh(self, low, high):
@@ -59,11 +59,12 @@ def refuse_empty_range(self, min_val, max_val):
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
     low, high = jnp.asarray(min_val, self.dtype), jnp.asarray(max_val, self.dtype)
-    return jnp.minimum(jnp.maximum(self, low), high)
+    return jnp.minimum(high, jnp.maximum(low, self))
 
 
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", grad="LeakyReluBackward0", inplace=True,
-    inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL)
+    inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
+    rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros")
 def leaky_relu(self, negative_slope):
     """x, times negative_slope below 0."""
     return jnp.where(self > 0, self, self * negative_slope)
@@ -153,7 +154,7 @@ def elu(self, alpha):
 _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@op("selu(Tensor self) -> Tensor", promote="arith", grad="EluBackward0", inplace=True, inplace_grad="EluBackward1", functional="inplace",
+@op("selu(Tensor self) -> Tensor", promote="arith", out=False, grad="EluBackward0", inplace=True, inplace_grad="EluBackward1", functional="inplace",
     method=False, refuses=("elu_cpu", "bic"), rule=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
 def selu(self):
     """The self-normalizing elu."""
@@ -165,9 +166,9 @@ def refuse_zero_alpha(self, alpha):
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", grad="CeluBackward0", inplace=True, inplace_grad="CeluBackward1",
+@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", inplace=True, inplace_grad="CeluBackward1",
     functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
-    rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, 1 / alpha).astype(out.dtype),))
+    rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, (1 / alpha.astype(np.float32).astype(np.float64)).astype(x.dtype)).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     return _elu(self, alpha, 1.0, 1 / alpha)
@@ -240,7 +241,19 @@ def prelu(self, weight):
     shape = [1] * self.ndim
     if weight.size != 1:
         shape[1 if self.ndim > 1 else 0] = weight.size
-    return jnp.where(self > 0, self, weight.reshape(shape) * self)
+    return _prelu(self, jnp.broadcast_to(weight.reshape(shape), self.shape))
+
+
+@jax.custom_jvp
+def _prelu(x, slope):
+    return jnp.where(x > 0, x, slope * x)
+
+
+@_prelu.defjvp
+def _prelu_jvp(primals, tangents):
+    # as factors: where they do not matter infinite slopes make no nan
+    x, slope = primals
+    return _prelu(x, slope), tangents[0] * jnp.where(x > 0, 1, slope) + tangents[1] * jnp.where(x > 0, 0, x)
 
 
 def check_glu(self, dim):

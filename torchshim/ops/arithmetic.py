@@ -162,7 +162,7 @@ def _div_name(inst):
 
 def _flat(mode, value):
     """A derivative that rounding makes zero."""
-    return jnp.zeros_like(value) if mode else value
+    return jnp.zeros(value.shape, bool) if mode else value
 
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
@@ -289,7 +289,7 @@ def _negative_power(x, e):
 
 def _pow_self(out, x, e):
     if e.__class__ in (int, float):
-        return e * _static_power(e - 1, x) if e else jnp.zeros_like(out)
+        return e * _static_power(e - 1, x) if e else jnp.zeros(out.shape, bool)
     return jnp.where(e == 0, 0, e * jnp.power(x, e - 1))
 
 

@@ -162,11 +162,11 @@ def angle(self):
 
 
 # -- tests of single numbers ------------------------------------------------------------------------------------------------
-def test(name, f, doc, check=None):
+def test(name, f, doc, check=None, out=True):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check)(body)
+    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check, out=out)(body)
 
 
 def _no_complex_test(message, error=RuntimeError):
@@ -180,14 +180,14 @@ def _inexact(f, otherwise):
     return lambda x: f(x) if is_float(x) or is_complex(x) else jnp.full(x.shape, otherwise)
 
 
-isnan = test("isnan", lambda x: x != x, "Whether each element is nan.")
-isinf = test("isinf", _inexact(jnp.isinf, False), "Whether each element is infinite.")
-isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.")
+isnan = test("isnan", lambda x: x != x, "Whether each element is nan.", out=False)
+isinf = test("isinf", _inexact(jnp.isinf, False), "Whether each element is infinite.", out=False)
+isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.", out=False)
 isposinf = test("isposinf", _inexact(lambda x: x == jnp.inf, False), "Whether each element is +inf.",
                 _no_complex_test("isposinf does not support complex inputs."))
 isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether each element is -inf.",
                 _no_complex_test("isneginf does not support complex inputs."))
-isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.")
+isreal = test("isreal", lambda x: x.imag == 0 if is_complex(x) else jnp.full(x.shape, True), "Whether the imaginary part is 0.", out=False)
 signbit = test("signbit", lambda x: jnp.signbit(x) if is_float(x) else jnp.full(x.shape, False) if x.dtype == jnp.bool_ else x < 0,
                "Whether the sign bit is set.", _no_complex_test("signbit is not implemented for complex tensors.", NotImplementedError))
 

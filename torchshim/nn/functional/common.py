@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import present, warn
+from ...engine import context, present, warn
 from ...tensor.api.indexing import host_known
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -41,3 +41,11 @@ def size_warning(name, input, target):
     if input._ts_meta.shape != target._ts_meta.shape:
         warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
              "lead to incorrect results due to broadcasting. Please ensure they have the same size.")
+
+
+def not_differentiable(name, **arguments):
+    """torch's error for tensors that want a gradient of a loss which gives none to them."""
+    for argument, tensor in arguments.items():
+        if tensor is not None and tensor.requires_grad and context.grad is True:
+            raise RuntimeError(f"The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot have "
+                               "requires_grad True.")

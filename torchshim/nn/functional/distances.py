@@ -7,7 +7,7 @@ from ...ops.activation import logsigmoid
 from ...ops.reduction import norm_along
 from ...tensor.api.bind import call
 from ...tensor.api.indexing import in_range
-from .common import REDUCTIONS, reduction_of
+from .common import REDUCTIONS, not_differentiable, reduction_of
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -115,6 +115,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
                            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}.")
     in_range(target, 0, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("target out of range"))
+    not_differentiable("multi_margin_loss", weight=weight)
     return call(ops.multi_margin_loss, (input, target, weight, int(p), float(margin), reduction))
 
 

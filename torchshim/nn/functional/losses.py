@@ -12,7 +12,7 @@ from ...tensor.api.bind import call
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import look, read
 from ...tensor.api.indexing import bounds_of, flag, host_known
-from .common import known, reduction_of, size_warning, unguarded
+from .common import known, not_differentiable, reduction_of, size_warning, unguarded
 
 
 def _check_targets(target, classes, ignore_index):
@@ -36,6 +36,10 @@ def _check_targets(target, classes, ignore_index):
 
 def _out_of_bounds(target):
     return IndexError(f"Target {target} is out of bounds.")
+
+
+def _classes_kernel(dims):
+    return "nll_loss_forward" if dims < 3 else "nll_loss2d_forward"
 
 
 _NOT_PROBABILITIES = {what: lambda _, what=what: RuntimeError(f"all elements of {what} should be between 0 and 1") for what in ("input", "target")}
@@ -63,6 +67,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         _check_soft(m, tm, weight, ignore_index)
         return unguarded(apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds))
     if m.ndim:
+        not_differentiable(_classes_kernel(m.ndim), weight=weight)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
@@ -89,6 +94,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     m = input._ts_meta
     if m.ndim:
         ops.check_classes(m, target._ts_meta, None if weight is None else weight._ts_meta)
+        not_differentiable(_classes_kernel(m.ndim), weight=weight)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     return call(ops.nll_loss, (input, target, weight, reduction, ignore_index))
 
@@ -142,6 +148,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
                 flag(record(context, ops.NO_PROBABILITY, (T,), (v,))[0], v, error)
             elif not ((a >= 0) & (a <= 1)).all():
                 raise error(0)
+    not_differentiable("binary_cross_entropy", weight=weight)
     return call(ops.binary_cross_entropy, (input, target, weight, reduction))
 
 
@@ -155,6 +162,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if P.kind_of(target._ts_meta.dtype) < 2:
         raise RuntimeError(f"result type {P.c_name(input._ts_meta.dtype)} can't be cast to the desired output type "
                            f"{P.c_name(target._ts_meta.dtype)}")
+    not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     y = call(ops.binary_cross_entropy_with_logits, (input, target, weight, pos_weight, reduction))
     return y if y._ts_meta.dtype == target._ts_meta.dtype else y.to(target.dtype)        # torch computes in 1 - target
 
@@ -182,10 +190,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
-    if target.requires_grad and context.grad is True:
-        raise RuntimeError("The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot "
-                           "have requires_grad True.")
-    return call(ops.soft_margin_loss, (input, target, reduction_of(reduction, size_average, reduce)))
+    reduction = reduction_of(reduction, size_average, reduce)
+    not_differentiable("soft_margin_loss", target=target)
+    return call(ops.soft_margin_loss, (input, target, reduction))
 
 
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):

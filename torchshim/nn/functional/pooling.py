@@ -336,6 +336,7 @@ def _fractional(dims, input, kernel_size, output_size, output_ratio, samples):
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if output_size is None:
+        output_ratio = (output_ratio,) * dims if isinstance(output_ratio, (int, float)) else output_ratio
         if len(output_ratio) != dims:
             raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
         output_size = [int(n * ratio) for n, ratio in zip(tuple(input.shape)[-dims:], output_ratio)]

@@ -43,6 +43,12 @@ def _named(none, **names):
     return name
 
 
+def _weighted(plain):
+    """The grad_fn's name where weights may come after the loss itself."""
+    by_reduction = _named("MulBackward0", mean="DivBackward0", sum="SumBackward0")
+    return lambda inst: by_reduction(inst) if inst.layout[2] is not None else plain(inst) if callable(plain) else plain
+
+
 def _loss_strides(inst, x, target, *rest):
     """Without reduction the operands' layout."""
     if inst.out_metas[0].ndim == 0:
@@ -211,7 +217,7 @@ def _no_integers(kernel):
 _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
 
 
-@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad="MseLossBackward0",
+@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
     check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
     """The squared difference; with weights, torch divides by their sum."""
@@ -244,7 +250,7 @@ def _check_l1(x, target, weight, reduction):
 
 
 @op("l1_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
-    grad=_named("AbsBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_l1,
+    grad=_weighted(_named("AbsBackward0", mean="MeanBackward0", sum="SumBackward0")), check=_check_l1,
     **{**_LOSS, "promote": None})
 def l1_loss(self, target, weight, reduction):
     """The absolute difference."""
@@ -274,7 +280,7 @@ def smooth_l1_loss(self, target, reduction, beta):
 
 
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad="HuberLossBackward0", check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True)
+    grad=_weighted("HuberLossBackward0"), check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True)
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
     a = _abs(self - target)
@@ -324,19 +330,26 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     return reduced(y if weight is None else y * weight, reduction)
 
 
-def _xlogy(t, y):
-    safe = jnp.where(t == 0, 1, t)
-    return jnp.where(t == 0, 0, t * jnp.log(safe)) if y is None else jnp.where(t == 0, 0, t * jnp.log(y))
+@jax.custom_jvp
+def _entropy_term(t):
+    return jnp.where(t == 0, 0, t * jnp.log(jnp.where(t == 0, 1, t)))
+
+
+@_entropy_term.defjvp
+def _entropy_term_jvp(primals, tangents):
+    # torch's slope, which at 0 is nan: that of t log y, both of them t
+    t, = primals
+    return _entropy_term(t), tangents[0] * (jnp.where(t == 0, 0, jnp.log(t)) + t / t)
 
 
 def _kl_name(inst):
-    return {"none": "SubBackward0", "sum": "SumBackward0", "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
+    return {"none": "MulBackward0" if inst.layout[3] else "SubBackward0", "sum": "SumBackward0", "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
 
 
 @op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_LOSS)
 def kl_div(self, target, reduction, log_target):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
-    y = jnp.exp(target) * (target - self) if log_target else _xlogy(target, None) - target * self
+    y = jnp.exp(target) * (target - self) if log_target else _entropy_term(target) - target * self
     return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
 
 

@@ -59,8 +59,18 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
     return reduced(_clamp_min(-target * (input1 - input2) + margin), reduction)
 
 
+def _only_floats(kernel):
+    """A check that raises for what torch's kernel does not take: it knows float32 and float64 alone."""
+    def check(x, target, *rest):
+        if x.dtype not in (P.float32, P.float64):
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
+        if kernel.startswith("multilabel") and len(x.shape) > 2:
+            raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: [{', '.join(map(str, x.shape))}]")
+    return check
+
+
 @op("multi_margin_loss(Tensor self, Tensor target, Tensor? weight=None, int p=1, float margin=1.0, str reduction='mean') -> Tensor",
-    grad="MultiMarginLossBackward0", nondiff=("target", "weight"), function=False, method=False)
+    grad="MultiMarginLossBackward0", check=_only_floats("multi_margin_loss_cpu_kernel"), nondiff=("target", "weight"), function=False, method=False)
 def multi_margin_loss(self, target, weight, p, margin, reduction):
     """mean over other classes of max(0, margin - x[target] + x[i])^p."""
     x = self if self.ndim == 2 else self.reshape(1, -1)
@@ -85,7 +95,7 @@ def _hinge_jvp(primals, tangents):
 
 
 @op("multilabel_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="MultilabelMarginLossBackward0",
-    nondiff=("target",), function=False, method=False)
+    check=_only_floats("multilabel_margin_loss_forward_out_frame"), nondiff=("target",), function=False, method=False)
 def multilabel_margin_loss(self, target, reduction):
     """Hinge between every labelled class and every other; a row's labels end at the first -1."""
     x, t = (self, target) if self.ndim == 2 else (self.reshape(1, -1), target.reshape(1, -1))

@@ -315,6 +315,9 @@ def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
                            f"{list(x)} and grid with sizes {list(g)}")
     if len(x) == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if P.kind_of(input.dtype) != 2:
+        kernel = "grid_sampler_2d_cpu_kernel_impl" if len(x) == 4 else "grid_sampler3d_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input.dtype)}'")
 
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",

@@ -1,0 +1,43 @@
+"""The sign of zeros, as torch's kernels leave it, and gradients that infinite parameters do not reach."""
+import math
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+
+def signs(x):
+    return torch.signbit(x).tolist()
+
+
+def test_bounds_keep_the_sign_of_zero():
+    x = torch.tensor([-0.0, 0.0])
+    assert signs(F.relu6(x)) == signs(F.hardtanh(x, 0.0, 6.0)) == [True, False]
+
+
+def test_gradients_that_are_zero_by_rule_are_positive():
+    x = torch.tensor([1.5, -2.0], requires_grad=True)
+    for f in (lambda: torch.div(x, 2, rounding_mode="floor"), lambda: x ** 0):
+        g, = torch.autograd.grad(f(), x, torch.tensor([-1.0, -1.0]))
+        assert g.tolist() == [0, 0] and signs(g) == [False, False]
+
+
+def test_leaky_relu_multiplies_by_its_slope():
+    x = torch.tensor([-1.0, 1.0], requires_grad=True)
+    g, = torch.autograd.grad(F.leaky_relu(x, 0.0), x, torch.tensor([-1.0, -1.0]))
+    assert g.tolist() == [0, -1] and signs(g) == [True, True]
+
+
+def test_an_infinite_slope_of_prelu_does_not_reach_positive_elements():
+    x = torch.tensor([2.0, -3.0], requires_grad=True)
+    g, = torch.autograd.grad(F.prelu(x, torch.tensor([math.inf])), x, torch.ones(2))
+    assert g.tolist() == [1, math.inf]
+
+
+def test_tests_of_numbers_have_no_out_form():
+    for f in (torch.isnan, torch.isinf, torch.isfinite, torch.isreal, torch.relu, torch.selu):
+        try:
+            f(torch.ones(2), out=torch.ones(2))
+        except TypeError as error:
+            assert "unexpected keyword argument 'out'" in str(error)
+        else:
+            raise AssertionError(f)
