@@ -166,9 +166,14 @@ def refuse_zero_alpha(self, alpha):
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
+def _by_float(alpha, dtype):
+    """1 / alpha as torch's backward has it, which takes alpha for a float32."""
+    return (1 / jnp.asarray(alpha).astype(np.float32).astype(np.float64)).astype(dtype)
+
+
 @op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", inplace=True, inplace_grad="CeluBackward1",
     functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
-    rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, (1 / alpha.astype(np.float32).astype(np.float64)).astype(x.dtype)).astype(out.dtype),))
+    rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, _by_float(alpha, x.dtype)).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     return _elu(self, alpha, 1.0, 1 / alpha)
