@@ -456,6 +456,7 @@ def supports_complex(reduceOp):
 
 
 __getattr__ = _missing_attribute(__name__,
-                                 lazy=("_functional_collectives", "algorithms", "checkpoint", "constants", "device_mesh", "fsdp", "nn",
-                                                 "optim", "rpc", "tensor"),
+                                 lazy=("_composable", "_functional_collectives", "_shard", "_symmetric_memory", "_tensor", "algorithms",
+                                       "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim",
+                                       "pipelining", "rpc", "run", "tensor"),
                                  elsewhere={"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"})

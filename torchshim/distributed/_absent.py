@@ -22,3 +22,8 @@ def absent_function(module, name):
     f.__name__ = f.__qualname__ = name
     f.__module__, f.__doc__, f.__unimplemented__ = module, "NotImplementedError.", True
     return f
+
+
+def absent_names(module, classes="", functions=""):
+    """{name: what refuses}, for a module of which nothing works: names of classes and of functions, with spaces between."""
+    return {**{name: absent_class(module, name) for name in classes.split()}, **{name: absent_function(module, name) for name in functions.split()}}

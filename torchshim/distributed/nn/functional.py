@@ -1,7 +1,7 @@
-"""torch.distributed.nn: collectives through which gradients flow. In a group of one each gives what it was given."""
+"""Collectives through which gradients flow. In a group of one each gives what it was given."""
 from __future__ import annotations
 
-from . import ReduceOp, _group, _only
+from .. import ReduceOp, _group, _only
 
 
 def broadcast(tensor, src, group=None):

@@ -1,0 +1,4 @@
+"""torch.distributed._shard: `sharded_tensor`."""
+from ...dropin import missing_attribute as _missing_attribute
+
+__getattr__ = _missing_attribute(__name__, lazy=('sharded_tensor',))

@@ -1,0 +1,2 @@
+"""torch.distributed.nn: collectives through which gradients flow (`functional`)."""
+from .functional import *  # noqa: F403
