@@ -129,10 +129,26 @@ def muon(torch):
     return w.tolist()
 
 
+SHORT = ["sgd_dampening", "sgd_nesterov", "adam_l2", "adam_amsgrad", "adamw", "adagrad", "adamax", "nadam", "radam", "rmsprop", "rprop", "asgd"]
+
+
+def short(torch, name, dtype):
+    """Five steps on 39 numbers, more than the 32 of a register, in a dtype of 16 bits."""
+    cls, options = OPTIMIZERS[name]
+    d = getattr(torch, dtype)
+    p = torch.linspace(-2, 3, 39).to(d).requires_grad_()
+    opt = getattr(torch.optim, cls)([p], **options)
+    for k in range(5):
+        p.grad = (torch.arange(39) * (k + 3) % 11 / 8 - 0.7).to(d)
+        opt.step()
+    return p.tolist()
+
+
 if __name__ == "__main__":
     import torch
     import torch.optim.swa_utils
-    print(json.dumps({"train": {n: train(torch, n) for n in OPTIMIZERS}, 
+    print(json.dumps({"train": {n: train(torch, n) for n in OPTIMIZERS},
+                      "short": {d: {n: short(torch, n, d) for n in SHORT} for d in ("bfloat16", "float16")},
                       "schedule": {n: schedule(torch, n) for n in [*SCHEDULES, *COMPOSED]},
                       "plateau": plateau(torch), "lbfgs": lbfgs(torch, None), "wolfe": lbfgs(torch, "strong_wolfe"),
                       "muon": muon(torch)}, indent=0))

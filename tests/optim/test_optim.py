@@ -29,6 +29,12 @@ def test_updates_are_torchs(name):
             close(got["state"][k][n], v)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", cases.SHORT)
+def test_short_dtypes_are_rounded_where_torch_rounds(name, dtype):
+    assert cases.short(torch, name, dtype) == GOLDENS["short"][dtype][name]
+
+
 @pytest.mark.parametrize("name", [*cases.SCHEDULES, *cases.COMPOSED])
 def test_schedules_are_torchs(name):
     close(cases.schedule(torch, name), GOLDENS["schedule"][name])

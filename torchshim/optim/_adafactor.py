@@ -5,28 +5,45 @@ import jax.numpy as jnp
 
 from ..tensor.api.creation import zeros_like
 from ..tensor.core.dtype import finfo
-from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of, with_grads
+from ._update import Update, add_scaled, div, lerp, mul, wide
+from .optimizer import SteppedOptimizer, check, check_lr, flags_of
 
 
 def _adafactor(p, g, *rest):
     *variance, (rho, more, keep, eps1, eps2, d), flags = rest
     if "maximize" in flags:
         g = -g
-    alpha = jnp.maximum(eps2, jnp.sqrt(jnp.sum(p * p)) / p.size ** 0.5) * rho
+    kind = p.dtype
+    alpha = jnp.maximum(eps2, wide(_norm(p)) / p.size ** 0.5) * rho
     if "weight_decay" in flags:
-        p = p * keep
+        p = mul(p, keep)
     if "factored" in flags:
         row, col = variance
-        row = row + (jnp.mean(g * g, -1, keepdims=True) - row) * more
-        col = col + (jnp.mean(g * g, -2, keepdims=True) - col) * more
+        row = _lerp(row, _mean_square(g, -1), more)
+        col = _lerp(col, _mean_square(g, -2), more)
         variance = [row, col]
-        estimate = row @ col / jnp.maximum(jnp.mean(row, -2, keepdims=True), eps1)
+        mean = jnp.mean(wide(row), -2, keepdims=True).astype(kind)
+        estimate = div((wide(row) @ wide(col)).astype(kind), jnp.maximum(wide(mean), eps1).astype(kind))
     else:
-        variance = [variance[0] + (g * g - variance[0]) * more]
+        variance = [_lerp(variance[0], mul(g, g), more)]
         estimate = variance[0]
-    step = g / jnp.sqrt(jnp.maximum(estimate, eps1 * eps1))
-    limit = jnp.maximum(1, jnp.sqrt(jnp.sum(step * step)) / (step.size ** 0.5 * d))
-    return p - step * (alpha / limit), *variance
+    step = mul((1 / jnp.sqrt(jnp.maximum(wide(estimate), eps1 * eps1).astype(kind))).astype(kind), g)
+    limit = jnp.maximum(1, wide(_norm(step)) / (step.size ** 0.5 * d))
+    return add_scaled(p, step, -alpha / limit), *variance
+
+
+def _norm(x, axis=None):
+    return jnp.sqrt(jnp.sum(jnp.square(wide(x)), axis, keepdims=axis is not None)).astype(x.dtype)
+
+
+def _mean_square(g, axis):
+    norm = _norm(g, axis)
+    return div(mul(norm, norm), g.shape[axis])
+
+
+def _lerp(x, end, weight):
+    """The running mean; the weight of the first steps is large."""
+    return jnp.where(weight < 0.5, lerp(x, end, weight, ()), lerp(x, end, weight, "nearer_end"))
 
 
 class Adafactor(SteppedOptimizer):
@@ -44,11 +61,10 @@ class Adafactor(SteppedOptimizer):
         super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, foreach=foreach,
                                       maximize=maximize))
 
-    def step(self, closure=None):
-        """One update; returns the closure's loss."""
-        if any(p.is_complex() for group in self.param_groups for p in with_grads(group)[0]):
+    def _update_all(self, group, params, grads):
+        if any(p.is_complex() for p in params):
             raise RuntimeError("Adafactor does not support complex parameters")
-        return super().step(closure)
+        super()._update_all(group, params, grads)
 
     def _names(self, group, p):
         return ("row_var", "col_var") if p.dim() > 1 else ("variance",)

@@ -6,15 +6,16 @@ import math
 import jax.numpy as jnp
 
 from ..tensor.api.creation import zeros_like
-from .optimizer import Optimizer, Update, check, check_lr, number, with_grads
+from ._update import Update, add_scaled, lerp, mul, nearer_end, number
+from .optimizer import Optimizer, check, check_lr, with_grads
 
 
 def _muon(p, g, b, numbers, flags):
     lr, keep, momentum, more, eps = numbers
-    ratio, nesterov, coefficients, rounds = flags
-    b = b + (g - b) * more
-    step = _orthogonal(g + (b - g) * momentum if nesterov else b, coefficients, rounds, eps)
-    return p * keep - step.astype(p.dtype) * (lr * _lr_ratio(ratio, p.shape)), b
+    ratio, nesterov, coefficients, rounds, near = flags
+    b = lerp(b, g, more, near[0])
+    step = _orthogonal(lerp(g, b, momentum, near[1]) if nesterov else b, coefficients, rounds, eps)
+    return add_scaled(mul(p, keep), step, -lr * _lr_ratio(ratio, p.shape)), b
 
 
 def _orthogonal(x, coefficients, rounds, eps):
@@ -75,5 +76,6 @@ class Muon(Optimizer):
             lr, momentum = number(group["lr"]), group["momentum"]
             self.update(params, grads, [[self.state[p]["momentum_buffer"] for p in params]],
                         (lr, 1 - lr * group["weight_decay"], momentum, 1 - momentum, group["eps"]),
-                        (group["adjust_lr_fn"], bool(group["nesterov"]), tuple(group["ns_coefficients"]), group["ns_steps"]))
+                        (group["adjust_lr_fn"], bool(group["nesterov"]), tuple(group["ns_coefficients"]), group["ns_steps"],
+                         (nearer_end(1 - momentum), nearer_end(momentum))))
         return loss

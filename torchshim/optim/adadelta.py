@@ -1,10 +1,9 @@
 """Adadelta (Zeiler, 2012, arXiv:1212.5701)."""
 from __future__ import annotations
 
-import jax.numpy as jnp
-
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_lr
+from ._update import Update, add, add_scaled, addcmul, div, mul, root
+from .optimizer import SteppedOptimizer, check, check_lr
 
 
 def _adadelta(p, g, square, delta, numbers, flags):
@@ -12,10 +11,10 @@ def _adadelta(p, g, square, delta, numbers, flags):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
-    square = square * rho + g * g * more
-    step = jnp.sqrt(delta + eps) / jnp.sqrt(square + eps) * g
-    return p - step * lr, square, delta * rho + step * step * more
+        g = add_scaled(g, p, weight_decay)
+    square = addcmul(mul(square, rho), g, g, more)
+    step = mul(div(root(add(delta, eps)), root(add(square, eps))), g)
+    return add_scaled(p, step, -lr), square, addcmul(mul(delta, rho), step, step, more)
 
 
 class Adadelta(SteppedOptimizer):

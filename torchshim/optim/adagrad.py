@@ -1,13 +1,12 @@
 """Adagrad (Duchi, Hazan & Singer, 2011)."""
 from __future__ import annotations
 
-import jax.numpy as jnp
-
 from ..autograd.modes import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_fused, check_lr, host_scalar, number, sparse_and_dense
+from ._update import Update, add, add_scaled, addcdiv, addcmul, number, root
+from .optimizer import SteppedOptimizer, check, check_fused, check_lr, host_scalar, sparse_and_dense
 
 
 def _adagrad(p, g, total, numbers, flags):
@@ -15,9 +14,9 @@ def _adagrad(p, g, total, numbers, flags):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
-    total = total + g * g
-    return p - g / (jnp.sqrt(total) + eps) * lr, total
+        g = add_scaled(g, p, weight_decay)
+    total = addcmul(total, g, g, 1)
+    return addcdiv(p, g, add(root(total), eps), -lr), total
 
 
 class Adagrad(SteppedOptimizer):

@@ -5,22 +5,23 @@ import jax.numpy as jnp
 
 from ..tensor.core.tensor import Tensor
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_betas, check_fused, check_lr, flags_of
+from ._update import Update, add, add_scaled, addcdiv, addcmul, div, lerp, mul, nearer_end, root
+from .optimizer import SteppedOptimizer, check, check_betas, check_fused, check_lr, flags_of
 
 
 def _adam(p, g, m, v, *rest):
-    *maxima, (step_size, keep, more1, beta2, more2, root, eps, weight_decay), flags = rest
+    *maxima, (step_size, keep, more1, beta2, more2, scale, eps, weight_decay), flags = rest
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
         if "decoupled_weight_decay" in flags:
-            p = p * keep
+            p = mul(p, keep)
         else:
-            g = g + p * weight_decay
-    m = m + (g - m) * more1
-    v = v * beta2 + g * g * more2
+            g = add_scaled(g, p, weight_decay)
+    m = lerp(m, g, more1, flags)
+    v = addcmul(mul(v, beta2), g, g, more2)
     top = [jnp.maximum(x, v) for x in maxima]
-    return p - m / (jnp.sqrt(top[0] if top else v) / root + eps) * step_size, m, v, *top
+    return addcdiv(p, m, add(div(root(top[0] if top else v), scale), eps), -step_size), m, v, *top
 
 
 class Adam(SteppedOptimizer):
@@ -56,7 +57,7 @@ class Adam(SteppedOptimizer):
                 weight_decay)
 
     def _flags(self, group, p):
-        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
+        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay") + nearer_end(1 - group["betas"][0])
 
 
 adam = functional(Adam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},

@@ -4,7 +4,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr
+from ._update import Update, add, add_scaled, addcdiv, lerp, mul, nearer_end
+from .optimizer import SteppedOptimizer, check, check_betas, check_lr
 
 
 def _adamax(p, g, m, u, numbers, flags):
@@ -12,10 +13,10 @@ def _adamax(p, g, m, u, numbers, flags):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
-    m = m + (g - m) * more1
-    u = jnp.maximum(u * beta2, jnp.abs(g) + eps)
-    return p - m / u * lr, m, u
+        g = add_scaled(g, p, weight_decay)
+    m = lerp(m, g, more1, flags)
+    u = jnp.maximum(mul(u, beta2), add(jnp.abs(g), eps))
+    return addcdiv(p, m, u, -lr), m, u
 
 
 class Adamax(SteppedOptimizer):
@@ -37,6 +38,9 @@ class Adamax(SteppedOptimizer):
     def _numbers(self, group, step):
         beta1, beta2 = group["betas"]
         return group["lr"] / (1 - beta1 ** step), 1 - beta1, beta2, group["eps"], group["weight_decay"]
+
+    def _flags(self, group, p):
+        return super()._flags(group, p) + nearer_end(1 - group["betas"][0])
 
 
 adamax = functional(Adamax, {"exp_avgs": "exp_avg", "exp_infs": "exp_inf", "state_steps": "step"},

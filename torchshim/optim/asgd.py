@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_lr
+from ._update import Update, add, add_scaled, mul
+from .optimizer import SteppedOptimizer, check, check_lr
 
 
 def _asgd(p, g, mean, numbers, flags):
@@ -10,9 +11,9 @@ def _asgd(p, g, mean, numbers, flags):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
-    p = p * keep - g * eta
-    return p, p if "begin" in flags else mean + (p - mean) * mu
+        g = add_scaled(g, p, weight_decay)
+    p = add_scaled(mul(p, keep), g, -eta)
+    return p, p if "begin" in flags else add(mean, mul(add_scaled(p, mean, -1), mu))
 
 
 class ASGD(SteppedOptimizer):

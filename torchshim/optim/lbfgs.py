@@ -5,7 +5,8 @@ import numpy as np
 
 from ..autograd.modes import grad_mode
 from ..tensor.api.bind import FUNCTIONS
-from .optimizer import Optimizer, check, check_lr, number
+from ._update import number
+from .optimizer import Optimizer, check, check_lr
 
 
 def _scalar(x):

@@ -32,7 +32,9 @@ class _Lambdas(LRScheduler):
 
     def state_dict(self):
         """Everything but the optimizer; of the functions only the attributes of those that are objects."""
-        return {**super().state_dict(), "lr_lambdas": [_portable(f) for f in self.lr_lambdas]}
+        kept = super().state_dict()
+        del kept["lr_lambdas"]                       # torch has them last
+        return {**kept, "lr_lambdas": [_portable(f) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict):
         """Take over what state_dict() gave."""

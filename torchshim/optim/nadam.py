@@ -1,11 +1,11 @@
 """NAdam: Adam with Nesterov's momentum (Dozat, 2016)."""
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of, number
+from ._update import Update, add, add_scaled, addcdiv, addcmul, div, lerp, mul, nearer_end, number, root
+from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
 
 
 def _nadam(p, g, m, v, numbers, flags):
@@ -14,13 +14,13 @@ def _nadam(p, g, m, v, numbers, flags):
         g = -g
     if "weight_decay" in flags:
         if "decoupled_weight_decay" in flags:
-            p = p * keep
+            p = mul(p, keep)
         else:
-            g = g + p * weight_decay
-    m = m + (g - m) * more1
-    v = v * beta2 + g * g * more2
-    root = jnp.sqrt(v / correction) + eps
-    return p - g / root * of_grad - m / root * of_mean, m, v
+            g = add_scaled(g, p, weight_decay)
+    m = lerp(m, g, more1, flags)
+    v = addcmul(mul(v, beta2), g, g, more2)
+    scale = add(root(div(v, correction)), eps)
+    return addcdiv(addcdiv(p, g, scale, -of_grad), m, scale, -of_mean), m, v
 
 
 class NAdam(SteppedOptimizer):
@@ -59,7 +59,7 @@ class NAdam(SteppedOptimizer):
         return numbers, (product,)
 
     def _flags(self, group, p):
-        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
+        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay") + nearer_end(1 - group["betas"][0])
 
 
 nadam = functional(NAdam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "mu_products": "mu_product", "state_steps": "step"},

@@ -1,4 +1,4 @@
-"""The base of all optimizers: parameter groups, state, and a step that is one recorded operator."""
+"""The base of all optimizers: parameter groups, state dicts, hooks, and steps that update what has come equally far at once."""
 from __future__ import annotations
 
 import collections
@@ -8,132 +8,24 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..autograd.modes import grad_mode
-from ..engine import Instance, Operator, context, literal, record, warn
+from ..engine import context, literal, warn
 from ..engine.record.context import steppers
 from ..ops import promotion as P
 from ..tensor.api.creation import zeros_like
-from ..tensor.core.dispatch import apply, wrap
+from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RemovableHandle
-from ..tensor.core.handle import read
 from ..tensor.core.tensor import Tensor
-from ..tensor.core.write import write
 from ..nn.parameter import Parameter
 from ..utils._foreach_utils import (_get_foreach_kernels_supported_devices, _get_fused_kernels_supported_devices,
                                     _group_tensors_by_device_and_dtype)
+from ._update import number, store
 
 required = object()
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 StateDict = dict[str, Any]
-
-
-class Update(Operator):
-    """How an optimizer changes its parameters, as one operator over all of them.
-
-    `body(p, g, *states, numbers, flags)` gets the arrays of one parameter and returns (new p, *new states). They are real: a
-    complex parameter is a real one with a last dimension of two. Numbers are 0-d arrays of the precision that the parameter
-    is computed in (float32 for the short dtypes), flags the static rest of the layout.
-    """
-
-    def __init__(self, name, body):
-        super().__init__(name)
-        self.body = body
-        self.traced = Traced(name, self.all)
-
-    def key(self, layout, metas, kinds):
-        return layout, metas, kinds
-
-    def all(self, layout, flat):
-        """The body over all parameters; flat: parameters, gradients, states list by list, then numbers."""
-        n, lists, flags = layout
-        at, casts, out = n * lists, {}, []
-        for k in range(n):
-            arrays = [flat[j * n + k] for j in range(lists)]
-            own = [x.dtype for x in arrays]
-            d = np.dtype(np.float32) if own[0].itemsize == 2 else np.empty(0, own[0]).real.dtype
-            if d not in casts:
-                casts[d] = [x.astype(d) for x in flat[at:]]
-            new = self.body(*[_real(x, d) for x in arrays], casts[d], flags)
-            out.append([_as(x, own[0] if j >= lists - 1 else own[j + (j > 0)]) for j, x in enumerate(new)])
-        return [x for group in zip(*out) for x in group]
-
-    def build(self, layout, metas, kinds):
-        n = layout[0]
-        kept = metas[:n] + metas[2 * n:]           # every list but the gradients comes back
-        strides = tuple(m.strides for m in kept)
-        if "first" in layout[2]:                   # and one that was not there before, laid out like the parameters
-            kept, strides = kept + metas[:n], strides + tuple(m.strides for m in metas[:n])
-        results = [(m.shape, m.dtype) for m in kept] if n > 1 else None
-        return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides,
-                        alike=layout if n == 1 else None, results=results)
-
-    def parts(self, inst):
-        n, lists, flags = inst.layout
-        if n == 1:
-            return ()
-        results = range(len(inst.out_metas) // n)
-        places = [([j * n + k for j in range(lists)], [j * n + k for j in results]) for k in range(n)]
-        return [(self.resolve((1, lists, flags), tuple([inst.in_metas[i] for i in ins]), inst.kinds), ins, outs) for ins, outs in places]
-
-    def __call__(self, params, grads, states, numbers, flags):
-        """Run on tensors: parameters and states are written in place; new states are returned."""
-        n = len(params)
-        vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
-        out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]
-        out = out if out.__class__ is list else [out]
-        for p, v in zip(params, out):
-            _store(p, v)
-        for k, group in enumerate(states):
-            for s, v in zip(group, out[(k + 1) * n:]):
-                _store(s, v)
-        return [wrap(v) for v in out[(1 + len(states)) * n:]]
-
-    def with_graph(self, params, grads, states, numbers, flags):
-        """The same for differentiable=True: gradients flow through the update, into numbers that are tensors too."""
-        numbers = [x if isinstance(x, Tensor) else wrap(literal(np.array(x, np.float64))) for x in numbers]
-        olds = [*params, *[s for group in states for s in group]]
-        n = len(params)
-        with grad_mode(True):
-            kept = [t.clone() for t in olds]           # what backward needs is not what is written below
-            out = apply(self.traced, [*kept[:n], *grads, *kept[n:], *numbers], (n, 2 + len(states), flags))
-            out = out if isinstance(out, tuple) else (out,)
-            for old, new in zip(olds, out):
-                old.copy_(new)
-        return list(out[len(olds):])
-
-
-class Traced(Operator):
-    """An `Update` as an operator of the graph, its numbers being tensors."""
-    grad = "OptimizerBackward0"
-
-    def __init__(self, name, body):
-        super().__init__(name)
-        self.body = body
-
-    def build(self, layout, metas, kinds):
-        return Instance(self, layout, lambda *flat: self.body(layout, flat), metas, kinds, metas[0].device)
-
-
-def _real(x, d):
-    return (jnp.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x).astype(d)
-
-
-def _as(x, d):
-    return jax.lax.complex(x[..., 0], x[..., 1]) if d.kind == "c" else x.astype(d)
-
-
-def _store(t, v):
-    st, x = t._ts_st, t._ts_extra
-    if t._ts_view is None and (x is None or x.version is None) and context.trace.undo is None:
-        st.gen += 1
-        st.version += 1
-        st.value = v
-    else:
-        write(t, v)
 
 
 def _restore_state(state, before):
@@ -161,11 +53,6 @@ def sparse_and_dense(params, grads):
     pairs = list(zip(params, grads))
     dense = [(p, g) for p, g in pairs if not g.is_sparse]
     return [(p, g) for p, g in pairs if g.is_sparse], [p for p, _ in dense], [g for _, g in dense]
-
-
-def number(x):
-    """A hyperparameter as a Python float; tensors are looked at."""
-    return x.item() if isinstance(x, Tensor) else float(x)
 
 
 def scalar_type():
@@ -201,9 +88,7 @@ class Optimizer:
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            + f"torch.{type(params).__name__}" if type(params) is not Tensor else
-                            "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor")
+            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}")
         self.defaults = defaults
         self._init_hooks()
         self.state = collections.defaultdict(dict)
@@ -566,7 +451,7 @@ class SteppedOptimizer(Optimizer):
                 kind = s[name].dtype.np
                 if kind not in shared:
                     shared[kind] = host_scalar(x, kind)._ts_st.value
-                _store(s[name], shared[kind])
+                store(s[name], shared[kind])
         run = self.update.with_graph if differentiable else self.update
         run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
 

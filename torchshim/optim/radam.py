@@ -4,21 +4,30 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_betas, check_lr, flags_of
+from ._update import Update, add, add_scaled, addcmul, div, lerp, mul, nearer_end, root, wide
+from .optimizer import SteppedOptimizer, check, check_betas, check_lr, flags_of
 
 
 def _radam(p, g, m, v, numbers, flags):
-    step_size, adaptive, plain, keep, more1, beta2, more2, eps, weight_decay = numbers
+    lr, correction, scale, rectified, keep, more1, beta2, more2, eps, weight_decay = numbers
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
         if "decoupled_weight_decay" in flags:
-            p = p * keep
+            p = mul(p, keep)
         else:
-            g = g + p * weight_decay
-    m = m + (g - m) * more1
-    v = v * beta2 + g * g * more2
-    return p - m * step_size * jnp.where(plain != 0, 1, adaptive / (jnp.sqrt(v) + eps)), m, v
+            g = add_scaled(g, p, weight_decay)
+    m = lerp(m, g, more1, flags)
+    v = addcmul(mul(v, beta2), g, g, more2)
+    step = mul(div(m, correction), lr)
+    adapted = mul(mul(step, _over(scale, add(root(v), eps))), rectified)
+    step = jnp.where(rectified != 0, adapted, step)
+    return add_scaled(p, step, -1), m, v
+
+
+def _over(x, y):
+    """A number over an array, in the array's dtype."""
+    return (x / wide(y)).astype(y.dtype)
 
 
 class RAdam(SteppedOptimizer):
@@ -42,14 +51,14 @@ class RAdam(SteppedOptimizer):
         correction = 1 - beta2 ** step
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * beta2 ** step / correction      # of the simple moving average that is approximated
-        adaptive = 0.0
+        rectified = 0.0
         if length > 5.0:
-            adaptive = correction ** 0.5 * ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
-        return (lr / (1 - beta1 ** step), adaptive, float(length <= 5.0), 1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2,
+            rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
+        return (lr, 1 - beta1 ** step, correction ** 0.5, rectified, 1 - lr * weight_decay, 1 - beta1, beta2, 1 - beta2,
                 group["eps"], weight_decay)
 
     def _flags(self, group, p):
-        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay")
+        return flags_of(group, "maximize", "weight_decay", "decoupled_weight_decay") + nearer_end(1 - group["betas"][0])
 
 
 radam = functional(RAdam, {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "state_steps": "step"},

@@ -1,10 +1,9 @@
 """RMSprop (Hinton's lecture, 2012), centered as in Graves (2013, arXiv:1308.0850)."""
 from __future__ import annotations
 
-import jax.numpy as jnp
-
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of
+from ._update import Update, add, add_scaled, addcdiv, addcmul, lerp, mul, nearer_end, root
+from .optimizer import SteppedOptimizer, check, check_lr, flags_of
 
 
 def _rmsprop(p, g, square, *rest):
@@ -12,21 +11,24 @@ def _rmsprop(p, g, square, *rest):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
-    square = square * alpha + g * g * more
+        g = add_scaled(g, p, weight_decay)
+    square = addcmul(mul(square, alpha), g, g, more)
     out = [square]
     if "centered" in flags:
         mean = states[-1]
-        mean = mean + (g - mean) * more
-        step = g / (jnp.sqrt(square - mean * mean) + eps)
+        mean = lerp(mean, g, more, flags)
+        scale = add(root(addcmul(square, mean, mean, -1)), eps)
     else:
-        step = g / (jnp.sqrt(square) + eps)
+        scale = add(root(square), eps)
     if "momentum" in flags:
-        step = states[0] * momentum + step
+        step = addcdiv(mul(states[0], momentum), g, scale, 1)
         out.append(step)
+        p = add_scaled(p, step, -lr)
+    else:
+        p = addcdiv(p, g, scale, -lr)
     if "centered" in flags:
         out.append(mean)
-    return p - step * lr, *out
+    return p, *out
 
 
 class RMSprop(SteppedOptimizer):
@@ -51,7 +53,7 @@ class RMSprop(SteppedOptimizer):
         return group["lr"], alpha, 1 - alpha, group["eps"], group["momentum"], group["weight_decay"]
 
     def _flags(self, group, p):
-        return flags_of(group, "maximize", "weight_decay", "momentum", "centered")
+        return flags_of(group, "maximize", "weight_decay", "momentum", "centered") + nearer_end(1 - group["alpha"])
 
 
 rmsprop = functional(RMSprop, {"square_avgs": "square_avg", "grad_avgs": "grad_avg", "momentum_buffer_list": "momentum_buffer", "state_steps": "step"},

@@ -6,17 +6,19 @@ import jax.numpy as jnp
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import zeros_like
 from ._functional import functional
-from .optimizer import SteppedOptimizer, Update, check, check_lr, flags_of, number
+from ._update import Update, addcmul, mul, number, wide
+from .optimizer import SteppedOptimizer, check, check_lr, flags_of
 
 
 def _rprop(p, g, before, size, numbers, flags):
     shrink, grow, least, most = numbers
     if "maximize" in flags:
         g = -g
-    turned = jnp.sign(g * before)
-    size = jnp.clip(size * jnp.where(turned > 0, grow, jnp.where(turned < 0, shrink, 1)), least, most)
+    turned = jnp.sign(mul(g, before))
+    factor = jnp.where(turned > 0, grow, jnp.where(turned < 0, shrink, 1)).astype(size.dtype)
+    size = jnp.clip(wide(mul(size, factor)), least, most).astype(size.dtype)
     g = jnp.where(turned < 0, 0, g)
-    return p - jnp.sign(g) * size, g, size
+    return addcmul(p, jnp.sign(g), size, -1), g, size
 
 
 class Rprop(SteppedOptimizer):

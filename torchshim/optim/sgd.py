@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from ..autograd.modes import grad_mode
 from ._functional import functional
-from .optimizer import Optimizer, Update, check, check_fused, check_lr, flags_of, number, sparse_and_dense, with_grads
+from ._update import Update, add_scaled, mul, number
+from .optimizer import Optimizer, check, check_fused, check_lr, flags_of, sparse_and_dense, with_grads
 
 
 def _sgd(p, g, *rest):
@@ -11,11 +12,11 @@ def _sgd(p, g, *rest):
     if "maximize" in flags:
         g = -g
     if "weight_decay" in flags:
-        g = g + p * weight_decay
+        g = add_scaled(g, p, weight_decay)
     if "momentum" not in flags:
-        return (p - g * lr,)
-    b = g if "first" in flags else buffer[0] * momentum + g * more
-    return p - (g + b * momentum if "nesterov" in flags else b) * lr, b
+        return (add_scaled(p, g, -lr),)
+    b = g if "first" in flags else add_scaled(mul(buffer[0], momentum), g, more)
+    return add_scaled(p, add_scaled(g, b, momentum) if "nesterov" in flags else b, -lr), b
 
 
 def _sparse_step(p, g, state, group):

@@ -6,7 +6,8 @@ import math
 from ..autograd.modes import grad_mode
 from ..tensor.api.creation import zeros_like
 from ..tensor.api.sparse import sparse_coo_tensor
-from .optimizer import Optimizer, check, check_betas, check_lr, number, with_grads
+from ._update import number
+from .optimizer import Optimizer, check, check_betas, check_lr, with_grads
 
 
 class SparseAdam(Optimizer):

@@ -1,0 +1,169 @@
+"""An optimizer's step as one recorded operator over all its parameters, and the steps of arithmetic that it is written in."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..autograd.modes import grad_mode
+from ..engine import Instance, Operator, context, literal, record
+from ..tensor.core.dispatch import apply, wrap
+from ..tensor.core.handle import read
+from ..tensor.core.tensor import Tensor
+from ..tensor.core.write import write
+
+
+def number(x):
+    """A hyperparameter as a Python float; tensors are looked at."""
+    return x.item() if isinstance(x, Tensor) else float(x)
+
+
+def wide(x):
+    """What torch computes with: float32 for the short dtypes."""
+    return x.astype(np.float32) if hasattr(x, "dtype") and x.dtype.itemsize == 2 else x
+
+
+def _stepwise(f):
+    """An operator on arrays: computed in wide precision, rounded once to the first argument's dtype."""
+    def step(x, *more):
+        return f(wide(x), *map(wide, more)).astype(x.dtype)
+    step.__name__, step.__doc__ = f.__name__, f.__doc__
+    return step
+
+
+add = _stepwise(lambda x, y: x + y)
+mul = _stepwise(lambda x, y: x * y)
+div = _stepwise(lambda x, y: x / y)
+root = _stepwise(jnp.sqrt)
+addcmul = _stepwise(lambda x, a, b, value: x + value * a * b)
+addcdiv = _stepwise(lambda x, a, b, value: x + value * a / b)
+_from_start = _stepwise(lambda x, end, weight: x + weight * (end - x))
+_from_end = _stepwise(lambda x, end, weight: end - (end - x) * (1 - weight))
+
+
+def add_scaled(x, y, alpha):
+    """x + y * alpha. Short dtypes: of a short alpha; whole registers of 32 elements round once, the rest the product too, as torch's."""
+    if x.dtype.itemsize > 2:
+        return x + y * alpha
+    short, alpha = x.dtype, wide(jnp.asarray(alpha, x.dtype))
+    product = wide(y) * alpha
+    in_registers = (jnp.arange(x.size) < x.size // 32 * 32).reshape(x.shape)
+    return (wide(x) + jnp.where(in_registers, product, wide(product.astype(short)))).astype(short)
+
+
+def lerp(x, end, weight, flags):
+    """The running mean, from whichever end is nearer: as `nearer_end` found."""
+    return (_from_end if "nearer_end" in flags else _from_start)(x, end, weight)
+
+
+def nearer_end(weight):
+    """The flag for `lerp` with this weight."""
+    return ("nearer_end",) if number(weight) >= 0.5 else ()
+
+
+class Update(Operator):
+    """How an optimizer changes its parameters, as one operator over all of them.
+
+    `body(p, g, *states, numbers, flags)` gets the arrays of one parameter and returns (new p, *new states). They are real: a
+    complex parameter is a real one with a last dimension of two. Numbers are 0-d arrays of the precision that the parameter
+    is computed in (float32 for the short dtypes), flags the static rest of the layout. Bodies are written in the steps below
+    (`add`, `mul` ...), which round short dtypes where torch's operators do.
+    """
+
+    def __init__(self, name, body):
+        super().__init__(name)
+        self.body = body
+        self.traced = Traced(name, self.all)
+
+    def key(self, layout, metas, kinds):
+        return layout, metas, kinds
+
+    def all(self, layout, flat):
+        """The body over all parameters; flat: parameters, gradients, states list by list, then numbers."""
+        n, lists, flags = layout
+        at, casts, out = n * lists, {}, []
+        for k in range(n):
+            arrays = [flat[j * n + k] for j in range(lists)]
+            own = [x.dtype for x in arrays]
+            short = own[0].itemsize == 2
+            d = np.dtype(np.float32) if short else np.empty(0, own[0]).real.dtype
+            if d not in casts:
+                casts[d] = [x.astype(d) for x in flat[at:]]
+            new = self.body(*(arrays if short else [_real(x, d) for x in arrays]), casts[d], flags)
+            out.append([_as(x, own[0] if j >= lists - 1 else own[j + (j > 0)]) for j, x in enumerate(new)])
+        return [x for group in zip(*out) for x in group]
+
+    def build(self, layout, metas, kinds):
+        n = layout[0]
+        kept = metas[:n] + metas[2 * n:]           # every list but the gradients comes back
+        strides = tuple(m.strides for m in kept)
+        if "first" in layout[2]:                   # and one that was not there before, laid out like the parameters
+            kept, strides = kept + metas[:n], strides + tuple(m.strides for m in metas[:n])
+        results = [(m.shape, m.dtype) for m in kept] if n > 1 else None
+        return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides,
+                        alike=layout if n == 1 else None, results=results)
+
+    def parts(self, inst):
+        n, lists, flags = inst.layout
+        if n == 1:
+            return ()
+        results = range(len(inst.out_metas) // n)
+        places = [([j * n + k for j in range(lists)], [j * n + k for j in results]) for k in range(n)]
+        return [(self.resolve((1, lists, flags), tuple([inst.in_metas[i] for i in ins]), inst.kinds), ins, outs) for ins, outs in places]
+
+    def __call__(self, params, grads, states, numbers, flags):
+        """Run on tensors: parameters and states are written in place; new states are returned."""
+        n = len(params)
+        vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
+        out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]
+        out = out if out.__class__ is list else [out]
+        for p, v in zip(params, out):
+            store(p, v)
+        for k, group in enumerate(states):
+            for s, v in zip(group, out[(k + 1) * n:]):
+                store(s, v)
+        return [wrap(v) for v in out[(1 + len(states)) * n:]]
+
+    def with_graph(self, params, grads, states, numbers, flags):
+        """The same for differentiable=True: gradients flow through the update, into numbers that are tensors too."""
+        numbers = [x if isinstance(x, Tensor) else wrap(literal(np.array(x, np.float64))) for x in numbers]
+        olds = [*params, *[s for group in states for s in group]]
+        n = len(params)
+        with grad_mode(True):
+            kept = [t.clone() for t in olds]           # what backward needs is not what is written below
+            out = apply(self.traced, [*kept[:n], *grads, *kept[n:], *numbers], (n, 2 + len(states), flags))
+            out = out if isinstance(out, tuple) else (out,)
+            for old, new in zip(olds, out):
+                old.copy_(new)
+        return list(out[len(olds):])
+
+
+class Traced(Operator):
+    """An `Update` as an operator of the graph, its numbers being tensors."""
+    grad = "OptimizerBackward0"
+
+    def __init__(self, name, body):
+        super().__init__(name)
+        self.body = body
+
+    def build(self, layout, metas, kinds):
+        return Instance(self, layout, lambda *flat: self.body(layout, flat), metas, kinds, metas[0].device)
+
+
+def _real(x, d):
+    return (jnp.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x).astype(d)
+
+
+def _as(x, d):
+    return jax.lax.complex(x[..., 0], x[..., 1]) if d.kind == "c" else x.astype(d)
+
+
+def store(t, v):
+    """Make an array what a tensor holds."""
+    st, x = t._ts_st, t._ts_extra
+    if t._ts_view is None and (x is None or x.version is None) and context.trace.undo is None:
+        st.gen += 1
+        st.version += 1
+        st.value = v
+    else:
+        write(t, v)
