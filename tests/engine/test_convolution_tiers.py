@@ -6,7 +6,7 @@ from jax import lax
 
 from torchshim.engine import interpret
 from torchshim.engine.compile import lowering
-from torchshim.engine.interpret import builder
+from torchshim.engine.interpret import builder, conv_rules
 
 
 def written_out(x, w, strides, padding, spacing, dilation, groups):
@@ -34,6 +34,8 @@ CASES = {                  # shapes, strides, padding, spacing, dilation, groups
     "transposed": ((2, 3, 4, 5), (2, 3, 4, 3), (1, 1), [(3, 2), (1, 2)], (2, 3), (1, 2), 1),
     "line": ((3, 4, 20), (5, 4, 5), (3,), [(2, 2)], (1,), (2,), 1),
     "volume": ((2, 3, 5, 4, 6), (2, 3, 2, 3, 3), (2, 1, 1), [(1, 1), (1, 1), (0, 1)], (1, 1, 1), (1, 1, 2), 1),
+    "mostly padding": ((2, 3, 2, 3), (4, 3, 5, 4), (1, 1), [(7, 6), (5, 7)], (1, 1), (2, 2), 1),
+    "mostly padding, strided": ((2, 3, 2, 2), (4, 3, 5, 4), (2, 1), [(7, 6), (5, 7)], (1, 1), (1, 1), 1),
     "cut at one side": ((1, 2, 6, 6), (3, 2, 3, 3), (1, 1), [(0, 0), (-1, 1)], (1, 1), (1, 1), 1),
 }
 
@@ -85,3 +87,9 @@ def test_compiled(case):
     with jax.enable_x64(True):
         results = jax.jit(lambda zero, *args: lowering.applied(jaxpr, args, lowering.Fence(zero)))(np.zeros((), np.int64), *operands)
     check(case, [np.asarray(r, np.float64) for r in results], reference, x, w, ct, rng, 1e-4)
+
+
+def test_few_inputs_among_padding_are_the_kernel():
+    """The second derivative of a strided convolution has thousands of taps over a handful of inputs: those are the taps, then."""
+    form = conv_rules._form((3, 64, 4, 4), (2, 64, 64, 64), (128, 128), (1, 1), [(125, 125)] * 2, (1, 1), (2, 2), np.dtype("float32"))
+    assert "_swapped" in form.__qualname__

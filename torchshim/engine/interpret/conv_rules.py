@@ -71,13 +71,17 @@ def _form(x, w, out, strides, padding, spacing, dilation, work):
     """The function for these shapes of one group: of (N, C, ...) and (O, C, ...) the result (N, O, ...)."""
     if any(s > 1 for s in spacing):
         if math.prod(w[2:]) > math.prod(out):
-            return _swapped(x, w, out, strides, padding, spacing, dilation, work)
+            return None if any(d > 1 for d in dilation) else _swapped(x, w, out, strides, padding, spacing, dilation, work)
         return _spread(x, w, out, padding, spacing, dilation, work) if all(s == 1 for s in strides) else None
     if all(k == 1 for k in w[2:]) and all(s == 1 for s in strides) and not any(map(any, padding)):
         return _pointwise(w, out)
     if math.prod(w[2:]) > math.prod(out):
         whole = all(k == 1 for k in out) and w[2:] == x[2:] and not any(map(any, padding))
         return _outer_of_points if whole else _outer(x, w, out, strides, padding, dilation, work)
+    if math.prod(w[2:]) > math.prod(x[2:]):    # most of what the taps visit is padding
+        form = _swapped(x, w, out, strides, padding, spacing, dilation, work)
+        if form is not None:
+            return form
     return _correlation(x, w, out, strides, padding, dilation, work)
 
 
@@ -228,15 +232,13 @@ def _outer(x, w, out, strides, padding, dilation, work):
 
 
 def _swapped(x, w, out, strides, padding, spacing, dilation, work):
-    """Many taps over a spaced input: the input is the kernel, mirrored, and the kernel the input."""
-    if any(d > 1 for d in dilation):
-        return None
+    """More taps than results, or than inputs: the input is the kernel, mirrored, and the kernel the input."""
     ends = [((n - 1) * s - a, 0) for n, s, (a, _) in zip(out, strides, padding)]
     pads = []
-    for (low, _), n, s, taps, inputs, gap in zip(ends, out, strides, w[2:], x[2:], spacing):
+    for (low, _), n, s, taps, wide, inputs, gap in zip(ends, out, strides, w[2:], dilation, x[2:], spacing):
         reach = (n - 1) * s + (inputs - 1) * gap + 1               # what the windows visit
-        pads.append((low, reach - low - taps))
-    inner = _form((w[0], w[1], *w[2:]), (x[0], x[1], *x[2:]), out, strides, pads, (1,) * len(out), spacing, work)
+        pads.append((low, reach - low - (taps - 1) * wide - 1))
+    inner = _form((w[0], w[1], *w[2:]), (x[0], x[1], *x[2:]), out, strides, pads, dilation, spacing, work)
     if inner is None:
         return None
     back = (slice(None), slice(None)) + (slice(None, None, -1),) * len(out)
