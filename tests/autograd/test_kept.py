@@ -111,3 +111,35 @@ def test_hooks_come_after_a_gradient_that_is_asked_for_on_the_way():
     gy, gx = torch.autograd.grad(y.sum(), [y, x], retain_graph=True)
     assert gy.tolist() == [1, 1] and gx.tolist() == [6, 6]
     assert torch.autograd.grad(y.sum(), y)[0].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), ()])
+@pytest.mark.parametrize("text", ["x.sort()[0]", "x.cumprod(0)", "x.logcumsumexp(0)", "x.topk(0)[0]", "x.prod()", "torch.relu(x)", "x.abs()",
+                                  "torch.atan2(x, x + 3)", "x.clamp(-1, 1)", "x.nan_to_num()", "torch.where(x > 0, x, x)"])
+def test_what_has_no_elements_or_one_keeps_what_others_keep(shape, text):
+    x = torch.ones(shape, dtype=torch.float64, requires_grad=True).neg()
+    if not shape and "topk" in text:
+        text = "x.kthvalue(1)[0].expand(0)"
+    y = eval(text)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+def test_an_operand_of_one_element_may_not_be_written_either():
+    x = torch.ones(2, requires_grad=True).sum()
+    y = x.amin(-1)
+    x.cumsum_(0)
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        y.backward()
+
+
+def test_what_only_a_view_without_history_needs_may_be_written():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(1, requires_grad=True)
+    with torch.no_grad():
+        v = (x * 2).ravel()                    # requires grad, and leads nowhere
+    w = (y * 3)[..., 0]
+    out = torch.addcmul(v, v, w)
+    w.abs_()
+    out.sum().backward()
+    assert y.grad.tolist() == [18] and x.grad is None

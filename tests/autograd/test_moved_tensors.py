@@ -92,3 +92,30 @@ def test_backward_reads_what_data_was_set_to_since():
         q.data = torch.zeros(3)
         y.backward()
         assert x.grad.tolist() == expected
+
+
+def test_a_view_that_gets_other_memory_stays_a_view_of_its_base():
+    x = torch.tensor([[0.0, 1, 2], [3, 4, 5]], requires_grad=True)
+    v = x[0]
+    v.data = torch.tensor([7.0, 8.0, 9.0])
+    assert v._base is x and v._is_view() and v.tolist() == [7, 8, 9]
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable that requires grad is being used"):
+        v.mul_(2)
+    y = x * 1
+    v = y[0]
+    v.data = torch.tensor([7.0, 8.0, 9.0])
+    v.mul_(2)
+    assert v.tolist() == [14, 16, 18] and y.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert (v.grad_fn.name(), y.grad_fn.name()) == ("AsStridedBackward0", "torch::autograd::CopySlices")
+    v[1:].zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == [[2, 0, 0], [1, 1, 1]]
+
+
+def test_a_leaf_of_another_shape_gets_its_gradient_in_that_shape():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        x.unsqueeze_(0)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2, 2, 2]]

@@ -54,3 +54,12 @@ def test_a_program_of_the_fuzzer_is_made_from_its_seed_and_runs():
         lines = fuzz.say(torch, seed)
         assert lines and fuzz.same(lines, fuzz.say(torch, seed))
     assert fuzz.same([1.0, "a"], [1.0 + 1e-12, "a"]) and not fuzz.same([1.0], [1.001])
+
+
+def test_a_view_that_may_not_be_written_says_so_before_its_lost_history_does():
+    x = torch.ones(2, requires_grad=True) * 1
+    v = x.unbind()[0]
+    x.mul_(2)
+    for write in (lambda: v.floor_(), lambda: v.add_(v), lambda: v.mul_(2)):
+        with pytest.raises(RuntimeError, match="^Output 0 of Unbind is a view and is being modified inplace"):
+            write()

@@ -193,7 +193,7 @@ def _residuals(node):
             name, now = node.name() if nr in node._ts_inst.diff_outs else None, known_by(st, node)
             if now is not None and now._ts_view is not None and now._ts_view.base is not None:
                 name = "AsStrided"             # what was written in place was a view
-            wrong.append(("~", functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
+            wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
             continue
         e = node._ts_next[args[k]]
         now = known_by(st, e)
@@ -203,11 +203,25 @@ def _residuals(node):
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
         name = (_saved_names(node) or [""] * (k + 1))[k]
-        wrong.append((name, functools.partial(written_error, now, st, version) if now is not None else
+        wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps)))
+    wrong = [w for w in wrong if _read_for_some(node, w[1])]
     if wrong:
-        raise min(wrong, key=lambda w: w[0])[1]()      # torch looks at them by the alphabet, results last
+        raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
     return saved
+
+
+def _read_for_some(node, k):
+    """Whether torch saves what stands at place `k`: not where only gradients read it that go to a view without history."""
+    plan, needs = node._ts_plan, 0
+    for i in plan.needs:
+        e = node._ts_next[i]
+        if isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e):
+            needs |= 1 << i
+    if needs.bit_count() == len(plan.needs):
+        return True
+    read = node._ts_inst.plan(needs) if needs else None
+    return read is not None and (plan.args[k] in read.args if k < len(plan.args) else plan.outs[k - len(plan.args)] in read.outs)
 
 
 DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
@@ -661,7 +675,7 @@ def accumulate_grad(leaf, g, mode):
 
 def _laid_otherwise(g, leaf, mode):
     """Whether a leaf that has another shape than its history knows gets a copy of its gradient, in its own shape, and not the gradient."""
-    return g.shape != leaf.shape and g.ndim == leaf.ndim and (
+    return g.shape != leaf.shape and g.ndim <= leaf.ndim and (
         mode.graph or any([n != 1 and s != t for n, s, t in zip(g.shape, g.strides, leaf.strides)]))
 
 

@@ -104,7 +104,7 @@ def nanmean(self, dim, keepdim, dtype):
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
-    saves=("result",), twice="zeros")
+    saves=("self", "result"), twice="zeros")
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)
@@ -238,7 +238,7 @@ def std_mean(self, dim, correction, keepdim):
 
 
 declare_spread("var", "VarBackward0", var)
-declare_spread("std", "StdBackward0", std, saves=("result",))
+declare_spread("std", "StdBackward0", std, saves=("self", "result"))
 declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False)
 declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False)
 
@@ -319,13 +319,13 @@ def _all_extreme(name, self, reduce):
     return evenly(self, value) if is_float(self) else value
 
 
-@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("result",), twice="compared", plain_gradients=True)
+@op("max(Tensor self) -> Tensor", grad="MaxBackward1", saves=("self", "result"), twice="compared", plain_gradients=True)
 def max_all(self):
     """The largest element."""
     return _all_extreme("max", self, jnp.max)
 
 
-@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("result",), twice="compared", plain_gradients=True)
+@op("min(Tensor self) -> Tensor", grad="MinBackward1", saves=("self", "result"), twice="compared", plain_gradients=True)
 def min_all(self):
     """The smallest element."""
     return _all_extreme("min", self, jnp.min)
@@ -369,8 +369,8 @@ op("max.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Maxi
    rule=maximum.partials, twice="compared")(maximum.body)
 
 
-@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MaxBackward0", twice="compared",
-    plain_gradients=True)
+@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    grad="MaxBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
     orderable("max", self)
@@ -382,8 +382,8 @@ op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Mini
    rule=minimum.partials, twice="compared")(minimum.body)
 
 
-@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MinBackward0", twice="compared",
-    plain_gradients=True)
+@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    grad="MinBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def min_dim(self, dim, keepdim):
     """Smallest elements along a dimension and where they are."""
     orderable("min", self)
@@ -405,20 +405,22 @@ def _amaximum(name, kernel, self, dim, keepdim, reduce):
     return shared_extreme(reduce, self, axes, keepdim)
 
 
-@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("result",), twice="compared")
+@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("self", "result"),
+    twice="compared")
 def amax(self, dim, keepdim):
     """Largest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amax", "max_values_cpu", self, dim, keepdim, jnp.max)
 
 
-@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("result",), twice="compared")
+@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("self", "result"),
+    twice="compared")
 def amin(self, dim, keepdim):
     """Smallest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amin", "min_values_cpu", self, dim, keepdim, jnp.min)
 
 
-@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0", saves=("min", "max"),
-    twice="compared")
+@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", grad="AminmaxBackward0",
+    saves=("self", "min", "max"), twice="compared")
 def aminmax(self, dim, keepdim):
     """Smallest and largest elements."""
     axes = None
@@ -502,7 +504,7 @@ def _log_sum_exp_jvp(axes, keepdim, primals, tangents):
 
 
 @op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", grad="LogsumexpBackward0", aliases=("special.logsumexp",),
-    saves=("result",))
+    saves=("self", "result"))
 def logsumexp(self, dim, keepdim):
     """log of the sum of the exponentials along dimensions."""
     x = wide(self) if P.kind_of(self.dtype) > 1 else self.astype(P.default_float)
@@ -603,14 +605,14 @@ def check_order(self, ord, *rest):
 
 
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("result",))
+    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("self", "result"))
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)
 
 
 @op("norm.along(Tensor self, Number p, int[1] dim, bool keepdim=False) -> Tensor", grad="NormBackward1", function=False, method=False,
-    saves=("result",))
+    saves=("self", "result"))
 def norm_along(self, p, dim, keepdim):
     """The vector norm under its older name."""
     return vector_norm(self, float(p), dim, keepdim, None)

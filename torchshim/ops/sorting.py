@@ -78,13 +78,14 @@ def _sort(self, dim, descending):
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    grad="SortBackward0", strides=sorted_strides)
+    grad="SortBackward0", saves=("indices",), strides=sorted_strides)
 def sort_stable(self, stable, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)
 
 
-@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", grad="SortBackward0", strides=sorted_strides)
+@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    grad="SortBackward0", saves=("indices",), strides=sorted_strides)
 def sort(self, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)
@@ -113,7 +114,7 @@ def _check_topk(self, k, dim, *_):
 
 
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    grad="TopkBackward0", check=_check_topk, sizes=("k",), ordered=1)
+    grad="TopkBackward0", saves=("indices",), check=_check_topk, sizes=("k",), ordered=1)
 def topk(self, k, dim, largest, sorted):
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     d = wrap_dim(dim, self.ndim)
@@ -166,8 +167,8 @@ def _check_kthvalue(self, k, dim, keepdim):
     kernel_refuses("kthvalue_cpu", self)
 
 
-@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="KthvalueBackward0",
-    check=_check_kthvalue, sizes=("k",), ordered=1)
+@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1)
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
@@ -267,32 +268,33 @@ def _median_dim(self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("result",), twice="compared")
+@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("self", "result"), twice="compared")
 def median(self):
     """The lower median."""
     return _median(self, False)
 
 
-@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("result",), twice="compared")
+@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("self", "result"), twice="compared")
 def nanmedian(self):
     """The lower median of what is not nan."""
     return _median(self, True)
 
 
-@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="MedianBackward1", twice="compared", plain_gradients=True)
+@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    grad="MedianBackward1", saves=("indices",), twice="compared", plain_gradients=True)
 def median_dim(self, dim, keepdim):
     """Lower medians along a dimension and where they are."""
     return _median_dim(self, dim, keepdim, False)
 
 
-@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="NanmedianBackward1",
-    twice="compared")
+@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    grad="NanmedianBackward1", saves=("indices",), twice="compared")
 def nanmedian_dim(self, dim, keepdim):
     """Lower medians of what is not nan."""
     return _median_dim(self, dim, keepdim, True)
 
 
-@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0")
+@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0", saves=("indices",))
 def mode(self, dim, keepdim):
     """The most frequent element along a dimension (the smallest of several) and its last place."""
     d, x = along("mode", self, dim)

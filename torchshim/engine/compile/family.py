@@ -71,7 +71,7 @@ def _made(inst, pattern, sizes, remade):
         shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
-        return Family(inst.op, layout, fn, inst.kinds, metas, sizes)
+        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, inst.op.saves)
 
     for _ in range(_GUESSES):
         family, error = _aside(make)
@@ -117,9 +117,9 @@ class _Shape:
 class Family:
     """What Instances of one pattern share. To rules of gradients it looks like one of them, with symbolic sizes."""
 
-    def __init__(self, op, layout, fn, kinds, in_metas, sizes):
+    def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves):
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
-        self.example = sizes
+        self.example, self.saves = sizes, saves
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
         self.jaxpr = jaxpr_of(self.fn, *avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
@@ -160,7 +160,7 @@ class _Pullback(gradient.Pullback):
     """The pullback of a Family: what is kept is chosen for given sizes."""
 
     def __init__(self, family, wrt, rule):
-        super().__init__(family, wrt, rule)
+        super().__init__(family, wrt, rule, family.saves)
         self.family, self.wrt, self.rule, self.families = family, wrt, rule, {}
 
     def derived(self, inst):
@@ -173,7 +173,7 @@ class _Pullback(gradient.Pullback):
     def _function(self, inst, kept):
         """The vjp at the Instance's shapes, traced when a program needs it."""
         def vjp(*flat):
-            traced = gradient.Pullback(inst, self.wrt, self.rule)
+            traced = gradient.Pullback(inst, self.wrt, self.rule, self.family.saves)
             # with symbols JAX may have met a result again that it makes twice here: then not all that is kept is read
             *_, eqns = next(choice for choice in traced.choices if all([set(read) <= set(k) for read, k in zip(choice[:3], kept)]))
             return traced.function(*kept[:3], eqns)(*flat)
@@ -183,4 +183,4 @@ class _Pullback(gradient.Pullback):
         family = self.family
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
-        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example))[0]
+        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example, None))[0]

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ..record.memo import Memo
+from ..record.meta import meta_of
 from .instance import NUMBER, bind_eqns, core, jaxpr_of
 
 _influences = Memo(4096)
@@ -34,17 +35,20 @@ def derived(inst, needs, rule):
     if shared:
         kept, function, family = shared
     else:
-        traced = Pullback(inst, [i for i in inst.diff_ins if needs >> i & 1], rule)
+        wrt = [i for i in inst.diff_ins if needs >> i & 1]
+        traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
+        if not any(kept[:3]) and any([m.numel == 0 for m in inst.in_metas]):
+            kept = (*_kept_of_some(inst, wrt, rule), kept[3])
         function, family = traced.function(*kept), None
     return Plan(inst, needs, *kept[:3]), function, family
 
 
 class Pullback:
     """The jaxpr of (operands, numbers, cotangents) -> (results, gradients of `wrt`), its variables by what they are.
-    The results are there only to be recognised."""
+    The results are there only to be recognised. `saves`: see `Operator.saves`."""
 
-    def __init__(self, inst, wrt, rule):
+    def __init__(self, inst, wrt, rule, saves=None):
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
         self.closed = inlined(jaxpr_of(_pullback(inst, wrt, rule), *avals, *cts))
@@ -55,7 +59,7 @@ class Pullback:
         for k, v in enumerate(self.results):
             if not isinstance(v, core().Literal) and v not in self.operands:
                 named.setdefault(v, k)
-        saves = inst.op.saves and inst.op.saves(inst)
+        saves = saves and saves(inst)
         if saves is None:
             self.choices = self._kept({}), self._kept(named)
         else:
@@ -65,7 +69,7 @@ class Pullback:
     def _kept(self, known, always=()):
         eqns, free = needed(self.closed.jaxpr, self.gradients, known)
         args = tuple([i for i, v in enumerate(self.operands) if v in free or i == 0 and -1 in always])
-        outs = tuple(sorted([k for v, k in known.items() if v in free or k in always]))
+        outs = tuple(sorted({k for v, k in known.items() if v in free} | {k for k in always if k >= 0}))
         return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
 
     def cheapest(self, inst):
@@ -80,6 +84,7 @@ class Pullback:
         jaxpr, gradients = self.closed.jaxpr, self.gradients
         constants = dict(zip(jaxpr.constvars, self.closed.consts))
         given = [self.operands[i] for i in args] + [self.results[k] for k in outs] + self.cotangents + [self.numbers[i] for i in nums]
+        given = [None if isinstance(v, core().Literal) else v for v in given]      # a result that is a number wherever it is read
 
         def vjp(*flat):
             env = dict(constants)
@@ -89,6 +94,27 @@ class Pullback:
             # jnp.asarray: a gradient can be a literal (zero)
             return [jnp.asarray(read(v), v.aval.dtype) for v in gradients]
         return vjp
+
+
+class _Some:
+    """An Instance without elements as it would be with some."""
+
+    def __init__(self, inst):
+        self.op, self.layout, self.fn, self.kinds, self.diff_ins, self.diff_outs = (inst.op, inst.layout, inst.fn, inst.kinds, inst.diff_ins,
+                                                                                   inst.diff_outs)
+        self.in_metas = [meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas]
+        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
+        self.out_metas = [meta_of(a.shape, a.dtype, inst.out_metas[0].device) for a in jaxpr_of(self.fn, *avals).out_avals]
+
+
+def _kept_of_some(inst, wrt, rule):
+    """(operands, results, numbers) that an Instance without elements keeps: those that its operator does where there are some, whether it
+    reads them or not. Nothing where its arguments allow no others."""
+    try:
+        some = _Some(inst)
+        return Pullback(some, wrt, rule, some.op.saves).cheapest(some)[:3]
+    except (TypeError, ValueError, IndexError):
+        return (), (), ()
 
 
 def _cost(inst, kept):

@@ -18,7 +18,7 @@ from ..core.dtype import dtype as torch_dtype, np_dtype
 from ..core.graph import loosen_shapes, node_class
 from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
-from ..core.storage import note_history
+from ..core.storage import ELSEWHERE, note_history
 from ..core.view import detached, make_view, make_view_any
 from ..core.write import ask, check_inplace, needs_grad, refuse_inference
 
@@ -465,7 +465,7 @@ def _window_source(t, size, stride, first, last):
     vw, root = t._ts_view, t._ts_st.value.meta
     if vw is None:
         return t, root, 0
-    base = vw.base if t._ts_edge is not True else None            # a leaf's history is its own
+    base = vw.base if t._ts_edge is not True and vw.skip != ELSEWHERE else None            # a leaf's history is its own
     if base is not None and not vw.skip:
         return base, root, 0
     owner = t if base is None else base

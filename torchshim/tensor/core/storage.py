@@ -111,11 +111,15 @@ def address(st):
     return st.address.number
 
 
+ELSEWHERE = -1
+
+
 class View:
     """How a tensor reads its storage.
 
     `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
-    history (None where the tensor owns its own, as a detached one does). `ref` is a weak reference to what was read at
+    history (None where the tensor owns its own, as a detached one does; `skip` is ELSEWHERE where they lead to no part of the base,
+    since the view got other memory by `.data =`). `ref` is a weak reference to what was read at
     generation `gen`: a view keeps nothing alive that it can read again. `seen` is the version for which the tensor's edge
     is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "custom" (made
     by a custom Function), "no_grad" or "inference".

@@ -17,7 +17,7 @@ from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
-from .view import detached, elements
+from .view import detached, elements, still_view
 from .write import ask, is_inference
 
 
@@ -441,7 +441,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if self._ts_view is None:
             self._ts_st.moved = weakref(self)
             self._ts_st.gen += 1
-        self._ts_st, self._ts_view = y._ts_st, y._ts_view
+        self._ts_st, self._ts_view = y._ts_st, still_view(self, y)
 
     @data.deleter
     def data(self):

@@ -125,6 +125,18 @@ SEEN = '''\
     t = _seen_as(a, ((inst, ()),), inst.out, v, offset, node, None)
 '''
 
+# What a view that is written says for itself comes before what it, or another operand, says when it is asked for its history.
+TARGET = '''\
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
+        if ea is True:
+            ea = a
+    elif context.grad and needs_grad(a):
+        return {again}
+    else:
+        va, ea = read(a), None
+'''
+
 REFUSED = '''\
     if {wants} and context.grad:
         return {again}
@@ -214,6 +226,7 @@ def inplace(name, tensors, number, doc):
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
+    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)

@@ -9,7 +9,7 @@ from . import dispatch, graph
 from .handle import edge, meta, offset_of, read
 from .host import HostStorage
 from .moving import moving, moving_part
-from .storage import View
+from .storage import ELSEWHERE, View
 
 _new_tensor, _new_value, _new_view = object.__new__, Value.__new__, View.__new__
 
@@ -121,6 +121,18 @@ def detached(t):
     if not vw.steps and not vw.offset:
         y._ts_view = None
     return y
+
+
+def still_view(t, other):
+    """The View with which `t` gets the memory that `other` sees: a view stays one of its base, whose history it follows."""
+    old, new = t._ts_view, other._ts_view
+    if old is None or old.base is None:
+        return new
+    vw = _new_view(View)
+    vw.steps, vw.offset, vw.meta = ((), 0, meta(other)) if new is None else (new.steps, new.offset, new.meta)
+    vw.skip, vw.base, vw.creation, vw.seen = ELSEWHERE, old.base, old.creation, old.seen
+    vw.ref, vw.gen = weakref(read(other)), other._ts_st.gen
+    return vw
 
 
 def _seen_as(t, steps, m, value, offset, e, creation):

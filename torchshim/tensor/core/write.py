@@ -150,8 +150,10 @@ def inplace1(op, a, layout):
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
+    elif context.grad and needs_grad(a):
+        return apply_inplace(op, (a,), layout)
     else:
-        va, ea = read(a), edge(a)
+        va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout)
     if 0 in va.meta.strides:
@@ -197,8 +199,10 @@ def inplace2(op, a, b, layout):
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
+    elif context.grad and needs_grad(a):
+        return apply_inplace(op, (a, b), layout)
     else:
-        va, ea = read(a), edge(a)
+        va, ea = read(a), None
     if b._ts_view is None:
         vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
@@ -252,8 +256,10 @@ def inplace_number(op, a, x, layout, kind):
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
             ea = a
+    elif context.grad and needs_grad(a):
+        return apply_inplace(op, (a,), layout, (x,), kind)
     else:
-        va, ea = read(a), edge(a)
+        va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout, (x,), kind)
     if 0 in va.meta.strides:
