@@ -27,6 +27,8 @@ check: torch's errors for what does not fit, from metas and static arguments; on
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
 variant: from metas and static arguments, another body to take where torch's kernel depends on how the tensors lie, or None.
+host: from an Instance a function of NumPy arrays that does it all at once where it is interpreted, or None (`engine.interpret.fused`);
+  host_back: likewise from (Instance, Plan) its gradients, from what the Plan keeps, the cotangents and the numbers.
 sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
   multiple: some dimensions are so many times another, as a cell's gates are.
@@ -102,7 +104,7 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None, plain_gradients=False, variant=None):
+                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -119,7 +121,7 @@ class Op(Operator):
             self.least = least
         self.twice = twice
         self.plain_gradients = plain_gradients
-        self.variant = variant
+        self.variant, self.host, self.host_back = variant, host, host_back
         if saves.__class__ is tuple:
             results = self.fields or ("result",)
             kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
@@ -151,6 +153,12 @@ class Op(Operator):
             return {}
         lay = self.layout
         return {c: (lay[:position] + (t,) + lay[position + 1:], PACKED[t]) for c, t in ((float, SF), (int, SI), (bool, SB))}
+
+    def on_host(self, inst):
+        return self.host and self.host(inst)
+
+    def gradient_on_host(self, inst, plan):
+        return self.host_back and self.host_back(inst, plan)
 
     # -- resolution ---------------------------------------------------------------------------------------------------
     def key(self, layout, metas, kinds):

@@ -66,6 +66,9 @@ class Operator:
     def on_host(self, inst):
         """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
 
+    def gradient_on_host(self, inst, plan):
+        """Likewise a function of what `plan` keeps of `inst`, the cotangents and the numbers, that gives the gradients of `plan.needs`."""
+
     def over_host(self, inst):
         """`on_host` that overwrites its first argument, for an operator that computes what that becomes."""
 
@@ -105,6 +108,9 @@ class VjpOp(Operator):
         made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results)
         made.family, made.sizes = self.family, self.inst.sizes
         return made
+
+    def on_host(self, inst):
+        return self.inst.op.gradient_on_host(self.inst, self.plan_of)
 
 
 class NoVjp(Operator):

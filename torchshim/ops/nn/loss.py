@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine.interpret import fused
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import taken, wide
@@ -160,9 +161,28 @@ def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
     check_classes(x, target, weight)
 
 
+def _classes_on_host(inst):
+    """The arguments of `fused.cross_entropy`, for rows of classes without weights; else None."""
+    x, target = inst.in_metas[:2]
+    weight, reduction, ignore_index, smoothing = inst.layout[2:]
+    if weight is None and smoothing is None and x.ndim == 2 and x.numel and x.dtype in (P.float32, P.float64):
+        return x.shape[0], x.shape[1], x.dtype, reduction, ignore_index
+
+
+def _cross_entropy_on_host(inst):
+    given = _classes_on_host(inst)
+    return given and fused.cross_entropy(*given)
+
+
+def _cross_entropy_back_on_host(inst, plan):
+    given = _classes_on_host(inst)
+    return fused.cross_entropy_back(*given) if given and plan.args == (0, 1) and not plan.outs else None
+
+
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, "
     "float? label_smoothing=None) -> Tensor",
     grad=lambda inst: _nll_name(inst) if inst.layout[5] is None else "AddBackward0", check=_check_cross_entropy,
+    host=_cross_entropy_on_host, host_back=_cross_entropy_back_on_host,
     function=False, method=False)
 def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
     """nll_loss of log_softmax, for class numbers."""

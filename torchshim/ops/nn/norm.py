@@ -6,6 +6,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
+from ...engine.interpret import fused
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last, not_channels_last
@@ -80,8 +81,32 @@ def normalized(x, axes, eps):
     return statistics(x, axes, eps)[0]
 
 
+def _rows_on_host(inst):
+    """(rows, length, shape, dtype) where all operands have one dtype that NumPy knows; else None."""
+    x = inst.in_metas[0]
+    if not x.numel or x.dtype not in (P.float32, P.float64) or any([m.dtype != x.dtype for m in inst.in_metas]):
+        return None
+    n = 1
+    for size in inst.layout[1]:
+        n *= size
+    return x.numel // n, n, x.shape, x.dtype
+
+
+def _layer_norm_on_host(inst):
+    given, (weight, bias) = _rows_on_host(inst), inst.layout[2:4]
+    return given and len(inst.kinds) == 1 and fused.layer_norm(*given, weight is not None, bias is not None) or None
+
+
+def _layer_norm_back_on_host(inst, plan):
+    given, weight = _rows_on_host(inst), inst.layout[2] is not None
+    names = ["x"] + ["weight"] * weight + ["bias"] * (inst.layout[3] is not None)
+    if given is None or plan.outs or plan.args != (0, 1)[:1 + weight] or len(plan.nums) != 1 or plan.cts != (0,):
+        return None
+    return fused.layer_norm_back(*given, inst.layout[1], weight, [names[i] for i in plan.needs])
+
+
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeLayerNormBackward0", refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
+    grad="NativeLayerNormBackward0", host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
     sizes=("normalized_shape",), twice=3, plain_gradients=True)
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""

@@ -6,6 +6,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
+from ...engine.interpret import fused
 from .. import promotion as P
 from ..common import peak, wide, wrap_dim
 from ..registry import cast, op
@@ -62,14 +63,31 @@ def refuse_integers(name, x, dim, d):
         raise NotImplementedError(f'"{name}_{last}kernel_impl" not implemented for \'{P.c_name(d)}\'')
 
 
-@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", plain_gradients=True)
+def _on_host(log):
+    """(host, host_back) of the operators' declarations: where nothing is cast."""
+    def sizes(inst):
+        m, out = inst.in_metas[0], inst.out_metas[0]
+        if m.ndim and m.numel and m.dtype == out.dtype and m.dtype in (P.float32, P.float64):
+            return m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, log
+
+    def host(inst):
+        given = sizes(inst)
+        return given and fused.softmax(*given)
+
+    def host_back(inst, plan):
+        given = sizes(inst)
+        return fused.softmax_back(*given) if given and plan.args == () and plan.outs == (0,) else None
+    return dict(host=host, host_back=host_back)
+
+
+@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", plain_gradients=True, **_on_host(False))
 def softmax(self, dim, dtype):
     """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("softmax", self, dim, dtype)
     return softmax_of(x, dim).astype(d)
 
 
-@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", plain_gradients=True)
+@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", plain_gradients=True, **_on_host(True))
 def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)

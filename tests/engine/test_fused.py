@@ -1,0 +1,81 @@
+"""Operators that are one NumPy function where they are interpreted give what their bodies give, in blocks and with what is not finite."""
+import jax
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.ops.nn.loss import cross_entropy
+from torchshim.ops.nn.norm import layer_norm
+from torchshim.ops.nn.softmax import log_softmax, softmax
+from torchshim.ops.registry import SF, T
+
+F32 = np.float32
+
+
+def both(op, layout, arrays, numbers=()):
+    """(what the NumPy functions give, what the bodies give): results, then gradients of all floating operands."""
+    metas = tuple([torch.tensor(a)._ts_meta for a in arrays])
+    inst = op.resolve(layout, metas, "f" * len(numbers))
+    numbers = [np.asarray(n, np.float64) for n in numbers]
+    plan = inst.plan(sum([1 << i for i in inst.diff_ins]))
+    back = plan.vjp.resolve((), None, None)
+    cotangents = [np.asarray(np.random.RandomState(1).randn(*m.shape), m.dtype) for m in (inst.out_metas[k] for k in plan.cts)]
+    made = []
+    for forward, backward in ((inst.op.on_host(inst), back.op.on_host(back)), (inst.fn, back.fn)):
+        assert forward is not None and backward is not None
+        with np.errstate(all="ignore"), jax.enable_x64(True):
+            out = [np.asarray(r) for r in forward(*arrays, *numbers)]
+            kept = [arrays[i] for i in plan.args] + [out[k] for k in plan.outs] + cotangents + [numbers[i] for i in plan.nums]
+            made.append(out + [np.asarray(g) for g in backward(*kept)])
+    return made
+
+
+def same(pair, near=2e-6):
+    for a, b in zip(*pair):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        top = np.abs(np.where(np.isfinite(b), b, 0)).max(initial=1)
+        np.testing.assert_allclose(a, b, rtol=4 * near, atol=near * top)
+
+
+def numbers(*shape, special=False):
+    x = np.random.RandomState(0).randn(*shape).astype(F32)
+    if special:
+        x.reshape(-1)[:3] = np.inf, -np.inf, np.nan
+    return x
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (3, 700), (2, 3, 4), (600, 33), (7,), (3, 20000)])
+@pytest.mark.parametrize("special", [False, True])
+def test_softmax(shape, special):
+    for op in (softmax, log_softmax):
+        for d in range(len(shape)):
+            same(both(op, (T, d, None), [numbers(*shape, special=special)]))
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("ignored", [-100, 1])
+def test_cross_entropy(reduction, ignored):
+    for rows, n in ((4, 5), (600, 33), (5, 3000)):
+        same(both(cross_entropy, (T, T, None, reduction, ignored, None), [numbers(rows, n), np.arange(rows) % n]))
+
+
+def test_cross_entropy_without_a_class_that_counts():
+    same(both(cross_entropy, (T, T, None, "mean", -100, None), [numbers(3, 4), np.full(3, -100)]))
+
+
+def test_cross_entropy_of_rows_that_are_not_finite():
+    x = numbers(3, 4, special=True)
+    same(both(cross_entropy, (T, T, None, "none", 0, None), [x, np.array([0, 1, 3])]))
+    same(both(cross_entropy, (T, T, None, "none", 1, None), [x, np.array([0, 1, 3])]))
+
+
+@pytest.mark.parametrize("shape, rows", [((4, 5), (5,)), ((600, 33), (33,)), ((5, 30, 20), (30, 20)), ((2, 3000), (3000,))])
+def test_layer_norm(shape, rows):
+    x, w, b = 3 * numbers(*shape) + 2, numbers(*rows), numbers(*rows)[::-1].copy()
+    for more, layout in (((), (None, None)), ((w,), (T, None)), ((w, b), (T, T)), ((b,), (None, T))):
+        same(both(layer_norm, (T, rows, *layout, SF), [x, *more], [1e-5]), 1e-5)
+
+
+def test_other_dtypes_go_step_by_step():
+    inst = softmax.resolve((T, 1, None), (torch.randn(4, 5).half()._ts_meta,), "")
+    assert inst.op.on_host(inst) is None

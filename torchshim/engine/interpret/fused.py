@@ -1,0 +1,308 @@
+"""Whole operators as one NumPy function: what is normalised over rows, in blocks that stay in the processor's memory.
+
+Step by step each would read and write everything five to ten times, and pay as many calls. A maker takes sizes and a dtype (float32 or
+float64) and returns a function of contiguous arrays of any shape, which may be JAX's; `ops` names them in its declarations.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from .sum_rules import _last, _middle, _ones
+
+_BLOCK = 1 << 14           # elements of a block
+_SHORT = 400               # rows up to this length have their maximum found sooner by where it is
+_BROAD = 512               # rows up to this length are summed by a single product
+
+
+def _contiguous(x, shape):
+    return np.ascontiguousarray(x).reshape(shape)
+
+
+@functools.lru_cache(maxsize=256)
+def _summed(rows, n, dtype):
+    """The sums of the rows of a matrix."""
+    if n <= _BROAD:
+        ones = _ones(n, dtype)
+        return lambda x: x.dot(ones)
+    return _last(rows, n, dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(rows, n):
+    starts = np.arange(0, rows * n, n)
+    starts.flags.writeable = False
+    return starts
+
+
+def _peak(x):
+    """The greatest of each row of a contiguous matrix, as a column; nan where there is one."""
+    rows, n = x.shape
+    if n > _SHORT:
+        return np.maximum.reduce(x, 1, keepdims=True)
+    at = x.argmax(1)
+    at += _starts(rows, n)
+    return x.reshape(-1)[at].reshape(rows, 1)
+
+
+def _by_blocks(rows, n):
+    """The slices of rows that are worked on together; None: all at once."""
+    step = max(1, _BLOCK // max(n, 1))
+    return None if rows <= step + step // 2 else [slice(k, min(k + step, rows)) for k in range(0, rows, step)]
+
+
+def _over(blocks, one):
+    """`one`, which works on rows of its arguments, over all blocks."""
+    if blocks is None:
+        return one
+
+    def every(*arrays):
+        for rows in blocks:
+            one(*[a[rows] for a in arrays])
+    return every
+
+
+# ---------------------------------------------------------------- softmax
+
+
+def softmax(shape, axis, dtype, log=False):
+    """softmax, or log_softmax, along an axis."""
+    rows, n, inner = _around(shape, axis)
+    if inner > 1:
+        return _softmax_across(rows, n, inner, dtype, log)
+
+    def one(x, out):
+        np.subtract(x, _peak(x), out=out)
+        _finish(out, _summed(len(x), n, dtype), log)
+
+    every = _over(_by_blocks(rows, n), one)
+
+    def run(x):
+        out = np.empty((rows, n), dtype)
+        every(_contiguous(x, (rows, n)), out)
+        return [out.reshape(shape)]
+    return run
+
+
+def _finish(out, summed, log):
+    if log:
+        total = summed(np.exp(out)).reshape(-1, 1)
+        out -= np.log(total, out=total)
+    else:
+        np.exp(out, out=out)
+        out /= summed(out).reshape(-1, 1)
+
+
+def _around(shape, axis):
+    before = after = 1
+    for d, n in enumerate(shape):
+        before, after = (before * n, after) if d < axis else (before, after * n) if d > axis else (before, after)
+    return before, shape[axis], after
+
+
+def _softmax_across(rows, n, inner, dtype, log):
+    summed = _middle(rows, n, inner, dtype)
+
+    def run(x):
+        shape, x = x.shape, _contiguous(x, (rows, n, inner))
+        out = x - np.maximum.reduce(x, 1, keepdims=True)
+        e = np.exp(out, out=None if log else out)
+        total = summed(e).reshape(rows, 1, inner)
+        if log:
+            out -= np.log(total)
+        else:
+            out /= total
+        return [out.reshape(shape)]
+    return run
+
+
+def softmax_back(shape, axis, dtype, log=False):
+    """The gradient of `softmax` from its result and the cotangent."""
+    rows, n, inner = _around(shape, axis)
+    if inner > 1:
+        return _softmax_across_back(rows, n, inner, dtype, log)
+
+    def one(y, ct, out):
+        summed = _summed(len(y), n, dtype)
+        if log:
+            np.exp(y, out=out)
+            out *= summed(ct).reshape(-1, 1)
+            np.subtract(ct, out, out=out)
+        else:
+            np.multiply(y, ct, out=out)
+            total = summed(out).reshape(-1, 1)
+            np.subtract(ct, total, out=out)
+            out *= y
+
+    every = _over(_by_blocks(rows, n), one)
+
+    def run(y, ct):
+        out = np.empty((rows, n), dtype)
+        every(_contiguous(y, (rows, n)), _contiguous(ct, (rows, n)), out)
+        return [out.reshape(shape)]
+    return run
+
+
+def _softmax_across_back(rows, n, inner, dtype, log):
+    summed = _middle(rows, n, inner, dtype)
+
+    def run(y, ct):
+        shape, y, ct = y.shape, _contiguous(y, (rows, n, inner)), _contiguous(ct, (rows, n, inner))
+        if log:
+            out = np.exp(y)
+            out *= summed(ct).reshape(rows, 1, inner)
+            return [np.subtract(ct, out, out=out).reshape(shape)]
+        out = y * ct
+        total = summed(out).reshape(rows, 1, inner)
+        np.subtract(ct, total, out=out)
+        out *= y
+        return [out.reshape(shape)]
+    return run
+
+
+# ---------------------------------------------------------------- classes
+
+
+def cross_entropy(rows, n, dtype, reduction, ignore_index):
+    """Of rows of logits and class numbers: -log_softmax at the class; the mean is over those that count."""
+    def one(x, target, loss):
+        e = x - _peak(x)
+        at = _starts(len(x), n) + target
+        np.negative(e.reshape(-1)[at], out=loss)
+        np.exp(e, out=e)
+        loss += np.log(_summed(len(x), n, dtype)(e))
+
+    every = _over(_by_blocks(rows, n), one)
+
+    def run(x, target, *_):
+        target, loss = _inside(target, n, ignore_index), np.empty(rows, dtype)
+        every(_contiguous(x, (rows, n)), target.at, loss)
+        if target.kept is not None:
+            loss = np.where(target.kept, loss, dtype.type(0))
+        if reduction == "none":
+            return [loss]
+        total = np.add.reduce(loss)
+        if reduction == "mean":
+            total = total / dtype.type(target.count)
+        return [np.asarray(total, dtype)]
+    return run
+
+
+class _inside:
+    """Class numbers as places in rows; `kept` are those that count, None where all do, `count` how many they are."""
+    __slots__ = ("at", "kept", "count")
+
+    def __init__(self, target, n, ignore_index):
+        at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
+        self.kept, self.count = None, at.size
+        ignored = at == ignore_index
+        if ignored.any():
+            self.kept = ~ignored
+            self.count = np.count_nonzero(self.kept)
+        self.at = at if at.size == 0 or at.min() >= 0 and at.max() < n else np.clip(at, 0, n - 1)
+
+
+def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
+    """The gradient of `cross_entropy` from logits, class numbers and the cotangent."""
+    def one(x, target, scale, out):
+        np.subtract(x, _peak(x), out=out)
+        np.exp(out, out=out)
+        total = _summed(len(x), n, dtype)(out)
+        out *= (scale.reshape(-1) / total).reshape(-1, 1)
+        flat, at = out.reshape(-1), _starts(len(x), n) + target
+        flat[at] -= scale.reshape(-1)
+
+    every = _over(_by_blocks(rows, n), one)
+
+    def run(x, target, ct):
+        shape, target, out = np.shape(x), _inside(target, n, ignore_index), np.empty((rows, n), dtype)
+        scale = np.asarray(ct)
+        if reduction == "mean":
+            scale = scale / dtype.type(target.count)
+        scale = np.broadcast_to(scale, (rows,))
+        if target.kept is not None:
+            scale = np.where(target.kept, scale, dtype.type(0))
+        every(_contiguous(x, (rows, n)), target.at, np.ascontiguousarray(scale), out)
+        return [out.reshape(shape)]
+    return run
+
+
+# ---------------------------------------------------------------- normalisation
+
+
+def _moments(x, n, dtype, eps):
+    """(centred rows, 1 / their standard deviations as a column)."""
+    c = x - _summed(len(x), n, dtype)(x).reshape(-1, 1) / dtype.type(n)
+    var = np.vecdot(c, c).reshape(-1, 1) if n <= _BROAD else _summed(len(x), n, dtype)(c * c).reshape(-1, 1)
+    var /= dtype.type(n)
+    var += eps
+    np.sqrt(var, out=var)
+    return c, np.divide(dtype.type(1), var, out=var)
+
+
+def layer_norm(rows, n, shape, dtype, weight, bias):
+    """Rows with zero mean and unit variance, times a weight (if there is one), plus a bias (likewise)."""
+    blocks = _by_blocks(rows, n)
+
+    def run(x, *more):
+        more = [np.asarray(a) for a in more]
+        eps = more[-1].astype(dtype)
+        w = more[0].reshape(-1) if weight else None
+        b = more[int(weight)].reshape(-1) if bias else None
+        x = _contiguous(x, (rows, n))
+        out = None if blocks is None else np.empty((rows, n), dtype)
+        for part in blocks or (slice(None),):
+            c, scale = _moments(x[part], n, dtype, eps)
+            c *= scale
+            if w is not None:
+                c *= w
+            if b is not None:
+                c += b
+            if out is None:
+                return [c.reshape(shape)]
+            out[part] = c
+        return [out.reshape(shape)]
+    return run
+
+
+def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
+    """Gradients of `layer_norm` from x, the weight (if there is one), the cotangent and eps: those in `wants`, of "x", "weight", "bias",
+    of which the latter two have the shape `trailing`."""
+    blocks, each = _by_blocks(rows, n), dtype.type(1 / n)
+
+    def run(x, *more):
+        more = [np.asarray(a) for a in more]
+        eps = more[-1].astype(dtype)
+        w = more[0].reshape(-1) if weight else None
+        x, ct = _contiguous(x, (rows, n)), _contiguous(more[int(weight)], (rows, n))
+        dx = np.empty((rows, n), dtype) if "x" in wants else None
+        dw, db = [np.zeros(n, dtype) if what in wants else None for what in ("weight", "bias")]
+        for part in blocks or (slice(None),):
+            g = ct[part]
+            ones = _ones(len(g), dtype)
+            if db is not None:
+                db += ones.dot(g)
+            c, scale = _moments(x[part], n, dtype, eps)
+            c *= scale
+            if dw is not None:
+                t = g * c
+                dw += ones.dot(t)
+            if dx is None:
+                continue
+            summed = _summed(len(g), n, dtype)
+            if w is not None:
+                g = g * w
+            out = dx[part]
+            np.multiply(g, c, out=out)
+            along = summed(out).reshape(-1, 1)
+            along *= each
+            c *= along
+            mean = summed(g).reshape(-1, 1) * each
+            np.subtract(g, c, out=out)
+            out -= mean
+            out *= scale
+        made = {"x": dx, "weight": dw, "bias": db}
+        return [made[what].reshape(shape if what == "x" else trailing) for what in wants]
+    return run
