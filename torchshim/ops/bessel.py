@@ -93,7 +93,7 @@ def declare(name, f, doc):
     def body(self):
         return f(self.astype(jnp.float64)).astype(self.dtype)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "c"), namespace="special", method=False)(body)
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
 
 
 declare("airy_ai", airy, "Airy's function Ai.")

@@ -421,7 +421,7 @@ INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar va
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     grad="IndexFillBackward1", inplace=True,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None,
-        jnp.sum(_index_select(ct, dim, _wrapped(ct, dim, index)))])(
+        jnp.sum(jnp.where(_filled(jnp.zeros(ct.shape, bool), dim, index, jnp.ones((), bool)), ct, zero(ct)))])(  # a row named twice counts once
     lambda self, dim, index, value: _filled(self, dim, index, cast(value, self.dtype)))
 
 

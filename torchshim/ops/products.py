@@ -32,8 +32,9 @@ def same_dtype(a, b):
                            f"{P.cpp_name(b.dtype)}")
 
 
-def refuse_bool(a, kernel):
-    if a.dtype == np.bool_:
+def refuse_bool(a, kernel, *sizes):
+    """`sizes`: those of the product; where one is 0 the kernel is not asked."""
+    if a.dtype == np.bool_ and 0 not in sizes:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
@@ -45,7 +46,7 @@ def fits_mm(a, b, rows=None, added=False):
     if added and a.dtype != b.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
     same_dtype(a, b)
-    refuse_bool(a, "addmm_impl_cpu_")
+    refuse_bool(a, "addmm_impl_cpu_", rows, a.shape[-1], b.shape[1])
 
 
 def fits_mv(mat_shape, mat, vec, size=None):
@@ -76,10 +77,15 @@ def fits_bmm(batch, a, b):
                            f"{[batch if len(b.shape) != 3 else b.shape[0], b.shape[-2]]}.")
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {P.c_name(a.dtype)} but found {P.c_name(b.dtype)}")
-    refuse_bool(a, "bmm")
+    refuse_bool(a, "bmm", batch, *a.shape, *b.shape)
 
 
-def stacks(batch1, batch2):
+def stacks(batch1, batch2, added=False):
+    """`added`: something is added to the product, and its shape asked first."""
+    for x, d in ((batch1, 0), (batch1, 1), (batch2, 2)) if added else ():
+        if d >= x.ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {d})" if x.ndim else
+                             f"Dimension specified as {d} but tensor has no dimensions")
     for name, x in (("batch1", batch1), ("batch2", batch2)):
         if x.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -160,6 +166,8 @@ def bmm(self, mat2):
 def mv(self, vec):
     """Product of a matrix and a vector."""
     if self.ndim != 2 or vec.ndim != 1:
+        if not self.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     fits_mv(self.shape, self, vec)
     return product(self, vec)
@@ -189,6 +197,7 @@ def inner(self, other):
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{shown(self.shape)} and {shown(other.shape)}")
     same_dtype(self, other)
+    refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
     return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
 
 
@@ -207,10 +216,10 @@ def outer(self, vec2):
 
 
 # -- products added to something ----------------------------------------------------------------------------------------------
-def added(self, a, b, beta, alpha, total=None):
+def added(self, a, b, beta, alpha, total=None, stacked=False):
     """beta * self + alpha * a @ b, for half types in float32 and rounded once, as torch's kernels make it. The tangents, and so the
     gradients, are those of torch's formulas, whose steps are each rounded: a product's gradient is scaled by alpha, not what it is of.
-    `total` makes the sum in place of `blended`."""
+    `total` makes the sum in place of `blended`; `stacked`: of the products of two stacks of matrices."""
     half = P.compute_dtype(self.dtype) != self.dtype
     if not half and alpha.__class__ is int:
         return blended(self, product(a, b), beta, alpha)
@@ -230,7 +239,8 @@ def added(self, a, b, beta, alpha, total=None):
         beta, alpha = scales(numbers)
         if alpha.__class__ is not int:
             a_t, b_t = [(wide(t) * cast(alpha, wide(t).dtype)).astype(t.dtype) for t in (a_t, b_t)]
-        return whole(*primals), blended(self_t, product(a_t, b) + product(a, b_t), beta, 1)
+        made = product(a_t, b) + product(a, b_t)
+        return whole(*primals), blended(self_t, made.sum(0) if stacked else made, beta, 1)
     return whole(self, a, b, *numbers)
 
 
@@ -302,8 +312,8 @@ def _scaled(self, beta):
 
 
 @op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddrBackward0", promote="arith",
-    elementwise=False, inplace=True)
-def addr(self, vec1, vec2, beta, alpha):
+    elementwise=False, inplace=True, half_steps=True)
+def addr(self, vec1, vec2, beta, alpha, half=None):
     """beta * self + alpha * outer(vec1, vec2)."""
     vector("vec1", vec1, "addr")
     vector("vec2", vec2, "addr")
@@ -312,25 +322,37 @@ def addr(self, vec1, vec2, beta, alpha):
         made = vec1[:, None] & vec2[None, :]
         made = made if alpha.__class__ is int else made & (alpha != 0)
         return made | (jnp.broadcast_to(self, made.shape) if beta.__class__ is int else self & (beta != 0))
-    return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
+    if half is None:
+        return blended(self, vec1[:, None] * vec2[None, :], beta, alpha)
+    rounded = lambda x: x.astype(half).astype(self.dtype)
+    made = (vec1 if alpha.__class__ is int else rounded(rounded(cast(alpha, self.dtype)) * vec1))[:, None] * vec2[None, :]
+    return blended(rounded(_scaled(self, beta if beta.__class__ is int else rounded(cast(beta, self.dtype)))), rounded(made), 1, 1)
 
 
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
-    stacks(batch1, batch2)
+    stacks(batch1, batch2, added=True)
     expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
     fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
     if batch1.shape[0] == 1:
         return added(self, batch1[0], batch2[0], beta, alpha)
+    if P.compute_dtype(self.dtype) != self.dtype:
+        return added(self, batch1, batch2, beta, alpha, _one_by_one, stacked=True)
     return blended(self, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)
+
+
+def _one_by_one(self, made, beta, alpha):
+    """Each product of a stack is added, and the sum rounded, on its own."""
+    one_more = lambda k, total: blended(total, made[k], 1, alpha).astype(self.dtype)
+    return jax.lax.fori_loop(1, made.shape[0], one_more, blended(self, made[0], beta, alpha).astype(self.dtype))
 
 
 @op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
-    stacks(batch1, batch2)
+    stacks(batch1, batch2, added=True)
     expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
     fits_bmm(batch1.shape[0], batch1, batch2)
     same_as_self(self, batch1, "batch1")
@@ -450,6 +472,7 @@ def tensordot(self, other, dims_self, dims_other):
             self = jnp.sum(self, i, keepdims=True, dtype=self.dtype)
         elif n == 1 and m != 1:
             other = jnp.sum(other, j, keepdims=True, dtype=other.dtype)
+    refuse_bool(self, *(("dot",) if len(a) == self.ndim == other.ndim else ("addmm_impl_cpu_", *self.shape, *other.shape)))
     return jnp.tensordot(self, other, (a, b), precision=precision())
 
 
@@ -484,6 +507,7 @@ def multi_dot(tensors):
         a, b = tensors[i], tensors[i + 1]
         if a.shape[-1] != b.shape[0]:
             raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {shown(a.shape)} and {shown(b.shape)} cannot be multiplied")
+    refuse_bool(tensors[0], "addmm_impl_cpu_", *[s for x in tensors for s in x.shape])
     if n == 2:
         return product(*tensors)
     return jnp.linalg.multi_dot(tensors, precision=precision())

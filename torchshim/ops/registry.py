@@ -22,7 +22,7 @@ numbers: the Tensor parameters for which a Python number may stand (default: all
   backward, where the gradient here would read others: they are kept, and so must not be written before; other results are not. Or a
   function of the Instance: numbers of results, None for what the gradient reads.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not).
-refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c').
+refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
@@ -173,7 +173,7 @@ class Op(Operator):
         if self.refuses:
             kernel, kinds = self.refuses
             d = common or metas[0].dtype
-            if "bifc"[P.kind_of(d)] in kinds:
+            if "bifc"[P.kind_of(d)] in kinds or "h" in kinds and P.compute_dtype(d) != d:
                 raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
         shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None
         core = self.variant and self.variant(*spread(layout, metas))

@@ -78,7 +78,7 @@ def _sort(self, dim, descending):
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    grad="SortBackward0", saves=("indices",), strides=sorted_strides)
+    grad="SortBackward1", saves=("indices",), strides=sorted_strides)
 def sort_stable(self, stable, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)

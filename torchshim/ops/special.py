@@ -18,11 +18,21 @@ SPECIAL = dict(namespace="special", method=False, inplace=False)
 i0 = declare("i0", special.i0, "The modified Bessel function of the first kind of order 0.", "I0", rule=(lambda out, x: special.i1(x),),
              refuses=("i0_vml_cpu", "c"))
 declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL)
-declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL)
+
+
+def _i1_slope(out, x):
+    """Near 0 it is 1/2 and constant, as torch makes it."""
+    tiny = jnp.abs(x) <= jnp.finfo(x.dtype).eps
+    safe = jnp.where(tiny, 1, x)
+    return jnp.where(tiny, 0.5, special.i0(safe) - out / safe)
+
+
+declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL,
+        rule=(_i1_slope,))
 declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL)
 declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr", refuses=("entr_cpu", "c"), **SPECIAL,
         rule=(lambda out, x: -(1 + jnp.log(x)),))
-declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "c"), **SPECIAL,
+declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "hc"), **SPECIAL,
         rule=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
 
 
@@ -34,9 +44,9 @@ def _log_ndtr(x):
 
 
 declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
-declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "c"), **SPECIAL,
+declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
         rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
-declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "c"), **SPECIAL, twice="zeros")
+declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros")
 
 
 def plain(name, f, doc):
@@ -44,7 +54,7 @@ def plain(name, f, doc):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "c"), namespace="special", method=False)(body)
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
 
 
 plain("modified_bessel_i0", special.i0, "The modified Bessel function of the first kind of order 0.")
@@ -113,7 +123,7 @@ def polygamma(n, self):
 
 
 @op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
-    grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "c"),
+    grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "hc"),
     rule=(None, lambda out, s, q: -s * hurwitz(*jnp.broadcast_arrays(s + 1, q))))
 def zeta(self, other):
     """Hurwitz' zeta function: the sum of (k + other) ** -self."""
@@ -195,7 +205,7 @@ def polynomial(name, first, step, shifted=False, closed=None):
         return jnp.where(known, closed(n, x), out) if closed else out
     body.__name__, body.__doc__ = name, f"The polynomial {name.replace('_', ' ')} of degree n."
     return op(f"{name}(Tensor x, Tensor n) -> Tensor", promote="float", namespace="special", method=False, numbers=("x", "n"),
-              refuses=(name + "_cpu", "c"))(body)
+              scalar_left=True, refuses=(name + "_cpu", "hc"))(body)
 
 
 def _chebyshev(k, x, p, before):

@@ -42,9 +42,10 @@ def covariance(x, correction, fweights, aweights):
     _weights("aweights", aweights, "floating point", n)
     w = None
     if fweights is not None:
-        w = fweights.astype(x.dtype).reshape(-1)
-    if aweights is not None:
-        w = aweights.astype(x.dtype).reshape(-1) if w is None else w * aweights.astype(x.dtype).reshape(-1)
+        w = fweights.reshape(-1)
+    if aweights is not None:                           # the weights' sums are made in their own precision, not in that of x
+        aweights = wide(aweights).reshape(-1)
+        w = aweights if w is None else w.astype(aweights.dtype) * aweights
     if w is None:
         total, mean = float(n), jnp.sum(x, 1, keepdims=True) / n
         norm = total - correction
@@ -54,12 +55,13 @@ def covariance(x, correction, fweights, aweights):
         scaled = lambda d: d
     else:
         total = jnp.sum(w)
+        given, w = w, w.astype(P.promote(w.dtype, x.dtype))
         mean = jnp.sum(x * w, 1, keepdims=True) / total
         if aweights is None or not correction:
             norm = total - correction
         else:
-            norm = total - correction * jnp.sum(w * aweights.astype(x.dtype).reshape(-1)) / total
-        norm = jnp.maximum(jnp.real(norm), 0).astype(x.dtype)
+            norm = total - correction * jnp.sum(given * aweights) / total
+        norm = jnp.maximum(norm, 0)
         scaled = lambda d: d * w
     d = x - mean
     return jnp.squeeze(jnp.matmul(d, jnp.conj(scaled(d)).T, precision=jax.lax.Precision.HIGHEST) / norm)
@@ -134,31 +136,40 @@ def _areas(name, y, x, dx, dim):
     d = wrap_dim(dim, y.ndim)
     if y.dtype == np.bool_:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
-    out = y.dtype if x is None else P.promote(y.dtype, x.dtype)
-    out = out if P.kind_of(out) > 1 else P.default_float
-    h = cast(jnp.asarray(dx), P.compute_dtype(out)) if x is None else cast(_steps(name, y, x, d), P.compute_dtype(out))
-    y = cast(y, P.compute_dtype(out))
+    common = y.dtype if x is None else P.promote(y.dtype, x.dtype)
+    out = common if P.kind_of(common) > 1 else P.default_float
+    whole = P.kind_of(y.dtype) < 2                     # integers are added, and multiplied by integers, in their own dtype
+    to = common if x is not None and out != common else P.compute_dtype(out)
+    h = cast(jnp.asarray(dx), to) if x is None else cast(_steps(name, y, x, d), to)
+    y = y if whole else cast(y, to)
     n = y.shape[d]
     both = jax.lax.slice_in_dim(y, min(1, n), n, axis=d) + jax.lax.slice_in_dim(y, 0, max(n - 1, 0), axis=d)
     if x is not None:
         broadcast_shapes([both.shape, h.shape])
-    return both * h, d, out
+    return cast(both, to) * h, d, out
+
+
+def _long(x):
+    return x.astype(np.int64) if P.kind_of(x.dtype) < 2 else x
 
 
 def _trapezoid(y, x, dx, dim):
     area, d, out = _areas("trapezoid", y, x, dx, dim)
-    return (jnp.sum(area, d) / 2).astype(out)
+    if x is None and P.kind_of(y.dtype) < 2 and y.shape[d]:             # of integers: the ends are added in their own dtype
+        ends = jax.lax.index_in_dim(y, 0, d, False) + jax.lax.index_in_dim(y, -1, d, False)
+        return ((cast(jnp.sum(_long(y), d), area.dtype) - cast(ends, area.dtype) / 2) * cast(jnp.asarray(dx), area.dtype)).astype(out)
+    return (cast(jnp.sum(_long(area), d), P.compute_dtype(out)) / 2).astype(out)
 
 
 def _cumulative_trapezoid(y, x, dx, dim):
     area, d, out = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return (jnp.cumsum(area, d) / 2).astype(out)
+    return (cast(jnp.cumsum(_long(area), d), P.compute_dtype(out)) / 2).astype(out)
 
 
 def _declare_trapezoids(name, body, doc, grad, points_first=True):
     """The two overloads of an integral: over sample points, and over samples at distance dx."""
     def points():
-        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad="DivBackward0", method=False, out=False)(over_points)
+        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad="DivBackward1", method=False, out=False)(over_points)
 
     def over_points(y, x, dim):
         return body(y, x, None, dim)
@@ -256,9 +267,11 @@ def renorm(self, p, dim, maxnorm):
 
 
 def _squared_form(inst):
+    return _by_product(*inst.in_metas, *inst.layout[2:])
+
+
+def _by_product(a, b, p, mode):
     """Whether torch computes Euclidean distances through a matrix product."""
-    _, _, p, mode = inst.layout
-    a, b = inst.in_metas
     return p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25))
 
 
@@ -275,11 +288,13 @@ def cdist(x1, x2, p, mode):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if P.compute_dtype(x1.dtype) != x1.dtype and 0 not in x1.shape + x2.shape and not _by_product(x1, x2, p, mode):
+        raise NotImplementedError(f"\"cdist\" not implemented for '{P.c_name(x1.dtype)}'")
     if x1.dtype != x2.dtype:
         raise RuntimeError(f"expected scalar type {P.c_name(x1.dtype)} but found {P.c_name(x2.dtype)}")
     batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
     a, b = wide(x1), wide(x2)
-    if p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25)):
+    if _by_product(a, b, p, mode):
         cross = jnp.matmul(a, jnp.swapaxes(b, -1, -2), precision=jax.lax.Precision.HIGHEST)
         square = jnp.sum(a * a, -1)[..., :, None] + jnp.sum(b * b, -1)[..., None, :] - 2 * cross
         return root(jnp.maximum(square, 0)).astype(x1.dtype)

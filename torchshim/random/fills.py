@@ -1,6 +1,8 @@
 """Random tensors: new ones, and in-place fills. The numbers are drawn on the host at the call and enter the trace as inputs."""
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from ..engine import context, literal, meta_of, value_of
@@ -9,6 +11,7 @@ from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation
 from ..tensor.api.bind import FUNCTIONS, call, function, into
+from ..tensor.api.overloads import type_name
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.reduction import as_int
 from ..tensor.core.device import to_jax
@@ -220,10 +223,20 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
 _EXACT = {P.float16: 11, P.float32: 24, P.float64: 53}
 
 
+_NORMAL = "".join([f" * ({first}, *, torch.Generator generator = None, Tensor out = None)\n" for first in (
+    "Tensor mean, Tensor std", "Tensor mean, float std = 1", "float mean, Tensor std")]) + (
+    " * (float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, "
+    "torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)\n")
+
+
 @function(method=False)
 @with_batches
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
+    given = isinstance(mean, TensorBase) or isinstance(std, TensorBase)
+    if given is (size is not None) or not all([isinstance(x, (TensorBase, numbers.Number)) for x in (mean, std)]):
+        shown = [type_name(x) for x in (mean, std, size) if x is not None]
+        raise TypeError(f"normal() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one of:\n{_NORMAL}")
     if not (isinstance(mean, TensorBase) or isinstance(std, TensorBase)):
         d, where = destined("normal", out, dtype, P.default_float, device, layout)
         s = stream(generator, where)

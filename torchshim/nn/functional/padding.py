@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...ops.nn import padding as ops
 from ...tensor.api.bind import call
+from ...tensor.core.dtype import bool as torch_bool
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -33,6 +34,8 @@ def pad(input, pad, mode="constant", value=None):
     if mode != "circular" and 0 in input.shape[n - k - 1:]:
         raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
                            f"input, but got: {list(input.shape)}")
+    if mode != "circular" and input.dtype is torch_bool:
+        raise NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d\" not implemented for 'Bool'")
     for i in range(k):
         d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
         size = input.shape[d]

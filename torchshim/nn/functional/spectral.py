@@ -99,9 +99,9 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
         out = call(F.fft_c2c, (frames, (2,), (n_fft,), scale, True))
     else:
         out = call(F.fft_r2c, (frames, (2,), (n_fft,), scale, onesided))
-    out = out.transpose(1, 2)
+    out.transpose_(1, 2)
     if input.ndim == 1:
-        out = out.squeeze(0)
+        out.squeeze_(0)
     return out if return_complex or return_complex is None else view_as_real(out)
 
 

@@ -9,6 +9,7 @@ from ..loops import fori_loop, kernel as known
 from ..registry import op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
                      square)
+from .spectrum import triangle
 
 triangular_solve = jax.lax.linalg.triangular_solve
 
@@ -23,10 +24,9 @@ def cholesky(A):
 @cholesky.defjvp
 def _cholesky_jvp(primals, tangents):
     L = cholesky(*primals)
-    dA = (tangents[0] + mH(tangents[0])) / 2
-    inner = triangular_solve(L, dA, left_side=True, lower=True)
+    inner = triangular_solve(L, tangents[0], left_side=True, lower=True)
     inner = triangular_solve(L, inner, left_side=False, lower=True, transpose_a=True, conjugate_a=True)
-    return L, mm(L, jnp.tril(inner) - on_diagonal(diag(inner)) / 2)
+    return L, mm(L, (jnp.tril(inner) + jnp.tril(mH(inner), -1)) / 2)     # as torch: a gradient's diagonal may stay complex
 
 
 @known
@@ -52,7 +52,7 @@ def _positive(name, A, upper):
     kernel("cholesky_cpu", A)
     if not A.size:
         return A, jnp.zeros(A.shape[:-2], np.int32)
-    A = mH(A) if upper else A
+    A = triangle(A, upper)
     L = cholesky(A)
     info = failed_minor(jax.lax.stop_gradient(A), jax.lax.stop_gradient(L))
     return (mH(L) if upper else L), info

@@ -76,7 +76,7 @@ def linalg_slogdet(A):
 @op("logdet(Tensor self) -> Tensor", grad="WhereBackward0")
 def logdet(self):
     """The logarithm of the determinant: nan where it is negative."""
-    inexact("logdet", self)
+    inexact("logdet", self, half=False)
     square("logdet", self)
     sign, log = slogdet(self)
     if jnp.iscomplexobj(self):

@@ -18,7 +18,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.
 _TYPES = {"bool": "bool", "int": "int", "str": "str", "float": "number", "Scalar": "number", "Number": "number", "ScalarType": "dtype",
           "SymInt": "int", "Tensor": "Tensor", "Device": "device", "Layout": "layout", "MemoryFormat": "memory format",
           "Generator": "Generator"}
-_KINDS = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
+_KINDS = {"b": "bool", "i": "integer", "f": "floating", "c": "complex", "h": "half"}
 _PROMOTED = {"arith": "the common dtype of the operands (torch.promote_types), which is the result's too",
              "float": "the common dtype of the operands, or the default floating dtype where that is no floating one",
              "compare": "operands meet in their common dtype; the result has its own"}

@@ -167,7 +167,7 @@ def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True
     if reduce not in I.HOW:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _check_scatter("scatter", self, d, index, src)
-    if reduce in ("amax", "amin", "mean") and P.kind_of(meta(self).dtype) == 3:
+    if P.kind_of(meta(self).dtype) == 3 and reduce in ("amax", "amin") or meta(self).dtype == np.bool_ and reduce == "mean":
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for \'{P.c_name(meta(self).dtype)}\'')
     return run(I.SCATTER_REDUCE, (self, index, src), (T, d, T, T, reduce, include_self), inplace)
 
@@ -281,12 +281,12 @@ def _index_fill(inplace, self, dim, index, value):
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:
         _warn_of_expanded("index_fill_", m)
+    if P.kind_of(m.dtype) < 3 and (P.kind_of(meta(value).dtype) == 3 if isinstance(value, TensorBase) else isinstance(number(value), complex)):
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if isinstance(value, TensorBase):
         if meta(value).ndim:
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")
         return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace, overlap="put")
-    if isinstance(number(value), complex) and P.kind_of(m.dtype) < 3:
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     token, nums, kinds = packed(value, m, "index_fill")
     return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
 
@@ -302,6 +302,9 @@ def _index_reduce(inplace, self, dim, index, source, reduce, *, include_self=Tru
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     m, _ = _fitting("index_reduce", self, d, index, source)
     _within_rows(index, m, d)
+    if P.kind_of(m.dtype) == 3 or m.dtype == np.bool_:
+        kernel = "index_func_" if include_self else "index_reduce_func_exclude_input_init"
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(m.dtype)}\'')
     return run(I.INDEX_REDUCE, (self, index, source), (T, d, T, T, reduce, include_self), inplace)
 
 

@@ -479,6 +479,7 @@ def vecdot(x, y, *, dim=-1):
     if x.dtype.np != y.dtype.np:
         raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {c_name(x.dtype.np)} and y of type "
                            f"{c_name(y.dtype.np)} instead")
+    C.inexact("linalg.vecdot", x._ts_meta)
     return (x.conj() * y).sum(dim)
 
 
@@ -518,6 +519,7 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if order == "fro":
         return call(linalg_vector_norm, (input, 2, dim, keepdim, dtype))
     if order in ("nuc", 2, -2):
+        C.inexact("linalg.matrix_norm", input._ts_meta, half=False)
         values = svdvals(input.movedim((a, b), (-2, -1)))
         empty = order == 2 and not values.shape[-1]
         made = values.sum(-1) if order == "nuc" or empty else values.amax(-1) if order == 2 else values.amin(-1)
@@ -529,6 +531,8 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     sums = call(linalg_vector_norm, (input, 1, (summed,), keepdim, None))
     if not keepdim and kept > summed:
         kept -= 1
+    if order > 0 and not sums.shape[kept]:
+        return sums.sum(kept, keepdim)
     return sums.amax(kept, keepdim) if order > 0 else sums.amin(kept, keepdim)
 
 
@@ -569,9 +573,11 @@ def cond(input, p=None):
             return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
         first, last = values[..., 0], values[..., -1]
         return first / last if order != -2 else last / first
-    C.square(f"linalg.cond(ord={order})", input)
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=linalg_real(input))
+    C.square(f"linalg.cond(ord={order})", input)
+    if order == "nuc":
+        C.kernel("linalg_svd_cpu", input._ts_meta)
     inverse, info = inv_ex(input)
     made = matrix_norm(input, order) * matrix_norm(inverse, order)
     return made.masked_fill(info != 0, math.inf)

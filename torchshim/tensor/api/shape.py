@@ -613,7 +613,7 @@ def vander(x, N=None, increasing=False):
     while len(columns) < n:
         columns.append(columns[-1] * x)
     if not columns:
-        return FUNCTIONS["empty"]((m.numel, 0), dtype=x.dtype)
+        return FUNCTIONS["empty"]((m.numel, 0), dtype=int64 if whole else x.dtype)
     return stack(columns if increasing else columns[::-1], 1)
 
 
@@ -630,11 +630,21 @@ def _copy_of(name):
 
 
 for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select", "squeeze", "t", "transpose", "unbind", "unfold",
-              "unsqueeze", "view", "view_as_real", "view_as_complex", "split", "split_with_sizes", "slice"):
+              "unsqueeze", "view", "view_as_real", "view_as_complex", "split", "split_with_sizes"):
     _copy_of(_name)
+
+
+@function("slice_copy", method=False, out=True)
+def slice_copy(input, dim=0, start=None, end=None, step=1):
+    """As `input[start:end:step]` along a dimension, with memory of its own."""
+    d = wrap_dim(dim, input.ndim)
+    return clone(input[(slice(None),) * d + (slice(start, end, step),)], memory_format=contiguous_format)
 
 
 @function("narrow_copy", out=True)
 def narrow_copy(input, dim, start, length):
     """As `narrow`, with memory of its own."""
+    if dim >= input.ndim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
+                           "improved?  If so, please report an enhancement request to PyTorch.)")
     return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=contiguous_format)

@@ -1,0 +1,49 @@
+"""What torch's kernels refuse is refused, and what they do not look at where there is nothing to do is not; results are torch 2.13's."""
+import pytest
+import torchshim as torch
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: torch.special.bessel_j0(torch.ones(2).half()), '"bessel_j0_cpu" not implemented for \'Half\''),
+    (lambda: torch.special.hermite_polynomial_h(torch.ones(2).bfloat16(), 2), '"hermite_polynomial_h_cpu" not implemented for \'BFloat16\''),
+    (lambda: torch.linalg.cross(torch.ones(3) > 0, torch.ones(3) > 0), '"cross" not implemented for \'Bool\''),
+    (lambda: torch.inner(torch.ones(3) > 0, torch.ones(3) > 0), '"dot" not implemented for \'Bool\''),
+    (lambda: torch.tensordot(torch.ones(2, 2) > 0, torch.ones(2, 2) > 0, 1), '"addmm_impl_cpu_" not implemented for \'Bool\''),
+    (lambda: torch.cdist(torch.ones(2, 2).half(), torch.ones(2, 2).half()), '"cdist" not implemented for \'Half\''),
+    (lambda: torch.zeros(2).to(torch.complex64).index_reduce(0, torch.tensor([0]), torch.ones(1, dtype=torch.complex64), "prod"),
+     '"index_func_" not implemented for \'ComplexFloat\''),
+    (lambda: torch.nn.functional.pad(torch.ones(1, 1, 3) > 0, (1, 1), mode="reflect"), '"reflection_pad1d" not implemented for \'Bool\''),
+])
+def test_kernels_that_torch_does_not_have(call, error):
+    with pytest.raises(NotImplementedError) as info:
+        call()
+    assert str(info.value) == error
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: torch.special.legendre_polynomial_p(2, 3), TypeError, "must be Tensor"),
+    (lambda: torch.normal(torch.ones(2), 0., (2,)), TypeError, "normal() received an invalid combination of arguments - got (Tensor, float, tuple)"),
+    (lambda: torch.normal(0., 1.), TypeError, "normal() received an invalid combination of arguments - got (float, float)"),
+    (lambda: torch.linalg.vecdot(torch.ones(2).long(), torch.ones(2).long()), RuntimeError, "Expected a floating point or complex tensor"),
+    (lambda: torch.logdet(torch.eye(2).half()), RuntimeError, "logdet: Low precision dtypes not supported. Got Half"),
+    (lambda: torch.linalg.matrix_norm(torch.eye(2).half(), 2), RuntimeError, "linalg.matrix_norm: Low precision dtypes not supported"),
+    (lambda: torch.zeros(2).index_fill(0, torch.tensor([0]), torch.tensor(1j)), RuntimeError, "Converting complex Scalar to non-complex"),
+    (lambda: torch.narrow_copy(torch.zeros(2), 1, 0, 1), RuntimeError, "Expected dim <"),
+    (lambda: torch.baddbmm(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 2)), IndexError, "expected to be in range of [-2, 1], but got 2"),
+    (lambda: torch.mv(torch.tensor(1.), torch.ones(1)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+])
+def test_arguments_that_torch_refuses(call, kind, text):
+    with pytest.raises(kind) as info:
+        call()
+    assert text in str(info.value)
+
+
+def test_nothing_to_do_asks_no_kernel():
+    empty = torch.zeros(0, 0).half()
+    assert torch.linalg.det(empty).item() == 1 and torch.linalg.svdvals(empty).dtype == torch.float16
+    assert torch.linalg.cholesky(torch.zeros(0, 3, 3).bfloat16()).shape == (0, 3, 3)
+    assert torch.linalg.eigvalsh(torch.zeros(0, 0).long()).dtype == torch.int64
+    assert torch.mm(torch.zeros(0, 2) > 0, torch.zeros(2, 3) > 0).shape == (0, 3)
+    assert torch.linalg.matrix_norm(torch.zeros(2, 0, 3), float("inf")).tolist() == [0, 0]
+    assert torch.linalg.cond(torch.zeros(0, 3), 1).item() == 0
+    assert torch.vander(torch.zeros(0).bool()).dtype == torch.int64
