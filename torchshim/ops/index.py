@@ -1,6 +1,6 @@
 """Operators that read and write elements at places given by tensors.
 
-Indices arrive checked (see `tensor.indexing.in_range`); those that could not be checked yet are clamped, and the trace
+Indices arrive checked (see `tensor.api.picking.in_range`); those that could not be checked yet are clamped, and the trace
 raises at the next look.
 """
 from __future__ import annotations
@@ -477,6 +477,18 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape
     lambda self, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
 
 
+# -- at once --------------------------------------------------------------------------------------------------------------------
+def _cropped(a, layout, index):
+    d = layout[1]
+    return np.take_along_axis(a[tuple([slice(None) if k == d else slice(n) for k, n in enumerate(index.shape)])], index, d)
+
+
+#: What NumPy picks, by operator, from an array it has at hand with indices that are known to be in range: functions of (array, layout,
+#: *indices) for operands with dimensions.
+AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: _cropped, INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
+           MASKED_SELECT: lambda a, layout, places: np.broadcast_to(a, layout[2]).ravel()[places]}
+
+
 # -- flat places ------------------------------------------------------------------------------------------------------------------
 def _flat(index, n):
     return jnp.where(index < 0, index + n, index)
@@ -484,6 +496,9 @@ def _flat(index, n):
 
 TAKE = op("take.flat(Tensor self, Tensor index) -> Tensor", grad="TakeBackward0")(
     lambda self, index: self.ravel().at[_flat(index, self.size)].get(mode="clip"))
+
+
+AT_ONCE[TAKE] = lambda a, layout, index: a.take(index)
 
 
 def _put_flat(self, index, source, accumulate):

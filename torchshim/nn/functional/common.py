@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine import context, present, warn
-from ...tensor.api.indexing import host_known
+from ...tensor.api.picking import host_known
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -6,7 +6,7 @@ from ...ops import promotion as P
 from ...ops.activation import logsigmoid
 from ...ops.reduction import norm_along
 from ...tensor.api.bind import call
-from ...tensor.api.indexing import in_range
+from ...tensor.api.picking import in_range
 from .common import REDUCTIONS, not_differentiable, reduction_of
 
 

@@ -9,7 +9,7 @@ from ...ops.promotion import c_name
 from ...ops.registry import T
 from ...tensor.api.bind import call, type_name
 from ...tensor.core.handle import TensorBase, read
-from ...tensor.api.indexing import in_range, picked
+from ...tensor.api.picking import in_range, picked
 from ...tensor.core.tensor import tensor_from
 from .common import known
 

@@ -11,7 +11,7 @@ from ...ops.registry import SF, T
 from ...tensor.api.bind import call
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import look, read
-from ...tensor.api.indexing import bounds_of, flag, host_known
+from ...tensor.api.picking import bounds_of, flag, host_known
 from .common import known, not_differentiable, reduction_of, size_warning, unguarded
 
 

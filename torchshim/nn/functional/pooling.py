@@ -10,7 +10,7 @@ from ...ops import promotion as P
 from ...ops.nn import pooling as ops
 from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
-from ...tensor.api.indexing import in_range
+from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
 from ...tensor.core.settings import alert_nondeterministic
 from ...tensor.core.write import needs_grad

@@ -17,7 +17,8 @@ from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
-from .indexing import _check_put, _index_list, _is_mask, flag, host_known, in_range, picked, put_values
+from .indexing import _check_put, _index_list, _is_mask, put_values
+from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced

@@ -8,19 +8,18 @@ from types import EllipsisType
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, is_host, present, record, user_site, warn
+from ...engine import TRACED, context, is_host, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
-from ..core import host
-from ..core.dispatch import Tensor, apply, apply2, wrap
+from ..core.dispatch import Tensor, apply2
 from ..core.handle import TensorBase, look, meta, offset_of, read
-from ..core.host import HostStorage
 from ..core.view import make_view
 from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
+from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import all_of, basic_index, basic_of, sliced
@@ -28,71 +27,6 @@ from .views import alias_of, expanded, reshaped
 
 NEW_DIM = (NEW, 0, 1, 1)
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
-
-
-def host_known(v):
-    """Whether a Value can be looked at for free."""
-    return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or is_host(v.meta.device))
-
-
-def bounds_of(st):
-    """(Value, smallest, largest) of a storage whose Value is on the host."""
-    v = present(st.value)
-    try:
-        b = st.bounds
-        if b[0] is v:
-            return b
-    except AttributeError:
-        pass
-    a = np.asarray(v.array)
-    if a.size == 1:
-        b = st.bounds = (v, int(a.item()), int(a.item()))
-    else:
-        b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
-    return b
-
-
-def in_range(t, low, high, error):
-    """Raise `error(index)` unless all elements of the index tensor lie in [low, high): now where the host knows them,
-    else when the values are next looked at."""
-    m = meta(t)
-    if not m.numel or m.device == "meta":
-        return
-    root = present(t._ts_st.value)
-    if root.array is not None:
-        if root.extra is TRACED:
-            return
-        if is_host(m.device):
-            _, small, large = bounds_of(t._ts_st)
-            if low <= small and large < high:
-                return
-            a = look(t)
-            small, large = int(a.min()), int(a.max())
-            if small < low or large >= high:
-                flat = np.asarray(a).ravel()
-                raise error(int(flat[np.argmax((flat < low) | (flat >= high))]))
-            return
-    if low >= high:
-        raise error(0)
-    v = read(t)
-    if v.extra is TRACED:
-        return
-    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
-
-
-def flag(bad, operand, error, what="index"):
-    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line,
-    where `what` was used."""
-    if bad.array is not None and bad.extra is TRACED:
-        return
-    site = user_site()
-
-    def make():
-        e = error(int(np.asarray(bad.array)))
-        if site:
-            e.add_note(f'The {what} was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
-        return e
-    expect(context.trace, bad, operand, make)
 
 
 # -- reading an index -----------------------------------------------------------------------------------------------------------
@@ -286,25 +220,16 @@ def getitem(self, key):
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
             in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
-            return picked(I.INDEX, (self, key), FIRST) if self._ts_st.__class__ is HostStorage else apply2(I.INDEX, self, key, FIRST)
+            return apply2(I.INDEX, self, key, FIRST) if context.grad and needs_grad(self) else picked(I.INDEX, (self, key), FIRST)
+        if km.dtype == np.bool_ and 0 < km.ndim <= m.ndim and not (context.grad and needs_grad(self)):
+            found = masked(self, m, key, km)
+            if found is not None:
+                return found
     spec, at, name, picks = parse(self, key)
     if not picks:
         return make_view(self, SLICE_OP, (spec, name), at) if name is not None else alias_of(self)
     t = make_view(self, SLICE_OP, (spec, name), at) if name is not None else self
     return pick(t, picks)
-
-
-def picked(op, tensors, layout):
-    """`apply` of an operator that picks elements of `tensors[0]` by the others. From memory that NumPy sees too it takes no more than
-    these, at once."""
-    t, *indices = tensors
-    if t._ts_st.__class__ is HostStorage and not (context.grad and needs_grad(t)):
-        metas = tuple([meta(x) for x in tensors])
-        if all([m.device is metas[0].device for m in metas]) and not any([present(i._ts_st.value).extra is TRACED for i in indices]):
-            value = host.picked(op, layout, t, metas, [np.asarray(look(i)) for i in indices])
-            if value is not None:
-                return wrap(value)
-    return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
 
 
 def pick(t, picks):
@@ -320,11 +245,12 @@ def _index_list(t, picks):
     for d, x in picks.items():
         xm = meta(x)
         if _is_mask(xm):
-            _check_mask(xm, m, d)
+            check_mask(xm, m, d)
             if xm.device == "meta":
                 raise NotImplementedError("indexing with a mask on the meta device: the result's shape depends on data")
             for k, a in enumerate(np.nonzero(np.asarray(look(x)))):
-                full[d + k] = tensor_from(a, xm.device)
+                places = full[d + k] = tensor_from(a, xm.device)
+                places._ts_st.bounds = places._ts_st.value, 0, xm.shape[k] - 1         # for `in_range`
         else:
             full[d] = x
     check_places(m, full)
@@ -353,13 +279,6 @@ def check_places(m, full):
             in_range(full[d], -n, n, lambda i, k=k, n=n: IndexError(f"index {i} is out of bounds for dimension {k} with size {n}"))
         elif meta(full[d]).numel and all(meta(x).numel for x in full.values()):
             raise IndexError("index is out of bounds for dimension with size 0")
-
-
-def _check_mask(xm, m, d):
-    for k, n in enumerate(xm.shape):
-        if m.shape[d + k] != n:
-            raise IndexError(f"The shape of the mask {list(xm.shape)} at index {k} does not match the shape of the indexed tensor "
-                             f"{list(m.shape)} at index {d + k}")
 
 
 # -- x[index] = value -----------------------------------------------------------------------------------------------------------
@@ -496,7 +415,7 @@ def _put(t, picks, value):
         (d, mask), = picks.items()
         xm = meta(mask)
         if xm.dtype == np.bool_ and xm.ndim:
-            _check_mask(xm, m, d)
+            check_mask(xm, m, d)
             if not tensor:
                 nums = []
                 token = pack(value, nums)

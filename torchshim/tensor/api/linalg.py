@@ -16,7 +16,7 @@ from ...ops.promotion import c_name, kind_of
 from ...ops.reduction import linalg_vector_norm
 from . import return_types
 from .bind import call, function
-from .indexing import flag, in_range
+from .picking import flag, in_range
 from .reduction import as_int, need_tensor
 from .undefined import undefined
 from .views import warn_once

@@ -9,7 +9,7 @@ from ...ops import sorting as S
 from ...ops.common import wrap_dim
 from .bind import call, expect_not, function, into, number
 from .creation import scalar_tensor, tensor
-from .indexing import in_range
+from .picking import in_range
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
 from .reduction import as_int, need_tensor

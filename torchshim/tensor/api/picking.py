@@ -1,0 +1,149 @@
+"""Picking elements by index tensors: whether the indices are in range, and what is picked at once from arrays that NumPy has at hand."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...engine import TRACED, context, expect, is_host, meta_of, present, record, user_site, value_of
+from ...ops import index as I
+from ...ops.registry import T
+from ..core import host
+from ..core.dispatch import apply, apply2, wrap
+from ..core.handle import look, meta, read
+from ..core.host import HostStorage
+from ..core.write import needs_grad
+
+
+def host_known(v):
+    """Whether a Value can be looked at for free."""
+    return v.array is not None and v.extra is not TRACED and (v.meta.device == "meta" or is_host(v.meta.device))
+
+
+def bounds_of(st):
+    """(Value, smallest, largest) of a storage whose Value is on the host."""
+    v = present(st.value)
+    try:
+        b = st.bounds
+        if b[0] is v:
+            return b
+    except AttributeError:
+        pass
+    a = np.asarray(v.array)
+    if a.size == 1:
+        b = st.bounds = (v, int(a.item()), int(a.item()))
+    else:
+        b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
+    return b
+
+
+def in_range(t, low, high, error):
+    """Raise `error(index)` unless all elements of the index tensor lie in [low, high): now where the host knows them,
+    else when the values are next looked at."""
+    m = meta(t)
+    if not m.numel or m.device == "meta":
+        return
+    root = present(t._ts_st.value)
+    if root.array is not None:
+        if root.extra is TRACED:
+            return
+        if is_host(m.device):
+            _, small, large = bounds_of(t._ts_st)
+            if low <= small and large < high:
+                return
+            a = look(t)
+            small, large = int(a.min()), int(a.max())
+            if small < low or large >= high:
+                flat = np.asarray(a).ravel()
+                raise error(int(flat[np.argmax((flat < low) | (flat >= high))]))
+            return
+    if low >= high:
+        raise error(0)
+    v = read(t)
+    if v.extra is TRACED:
+        return
+    flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
+
+
+def flag(bad, operand, error, what="index"):
+    """Have `error(value)` raised at the next look if the 0-d Value `bad`, made from `operand`, is not zero; it names the user's line,
+    where `what` was used."""
+    if bad.array is not None and bad.extra is TRACED:
+        return
+    site = user_site()
+
+    def make():
+        e = error(int(np.asarray(bad.array)))
+        if site:
+            e.add_note(f'The {what} was used at\n  File "{site[0]}", line {site[1]}, in {site[2]}')
+        return e
+    expect(context.trace, bad, operand, make)
+
+
+# -- picking -------------------------------------------------------------------------------------------------------------------
+def picked(op, tensors, layout):
+    """`apply` of an operator that picks elements of `tensors[0]` by the others. From memory that NumPy sees too it takes no more than
+    these, at once."""
+    t, *indices = tensors
+    if t._ts_st.__class__ is not HostStorage:
+        found = _picked_now(op, t, indices, layout)
+        if found is not None:
+            return found
+    elif not (context.grad and needs_grad(t)):
+        metas = tuple([meta(x) for x in tensors])
+        if all([m.device is metas[0].device for m in metas]) and not any([present(i._ts_st.value).extra is TRACED for i in indices]):
+            value = host.picked(op, layout, t, metas, [np.asarray(look(i)) for i in indices])
+            if value is not None:
+                return wrap(value)
+    return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
+
+
+_FEW = 1 << 16             # elements that are picked at once, from arrays that are there: a record would cost more
+
+
+def _picked_now(op, t, indices, layout):
+    """`picked` without a record, where NumPy has everything at hand; else None."""
+    pick, m = I.AT_ONCE.get(op), meta(t)
+    if pick is None or context.modes or context.grad and needs_grad(t):
+        return None
+    if op is I.INDEX and (None in layout[1] or not (m.contiguous or len(indices) == m.ndim)):
+        return None                            # the result lies otherwise
+    a, given, size = _at_hand(t), [], 1
+    if a is None or not a.ndim:
+        return None
+    for i in indices:
+        b, im = _at_hand(i), meta(i)
+        if b is None or not im.ndim or not im.contiguous or im.device is not m.device:
+            return None
+        given.append(b)
+        size *= im.numel
+    rest = m.shape[len(indices):] if op is I.INDEX else m.shape[:layout[1]] + m.shape[layout[1] + 1:] if op is I.INDEX_SELECT else ()
+    return None if size * math.prod(rest) > _FEW else _owner(pick(a, layout, *given), m)
+
+
+def masked(t, m, mask, xm):
+    """t[mask], likewise."""
+    if context.modes or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or t._ts_st.__class__ is HostStorage:
+        return None
+    check_mask(xm, m, 0)
+    if mask._ts_st.value.extra is TRACED or not is_host(m.device):
+        return None
+    b, a = np.asarray(look(mask)), _at_hand(t)
+    return None if a is None else _owner(a[b], m)
+
+
+def _at_hand(t):
+    """The array of a tensor whose memory is NumPy's already; else None."""
+    return look(t) if t._ts_st.value.array.__class__ is np.ndarray and is_host(t._ts_st.value.meta.device) else None
+
+
+def _owner(a, m):
+    return wrap(value_of(a, meta_of(a.shape, m.dtype, m.device)))
+
+
+def check_mask(xm, m, d):
+    """The meta of a mask against the dimensions from `d` on that it indexes."""
+    for k, n in enumerate(xm.shape):
+        if m.shape[d + k] != n:
+            raise IndexError(f"The shape of the mask {list(xm.shape)} at index {k} does not match the shape of the indexed tensor "
+                             f"{list(m.shape)} at index {d + k}")
