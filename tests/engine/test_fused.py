@@ -6,6 +6,7 @@ import pytest
 import torchshim as torch
 from torchshim.ops.nn.loss import cross_entropy
 from torchshim.ops.nn.norm import layer_norm
+from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
 from torchshim.ops.registry import SF, T
 
@@ -74,6 +75,17 @@ def test_layer_norm(shape, rows):
     x, w, b = 3 * numbers(*shape) + 2, numbers(*rows), numbers(*rows)[::-1].copy()
     for more, layout in (((), (None, None)), ((w,), (T, None)), ((w, b), (T, T)), ((b,), (None, T))):
         same(both(layer_norm, (T, rows, *layout, SF), [x, *more], [1e-5]), 1e-5)
+
+
+@pytest.mark.parametrize("biases", [True, False])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_lstm(biases, reverse):
+    for times, batch, inputs, hidden in ((1, 1, 1, 1), (4, 3, 5, 2), (7, 2, 3, 6)):
+        r = np.random.RandomState(2)
+        shapes = [(times, batch, inputs), (batch, hidden), (batch, hidden), (4 * hidden, inputs), (4 * hidden, hidden)]
+        shapes += [(4 * hidden,)] * 2 if biases else []
+        b = T if biases else None
+        same(both(rnn_layer, (T, T, T, T, T, b, b, None, None, "LSTM", reverse), [r.randn(*s).astype(F32) for s in shapes]), 3e-6)
 
 
 def test_other_dtypes_go_step_by_step():

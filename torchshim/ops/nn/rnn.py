@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ...engine.interpret.recurrent import Lstm
 from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
@@ -57,8 +58,27 @@ def _layer_name(inst):
     return "MkldnnRnnLayerBackward0" if mkldnn else "StackBackward0"
 
 
+def _lstm_of(inst, wants=()):
+    """The layer in NumPy where it is a plain one of floats: with a cell state, both biases or none, without a projection or lengths."""
+    x, h = inst.in_metas[:2]
+    _, _, c, _, _, b_ih, b_hh, w_hr, lengths, mode, reverse = inst.layout
+    if mode == "LSTM" and c is not None and b_ih == b_hh and w_hr is None and lengths is None and x.dtype in (P.float32, P.float64) \
+            and h.ndim == 2 and x.numel and h.numel and all([m.dtype == x.dtype for m in inst.in_metas]):
+        return Lstm(*x.shape, h.shape[1], x.dtype, b_ih is not None, reverse, wants)
+
+
+def _layer_on_host(inst):
+    layer = _lstm_of(inst)
+    return layer and layer.forward
+
+
+def _layer_back_on_host(inst, plan):
+    layer = _lstm_of(inst, plan.needs)
+    return layer.backward if layer and plan.args == tuple(range(len(inst.in_metas))) and not plan.outs and plan.cts == (0, 1, 2) else None
+
+
 @op("rnn_layer(Tensor input, Tensor h, Tensor? c, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, Tensor? lengths, "
-    "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, nondiff=("lengths",), function=False, method=False)
+    "str mode, bool reverse) -> (Tensor, Tensor, Tensor)", grad=_layer_name, host=_layer_on_host, host_back=_layer_back_on_host, nondiff=("lengths",), function=False, method=False)
 def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse):
     """(states at all times, last state, last cell state) of one layer in one direction over input (time, batch, features).
 

@@ -1,0 +1,119 @@
+"""A layer of an LSTM in NumPy: what does not depend on the state is done for all times at once.
+
+Arrays are (time, gates, batch), so that the gates of one time lie one after the other. Their order here is output, input, forget,
+candidate: the first three, which go through the logistic function, are neighbours, and so are the last three, through which the cell
+state is differentiated. The first three are computed with their signs changed, which costs nothing in the weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_ORDER = (3, 0, 1, 2)      # of torch's gates: input, forget, candidate, output
+
+
+def _ordered(a, hidden):
+    """Rows of torch's gates in our order."""
+    return a.reshape(4, hidden, -1)[list(_ORDER)].reshape(4 * hidden, -1)
+
+
+def _restored(a, hidden):
+    """Rows in our order in torch's."""
+    return a.reshape(4, hidden, -1)[np.argsort(_ORDER)].reshape(4 * hidden, -1)
+
+
+class Lstm:
+    """One layer in one direction, of these sizes: `forward` and `backward` are functions for where it is interpreted."""
+
+    def __init__(self, times, batch, inputs, hidden, dtype, biases, reverse, wants=()):
+        self.times, self.batch, self.inputs, self.hidden, self.dtype = times, batch, inputs, hidden, dtype
+        self.biases, self.reverse, self.wants = biases, reverse, wants
+
+    def forward(self, x, h, c, w_ih, w_hh, *biases):
+        states, cells, _ = self._run(x, h, c, w_ih, w_hh, biases)
+        out = states.transpose(0, 2, 1)
+        last = np.ascontiguousarray(out[-1])
+        out = np.ascontiguousarray(out[::-1] if self.reverse else out)
+        return [out, last, np.ascontiguousarray(cells[-1].T)]
+
+    def _run(self, x, h, c, w_ih, w_hh, biases, keep=False):
+        """(states, cell states, and with `keep` (gates, tanh of the cell states)) at all times."""
+        times, batch, hidden, dtype = self.times, self.batch, self.hidden, self.dtype
+        x = np.asarray(x)[::-1] if self.reverse else np.asarray(x)
+        first = 3 * hidden
+        w, u = _ordered(np.asarray(w_ih), hidden), _ordered(np.asarray(w_hh), hidden)
+        w[:first] *= -1
+        u[:first] *= -1
+        given = np.ascontiguousarray(x).reshape(times * batch, self.inputs) @ w.T
+        if biases:
+            b = _ordered(np.asarray(biases[0]) + np.asarray(biases[1]), hidden).reshape(-1)
+            b[:first] *= -1
+            given += b
+        given = np.ascontiguousarray(given.reshape(times, batch, 4 * hidden).transpose(0, 2, 1))
+        states, cells = np.empty((times, hidden, batch), dtype), np.empty((times, hidden, batch), dtype)
+        tops = np.empty((times, hidden, batch), dtype) if keep else [np.empty((hidden, batch), dtype)] * times
+        h, c = np.ascontiguousarray(np.asarray(h).T), np.ascontiguousarray(np.asarray(c).T)
+        product, one = np.empty((4 * hidden, batch), dtype), dtype.type(1)
+        for gates, state, cell, top in zip(given, states, cells, tops):
+            np.matmul(u, h, out=product)
+            gates += product
+            logistic, candidate = gates[:first], gates[first:]
+            np.exp(logistic, out=logistic)
+            logistic += one
+            np.divide(one, logistic, out=logistic)
+            np.tanh(candidate, out=candidate)
+            np.multiply(gates[2 * hidden:first], c, out=cell)
+            np.multiply(gates[hidden:2 * hidden], candidate, out=top)
+            cell += top
+            np.tanh(cell, out=top)
+            np.multiply(gates[:hidden], top, out=state)
+            h, c = state, cell
+        return states, cells, (given, tops)
+
+    def backward(self, x, h, c, w_ih, w_hh, *more):
+        """Gradients of the operands numbered in `wants`, from all operands and the cotangents of the three results."""
+        biases, (d_out, d_last, d_cell) = more[:-3], [np.asarray(a) for a in more[-3:]]
+        times, batch, hidden, dtype = self.times, self.batch, self.hidden, self.dtype
+        states, cells, (gates, tops) = self._run(x, h, c, w_ih, w_hh, biases, keep=True)
+        o, i, f, g = np.split(gates, 4, 1)
+        one = dtype.type(1)
+        before = np.concatenate([np.asarray(c).T[None], cells[:-1]])
+        through = (one - tops * tops) * o                                  # of the cell state from the state
+        slope = np.empty_like(gates)
+        np.multiply(tops, o * (one - o), out=slope[:, :hidden])
+        np.multiply(g, i * (one - i), out=slope[:, hidden:2 * hidden])
+        np.multiply(before, f * (one - f), out=slope[:, 2 * hidden:3 * hidden])
+        np.multiply(i, one - g * g, out=slope[:, 3 * hidden:])
+        back = np.ascontiguousarray(_ordered(np.asarray(w_hh), hidden).T)
+        out = d_out[::-1] if self.reverse else d_out
+        out = np.ascontiguousarray(out.transpose(0, 2, 1))
+        d_h, d_c = np.ascontiguousarray(d_last.T), np.array(d_cell.T, order="C")
+        part = np.empty((hidden, batch), dtype)
+        for t in range(times - 1, -1, -1):
+            d_h = d_h + out[t]
+            d_c += np.multiply(d_h, through[t], out=part)
+            now = slope[t]
+            now[:hidden] *= d_h
+            rest = now[hidden:].reshape(3, hidden, batch)
+            rest *= d_c
+            d_c *= f[t]
+            d_h = back @ now
+        flat = np.ascontiguousarray(slope.transpose(0, 2, 1)).reshape(times * batch, 4 * hidden)
+        made = {1: lambda: np.ascontiguousarray(d_h.T), 2: lambda: np.ascontiguousarray(d_c.T)}
+
+        def to_input():
+            d_x = (flat @ _ordered(np.asarray(w_ih), hidden)).reshape(times, batch, self.inputs)
+            return np.ascontiguousarray(d_x[::-1]) if self.reverse else d_x
+
+        def to_weight():
+            given = np.asarray(x)[::-1] if self.reverse else np.asarray(x)
+            return _restored(flat.T @ np.ascontiguousarray(given).reshape(times * batch, self.inputs), hidden)
+
+        def to_recurrent():
+            previous = np.concatenate([np.asarray(h).T[None], states[:-1]]).transpose(0, 2, 1)
+            return _restored(flat.T @ np.ascontiguousarray(previous).reshape(times * batch, hidden), hidden)
+
+        def to_bias():
+            return _restored(np.ones(times * batch, dtype) @ flat, hidden).reshape(-1)
+        made.update({0: to_input, 3: to_weight, 4: to_recurrent, 5: to_bias, 6: to_bias})
+        return [made[k]() for k in self.wants]
