@@ -25,6 +25,14 @@ def test_without_a_gpu_nothing_counts_and_what_needs_one_raises():
         torch.cuda.FloatTensor(2)
     with pytest.raises(RuntimeError, match="^Cannot access accelerator device when none is available.$"):
         torch.ones(2).pin_memory()
+    for f in (lambda: torch.device(0), lambda: torch.ones(2).to(0), lambda: torch.ones(2).cuda(1), lambda: torch.ones(2, device=0),
+              lambda: torch.nn.Linear(1, 1).to(0)):
+        with pytest.raises(RuntimeError, match="^Cannot access accelerator device when none is available.$"):
+            f()
+    with pytest.raises(RuntimeError, match="^torch.cuda.Stream requires CUDA support$"):
+        torch.cuda.Stream()
+    with pytest.raises(RuntimeError, match="^Tried to instantiate dummy base class Event$"):
+        torch.cuda.Event(enable_timing=True)
     assert torch.accelerator.current_accelerator() is None
 
 

@@ -283,8 +283,10 @@ class Stream:
     """A queue of work. XLA orders work by what it needs, so this one orders nothing; `synchronize` waits for everything."""
 
     def __new__(cls, device=None, priority=0, **kwargs):
+        if not is_available():
+            raise RuntimeError(f"torch.cuda.{cls.__name__} requires CUDA support")
         self = object.__new__(cls)
-        self.device_index, self.priority = (_index(device) if is_available() else 0), priority
+        self.device_index, self.priority = _index(device), priority
         return self
 
     device = property(lambda self: _device("cuda", self.device_index))
@@ -334,6 +336,8 @@ class Event:
     """A moment: `record` waits for the work so far, `elapsed_time` gives milliseconds between two of them."""
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+        if not is_available():
+            raise RuntimeError("Tried to instantiate dummy base class Event")
         self.at = None
 
     def record(self, stream=None):

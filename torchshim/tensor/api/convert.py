@@ -147,7 +147,7 @@ def cpu(self, memory_format=None):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """This tensor on the current CUDA device."""
-    device = torch_device("cuda") if device is None else torch_device("cuda", device) if isinstance(device, int) else torch_device(device)
+    device = torch_device("cuda" if device is None else device)
     if device.type != "cuda":
         raise RuntimeError("Invalid device, must be cuda device")
     return to(self, device, memory_format=memory_format)

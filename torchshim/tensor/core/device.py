@@ -21,7 +21,9 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int):
-            type, index = ("cuda" if accelerators("cuda") else "cpu"), type
+            if not accelerators("cuda"):
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            type, index = "cuda", type
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         elif index is None:
