@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from bisect import bisect_right
 from operator import is_, itemgetter
 
 import jax
@@ -71,6 +72,7 @@ def run_trace(tr):
 
 
 _EARLY_STEPS, _EARLY_ELEMENTS = 16, 1 << 16
+_FIRST = itemgetter(3)            # of a step: the slot of its first result
 
 
 def _early(tr, state):
@@ -81,16 +83,26 @@ def _early(tr, state):
         return None
     known = state.kept().get("checks")
     if known is None or known[0] != slots:
-        steps, cheap, schedule = steps_of(state), [], None
-        for slot in slots:
-            needed = needed_steps(steps, [slot])
-            elements = sum([m.numel for step in needed for m in step[0].out_metas])
-            if len(needed) <= _EARLY_STEPS and elements <= _EARLY_ELEMENTS:
-                cheap.append(slot)
+        steps, schedule = steps_of(state), None
+        cheap = [slot for slot in slots if _costs_little(steps, slot)]
         if cheap:
             schedule = _Schedule(needed_steps(steps, cheap), state, cheap, True)
         known = state.kept()["checks"] = slots, schedule
     return known[1]
+
+
+def _costs_little(steps, slot):
+    """Whether few steps lead to a slot, of few elements. A trace may have many thousands of steps and a hundred such slots."""
+    needed, todo, elements = set(), [slot], 0
+    while todo:
+        step = steps[bisect_right(steps, todo.pop(), key=_FIRST) - 1]
+        if step[3] not in needed:
+            needed.add(step[3])
+            elements += sum([m.numel for m in step[0].out_metas])
+            if len(needed) > _EARLY_STEPS or elements > _EARLY_ELEMENTS:
+                return False
+            todo += [s for s in step[1] if s >= 0]
+    return True
 
 
 def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
