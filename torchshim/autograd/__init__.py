@@ -44,6 +44,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
     Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
     """
+    if any([level.randomness != "old" for level in context.modes.get("transform", ())]):
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+                           "instead or call backward() outside of functorch transforms.")
     if inputs is not None:
         inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
         if not inputs:

@@ -31,6 +31,20 @@ _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some 
 _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to "
          "rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a "
          "bug report.")
+_DYNAMIC = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature.")
+_UNREADABLE = "Cannot access data pointer of Tensor that doesn't have storage"
+#: What torch says of functions that look at numbers, the outer ones first.
+_REFUSED = {
+    "where": _DYNAMIC.format("where"), "nonzero": _DYNAMIC.format("nonzero"), "unique": _DYNAMIC.format("_unique2"),
+    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this "
+                     "would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
+                     "this feature.",
+    "allclose": "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
+                "this feature.",
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "rrelu": "vmap: we do not yet support aten::rrelu. Please file an issue",
+    "tolist": _UNREADABLE, "numpy": _UNREADABLE}
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
                   jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
 
@@ -46,6 +60,9 @@ def _explained():
         if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
         names = {f.name for f in traceback.extract_tb(error.__traceback__)}
+        for name, text in _REFUSED.items():
+            if name in names:
+                raise RuntimeError(text) from error
         if "getitem" in names and "item" not in names:
             raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
                                "with a boolean mask.") from error
@@ -245,6 +262,12 @@ def _in_dims(func, in_dims, args):
     return leaves, structure, dims, sizes[0]
 
 
+def _check_out_dims(func, out_dims):
+    if out_dims is not None and not all([d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]]):
+        raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                         "representing where in the outputs the vmapped dimension should appear.")
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """A function that applies `func` to each slice of its tensor arguments along `in_dims` and stacks the results along
     `out_dims`. Random numbers raise unless randomness="same"."""
@@ -277,8 +300,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         def flat_seen(ts):
             outs = flat(ts)
             info["same"] = [next((k for k, t in zip(at, ts) if o is t), None) for o in outs]
+            info["batched"] = [is_traced(o) for o in outs]
             return outs
         outs = batched(flat_seen, [leaves[k] for k in at], [dims[k] for k in at], randomness)
+        _check_out_dims(func, out_dims)
         where = _broadcast_to_and_flatten(out_dims, info["structure"])
         if where is None and info["structure"].is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
             where = list(out_dims)
@@ -286,6 +311,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
                              f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure "
                              f"{info['structure']}.")
+        if any([d is None and many for d, many in zip(where, info["batched"])]):
+            raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
         outs = [leaves[k] if k is not None and d == dims[k] else o[0] if d is None else o if d == 0 else o.movedim(0, d)
                 for o, d, k in zip(outs, where, info["same"])]
         return tree_unflatten(outs, info["structure"])

@@ -17,7 +17,7 @@ def _put(own, base, value, inst, shape, dtype, strides, *nums):
 
 
 def _host(base, inst, shape, dtype, strides, *nums):
-    one = np.asarray(inst.op.on_host(inst)(base[0], *nums)[0]) if len(base) else None
+    one = np.asarray(inst.op.on_host(inst)(base[0, ...], *nums)[0]) if len(base) else None
     if one is None or not np.may_share_memory(one, base):
         return np.stack([inst.op.on_host(inst)(x, *nums)[0] for x in base]) if len(base) else np.empty((0, *shape), dtype)
     return np.lib.stride_tricks.as_strided(one, (len(base), *one.shape), (base.strides[0], *one.strides))
@@ -43,6 +43,10 @@ def place(m, inst, nums):
     memory. NumPy is asked, with memory that nobody touches."""
     if inst.op in _SAME_BEGINNING:
         return *inst.op.place(meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:]), *inst.layout[:-1]), 0
+    if inst.op is batched_view:                # of the examples of an example
+        inner = meta_of(m.shape[1:], m.dtype, m.device, m.strides[1:])
+        found = place(inner, inst.layout[0], nums)
+        return found and (*_place(inner, None, *found[:3]), found[3])
     if inst.op is as_strided or inst.op.on_host(inst) is None:
         return None
     out, size = inst.out, m.dtype.itemsize
@@ -51,7 +55,7 @@ def place(m, inst, nums):
     memory = np.empty(1 + sum([(n - 1) * s for n, s in zip(m.shape, m.strides)]), m.dtype)
     example = np.lib.stride_tricks.as_strided(memory, m.shape[1:], [s * size for s in m.strides[1:]])
     seen = np.asarray(inst.op.on_host(inst)(example, *nums)[0])
-    if not np.may_share_memory(seen, memory):
+    if seen.size and not np.may_share_memory(seen, memory):
         return None
     offset = (seen.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // size
     return out.shape, out.dtype, tuple([s // size for s in seen.strides]), offset

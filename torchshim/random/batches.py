@@ -8,7 +8,7 @@ from ..engine import context
 from ..tensor.core.handle import TensorBase
 from .generator import check_randomness
 
-_SAME = "Vmap does not currently support same randomness with a batched tensor input. If you need this, please file an issue on GitHub"
+_SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 _IN_PLACE = ("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
              "necessary for your usage, please file an issue with functorch.")
 
@@ -19,26 +19,30 @@ def differing():
     return level if level is not None and level.randomness == "different" else None
 
 
-def for_each(level, make, *args, **kwargs):
-    """What `make` draws for the whole batch outside of the vmap, as its examples see it."""
+def for_each(level, make, shape, at=0):
+    """What `make(shape of the batch)` draws outside of the vmap, as its examples of this shape see it; the batch has dimension `at`."""
     with below(level):
-        t = make(*args, **kwargs)
+        t = make((*shape[:at], level.size, *shape[at:])).movedim(at, 0)
     return rebatched([t], level)[0]
 
 
+def batch_of(t):
+    """The dimension along which the innermost vmap batches `t`, None where it does not."""
+    found = unbatched([t])
+    return found and found[1][0]
+
+
 def to_refill(t):
-    """The vmap whose batch of `t` is to be overwritten with different numbers; RuntimeError where torch refuses, None outside of one."""
+    """(vmap, dimension) of the batch of `t` that is to be overwritten with different numbers; RuntimeError where torch refuses, None outside
+    of a vmap, and where all examples get the same."""
     level = innermost_vmap() if "transform" in context.modes else None
     if level is None:
         return None
     check_randomness()
-    found = unbatched([t])
-    batched = found is not None and found[1][0] is not None
-    if batched and level.randomness == "same":
-        raise RuntimeError(_SAME)
-    if not batched and level.randomness == "different":
+    at = batch_of(t)
+    if at is None and level.randomness == "different":
         raise RuntimeError(_IN_PLACE)
-    return level if batched else None
+    return None if at is None or level.randomness == "same" else (level, at)
 
 
 def with_batches(f):

@@ -21,7 +21,7 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.tensor import Tensor, tensor_from
 from ..tensor.core.write import ask, check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
-from .batches import differing, for_each, to_refill, with_batches
+from .batches import batch_of, differing, for_each, to_refill, with_batches
 from .generator import stream
 from .streams import in_memory_order
 
@@ -50,11 +50,12 @@ def placed(flat, meta):
     return v
 
 
-def made(draw, shape, dtype, device, requires_grad=False, strides=None):
-    """A new tensor; `draw(n, contiguous)` gives the numbers."""
+def made(draw, shape, dtype, device, requires_grad=False, strides=None, like=None):
+    """A new tensor; `draw(n, contiguous)` gives the numbers. A vmap's batch of them lies as that of `like`."""
     level = differing()
     if level is not None:
-        return for_each(level, made, draw, (level.size, *check_size(shape)), dtype, device, requires_grad)
+        at = 0 if like is None else batch_of(like) or 0
+        return for_each(level, lambda whole: made(draw, whole, dtype, device, requires_grad), check_size(shape), at)
     meta = meta_of(check_size(shape), dtype, device, strides)
     if device == "meta":
         return done(wrap(value_of(None, meta)), requires_grad)
@@ -90,9 +91,9 @@ _ATEN = {"RandomBackward0": "random_.from", "RandomBackward1": "random_.to", "Be
 
 def refill(t, draw, name):
     """Write random numbers into `t` in place; `name` is its grad_fn's."""
-    level = to_refill(t)
-    if level is not None:
-        return t.copy_(for_each(level, made, draw, (level.size, *t.shape), t._ts_meta.dtype, t._ts_meta.device, False))
+    found = to_refill(t)
+    if found is not None:
+        return t.copy_(for_each(found[0], lambda whole: made(draw, whole, t._ts_meta.dtype, t._ts_meta.device), t.shape, found[1]))
     wants = needs_grad(t)
     check_inplace(t, wants)
     ask(t, _ATEN.get(name) or name.partition("Backward")[0].lower() + "_")
@@ -139,7 +140,7 @@ def _new(name, draw, floating=True):
         d = np_dtype(dtype, m.dtype)
         device = m.device if device is None else to_jax(device)
         s = stream(generator, device)
-        return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(m, memory_format))
+        return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(m, memory_format), input)
     for f, full in ((make, name), (like, name + "_like")):
         f.__name__ = f.__qualname__ = full
         f.__module__ = "torchshim"
@@ -199,7 +200,7 @@ def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layo
     d = np_dtype(dtype, m.dtype)
     device = m.device if device is None else to_jax(device)
     s = stream(generator, device)
-    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad, like_strides(m, memory_format))
+    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad, like_strides(m, memory_format), input)
 
 
 @function(method=False)
@@ -413,6 +414,9 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if isinstance(p, TensorBase):
+        if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
+            to_refill(self)                    # it may refuse
+            return self.copy_(bernoulli(p.expand(self.shape)))
         probs = p.detach().expand(self._ts_meta.shape)._ts_host()
         return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")
     return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")

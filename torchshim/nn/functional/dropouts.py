@@ -30,7 +30,7 @@ def kept(shape, p, like, strides=None):
     from ...random.generator import stream
     level = differing()
     if level is not None:
-        return for_each(level, kept, (level.size, *shape), p, like)
+        return for_each(level, lambda whole: kept(whole, p, like), shape)
     meta = meta_of(shape, "bool", like._ts_meta.device, strides)
     if like._ts_meta.device == "meta":
         from ...engine import value_of

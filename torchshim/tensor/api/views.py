@@ -266,7 +266,8 @@ def swap(t, a, b, name="TransposeBackward0"):
 def transpose(input, dim0, dim1):
     """Dimensions dim0 and dim1 exchanged."""
     n = meta(input).ndim
-    return swap(input, wrap_dim(integer(dim0, "transpose", "dim0"), n), wrap_dim(integer(dim1, "transpose", "dim1"), n))
+    dims = wrap_dim(integer(dim0, "transpose", "dim0"), n), wrap_dim(integer(dim1, "transpose", "dim1"), n)
+    return input if not n and "transform" in context.modes else swap(input, *dims)        # a batch of numbers is left as it is
 
 
 @function("t")

@@ -1,0 +1,56 @@
+"""vmap: what it refuses, in torch's words; views of views; random numbers as the batch lies. All values are torch 2.13's."""
+import pytest
+
+import torchshim as torch
+from torchshim import vmap
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda t: torch.where(t), "Attempted to vmap over aten::where"), (lambda t: torch.nonzero(t), "Attempted to vmap over aten::nonzero"),
+    (lambda t: torch.unique(t), "Attempted to vmap over aten::_unique2"), (lambda t: t.masked_select(t > 0), "Attempted to vmap over `mask`"),
+    (lambda t: t.tolist(), "Cannot access data pointer"), (lambda t: torch.allclose(t, t), "vmap over torch.allclose isn't supported yet"),
+    (lambda t: torch.equal(t, t), "Batching rule not implemented for aten::equal"), (lambda t: t.sum().item(), r"calling .item\(\)"),
+    (lambda t: t.sum().backward(), r"backward\(\) called inside a functorch transform"), (lambda t: torch.rand(3), "randomness error mode")])
+def test_refusals(f, text):
+    with pytest.raises(RuntimeError, match=text):
+        vmap(f)(torch.ones(4, 3))
+
+
+def test_out_dims():
+    x = torch.ones(4, 3)
+    with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
+        vmap(lambda t: (t, t), out_dims=(0, None))(x)
+    assert vmap(lambda t: (t, x), out_dims=(0, None))(x)[1].shape == (4, 3)
+    with pytest.raises(ValueError, match="`out_dims` must be an int, None or a python collection of ints"):
+        vmap(lambda t: t, out_dims="a")(x)
+
+
+def test_views_of_nested_batches_are_views():
+    def seen(f, x, in_dims=0):
+        return vmap(f, in_dims)(x)._base is (x if x._base is None else x._base)
+    z = torch.randn(5, 4, 3, dtype=torch.cfloat)
+    assert seen(vmap(lambda t: t.real), z, 1) and seen(vmap(torch.view_as_real), z, 1)
+    assert seen(vmap(torch.view_as_complex), torch.randn(4, 5, 2)) and seen(vmap(lambda t: t.expand(2, 3)), torch.randn(4, 5))
+    x = torch.randn(2, 4, 6)
+    parts = vmap(lambda t: t.tensor_split([2, 1], 0), 1)(x)
+    assert [tuple(p.shape) for p in parts] == [(4, 2, 6), (4, 0, 6), (4, 1, 6)] and all(p._base is x for p in parts)
+    y = torch.randn(4)
+    assert vmap(lambda t: t.transpose(0, -1))(y) is y
+
+
+def test_numbers_for_each_example_are_drawn_as_the_batch_lies():
+    x = torch.zeros(3, 4)
+    torch.manual_seed(0)
+    plain = torch.rand(3, 4)
+    for f in (torch.rand_like, lambda t: t.uniform_()):
+        torch.manual_seed(0)
+        assert torch.equal(vmap(f, 1, randomness="different")(x.clone()), plain.t())
+    torch.manual_seed(0)
+    alike = vmap(lambda t: t.uniform_(), randomness="same")(x.clone())
+    assert torch.equal(alike, plain.flatten()[:4].expand(3, 4))
+    probs = torch.full((3, 4), 0.5)
+    with pytest.raises(RuntimeError, match="same randomness with a batched tensor input. Please file an issue with functorch"):
+        vmap(torch.bernoulli, randomness="same")(probs)
+    assert vmap(lambda t: t.clone().bernoulli_(t), randomness="different")(probs).shape == (3, 4)
+    rows = vmap(torch.nn.functional.gumbel_softmax, randomness="different")(probs)
+    assert not torch.equal(rows[0], rows[1])
