@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from . import pieces
+
 OPERATOR, PRIMITIVE, VIEW = 1000, 700, 1500     # interpreting: an operator, one of its primitives, an alias of memory
 ELEMENT = 0.45                                 # what a compiled program saves: an element
 CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
@@ -82,7 +84,13 @@ def of_trace(steps, live, inputs):
     each, wanted = [s[0].cost for s in steps], set(live)
     written = sum([m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
     saved = sum([c[0] for c in each]) - ELEMENT * written           # results are written in any case
-    return saved - CALL - RESULT * len(live) - INPUT * inputs, COMPILE + COMPILE_PRIMITIVE * sum([c[1] for c in each])
+    saved -= CALL + RESULT * len(live) + INPUT * inputs
+    primitives = sum([c[1] for c in each])
+    if primitives <= pieces.LONG:
+        return saved, COMPILE + COMPILE_PRIMITIVE * primitives
+    made = pieces.cut(pieces.expanded(steps), live)
+    apart = {piece.body: piece.primitives for piece in made}.values()
+    return saved - CALL * (len(made) - 1), COMPILE * len(apart) + COMPILE_PRIMITIVE * sum(apart)
 
 
 def repetitions(saved, price):

@@ -12,7 +12,7 @@ import numpy as np
 from ..device import is_host
 from ..record.trie import counters
 from . import cost, report
-from .program import OWN, Program, input_metas, needed_steps, state_device, steps_of
+from .program import OWN, Program, state_device, steps_of
 
 PROGRAM_CAP = 512
 getrefcount = sys.getrefcount
@@ -82,11 +82,8 @@ def _compile(state, live, dead, values):
     slots = set(live)
     for p in known:
         slots.update(p.live)
-    donate = _matching(state, sorted(slots), dead)
-    for p in known:
-        donate &= p.donate
-    p = Program(state, sorted(slots), frozenset(donate))
-    p.event = report.note_compile(state, live, known)
+    p = Program(state, sorted(slots), dead.intersection(*[p.donate for p in known]))
+    p.event = report.note_compile(state, live, known, p.pieces)
     state.programs = known + [p]
     _lru[p] = None
     while len(_lru) > PROGRAM_CAP:
@@ -97,26 +94,6 @@ def _compile(state, live, dead, values):
         st.walked = True
         st = st.parent
     return p
-
-
-def _matching(state, live, dead):
-    """Dead inputs whose buffer some output can take (XLA warns about the others)."""
-    if not dead:
-        return set()
-    spare = collections.Counter()
-    metas = {}
-    for s in steps_of(state):
-        for k, m in enumerate(s[0].out_metas):
-            metas[s[3] + k] = m
-    for s in live:
-        spare[(metas[s].shape, metas[s].dtype)] += 1
-    used = {~i for s in needed_steps(steps_of(state), live) for i in s[1] if i < 0}
-    out = set()
-    for k, m in enumerate(input_metas(state)):
-        if k in dead and k in used and spare[(m.shape, m.dtype)] > 0:
-            spare[(m.shape, m.dtype)] -= 1
-            out.add(k)
-    return out
 
 
 def used(p):

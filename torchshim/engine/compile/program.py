@@ -1,4 +1,4 @@
-"""One XLA program for a state of the trie: the operators on the way to it, compiled together."""
+"""The compiled program for a state of the trie: the operators on the way to it, together or in pieces."""
 from __future__ import annotations
 
 import jax
@@ -6,8 +6,8 @@ import numpy as np
 
 from ..device import default_device
 from ..record.meta import Meta
-from .lowering import fence_of, zero_for
-from .options import compiler_options
+from .lowering import zero_for
+from .pieces import compiled, cut, expanded
 
 # Marks of a Value: its NumPy array was an argument of a program once; its array was made by a program and is the engine's alone.
 PASSED, OWN = "passed", "own"
@@ -23,16 +23,6 @@ def steps_of(state):
             st = st.parent
         state.steps = out[::-1]
     return state.steps
-
-
-def input_metas(state):
-    """The Metas of the inputs met on the path to `state`, in order."""
-    out = []
-    while state.parent is not None:
-        if state.inst.__class__ is Meta:
-            out.append(state.inst)
-        state = state.parent
-    return out[::-1]
 
 
 def needed_steps(steps, wanted):
@@ -55,86 +45,55 @@ def state_device(state):
     return default_device()
 
 
-def _in_place(steps, live, donated, metas):
-    """The slots `live` in an order in which JAX gives a donated input's buffer to what comes in that input's place: it takes the first result
-    of the input's shape and dtype that is still without one. A gradient in its parameter's buffer would cost a copy of the parameter.
-
-    An operator's results come in the place of the operands it reads, in order, of those that are alike; the last one counts.
-    """
-    heirs, made = {~k: k for k in donated}, {}
-    for inst, slots, _, first, _ in steps if donated else ():
-        for m, s in zip(inst.out_metas, range(first, first + len(inst.out_metas))):
-            made[s] = m
-        for operands, results in [part[1:] for part in inst.op.parts(inst)] or [(range(len(slots)), range(len(inst.out_metas)))]:
-            given = [heirs[slots[i]] for i in operands if slots[i] in heirs]
-            for s in [first + k for k in results]:
-                k = next((k for k in given if _alike(metas[k], made[s])), None)
-                if k is not None:
-                    given.remove(k)
-                    heirs[s] = k
-    last = {heirs[s]: s for s in live if heirs.get(s) is not None}
-    order = [last.get(k) for k in donated]
-    rest = [s for s in live if s not in order]
-    for i, k in enumerate(donated):
-        if order[i] is None:                   # some other result takes its buffer
-            order[i] = next((s for s in rest if s >= 0 and _alike(made[s], metas[k])), None)
-            if order[i] is not None:
-                rest.remove(order[i])
-    return [s for s in order if s is not None] + rest
-
-
-def _alike(a, b):
-    return a.shape == b.shape and a.dtype == b.dtype
-
-
 class Program:
-    """One XLA program for a state: computes the slots in the list `live` from the inputs and packed numbers.
+    """A state's operators as one XLA program, or several (see `pieces`): computes the slots in the list `live` from the inputs and numbers.
 
-    Threads share it. It stays what it is, but for `event` (the report's) and two memos that are replaced whole.
+    Threads share it. It stays what it is, but for `event` (the report's) and `sent`, whose items are replaced whole.
     """
-    __slots__ = ("fn", "live", "where", "state", "inputs", "sent_floats", "sent_ints", "fidx", "iidx", "donate", "event", "device", "zero")
+    __slots__ = ("live", "where", "state", "inputs", "packs", "sent", "donate", "event", "device", "zero", "pieces", "calls")
 
     def __init__(self, state, live, donate):
-        self.state, self.live, self.donate = state, live, donate
-        metas, steps = input_metas(state), needed_steps(steps_of(state), live)
-        results = _in_place(steps, live, sorted(donate), metas)
-        self.where = {s: k for k, s in enumerate(results)}
-        self.inputs = sorted({~i for s in steps for i in s[1] if i < 0} | {~s for s in live if s < 0})
-        position = {~i: k for k, i in enumerate(self.inputs)}
-        self.fidx, self.iidx, place = [], [], {}
-        for inst, _, n0, _, _ in steps:
-            for k, kind in enumerate(inst.kinds):
-                idx = self.fidx if kind == "f" else self.iidx
-                place[n0 + k] = (kind, len(idx))
-                idx.append(n0 + k)
-        self.sent_floats = self.sent_ints = None, None
-        self.device = device = state_device(state)
-        self.zero = zero_for(device)
+        self.state, self.live, self.device, self.packs = state, live, state_device(state), []
+        self.zero = zero_for(self.device)
+        steps = expanded(needed_steps(steps_of(state), live))
+        for inst, *_ in steps:
+            inst.jaxpr                         # traced before it is weighed
+        pieces = cut(steps, live, donate)
+        self.donate = frozenset([~piece.given[k] for piece in pieces for k in piece.overwrites])
+        self.pieces = [compiled(piece, self.device) for piece in pieces]
+        self.inputs = sorted({~s for piece in pieces for s in piece.given if s < 0})
+        results = live
+        if len(pieces) == 1:
+            self.inputs, results = [~s for s in pieces[0].given], [pieces[0].made[k] for k in self.pieces[0].results]
+        self.where = {s: i for i, s in enumerate(results)}
+        self.calls = self._calls(pieces)
+        self.sent = [(None, None)] * len(self.packs)
 
-        def program(zero, floats, ints, *inputs):
-            made, fence = {}, fence_of(zero)
-            for inst, slots, n0, first, _ in steps:
-                args = [inputs[position[s]] if s < 0 else made[s] for s in slots]
-                for k in range(len(inst.kinds)):
-                    kind, at = place[n0 + k]
-                    args.append((floats if kind == "f" else ints)[at])
-                for k, r in enumerate(inst.lowered(fence, *args)):
-                    made[first + k] = r
-            return [made[s] for s in results]
-        avals = [jax.ShapeDtypeStruct(metas[k].shape, metas[k].dtype) for k in self.inputs]
-        packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
-                  for idx, dtype in ((self.fidx, np.float64), (self.iidx, np.int64))]
-        kept = tuple(3 + k for k, i in enumerate(self.inputs) if i in donate)
-        jitted = jax.jit(program, donate_argnums=kept)
-        with jax.default_device(device):
-            self.fn = jitted.lower(self.zero, *packed, *avals).compile(compiler_options=compiler_options())
+    def _numbers(self, piece, one):
+        """The places in `packs` of the numbers that a piece gets: its floats, its integers, counted from 1; 0 where there are none."""
+        places = []
+        for idx, dtype in ((one.floats, np.float64), (one.ints, np.int64)):
+            pack = [piece.firsts[n] + k for n, k in idx], dtype
+            if idx and pack not in self.packs:
+                self.packs.append(pack)
+            places.append(1 + self.packs.index(pack) if idx else 0)
+        return places
+
+    def _calls(self, pieces):
+        """Call after call: (function, places of its numbers, slots it reads, slots it makes, slots that are not needed any more)."""
+        calls, needed = [], set(self.live)
+        for piece, one in zip(reversed(pieces), reversed(self.pieces)):
+            made = [piece.made[k] for k in one.results]
+            last = tuple({*piece.given, *made} - needed)
+            needed.update(piece.given)
+            calls.append((one.fn, *self._numbers(piece, one), piece.given, made, last))
+        return calls[::-1]
 
     def __call__(self, inputs, nums):
-        f = i = None
-        if self.fidx:
-            f, self.sent_floats = _packed([nums[k] for k in self.fidx], np.float64, self.device, self.sent_floats)
-        if self.iidx:
-            i, self.sent_ints = _packed([nums[k] for k in self.iidx], np.int64, self.device, self.sent_ints)
+        packed = [None]
+        for k, (idx, dtype) in enumerate(self.packs):
+            array, self.sent[k] = _packed([nums[n] for n in idx], dtype, self.device, self.sent[k])
+            packed.append(array)
         for k in self.donate:
             if inputs[k].array.__class__ is np.ndarray:   # NumPy arrays may share memory: never let XLA write there
                 inputs[k].array = _transfer(inputs[k].array.copy(), self.device)
@@ -149,7 +108,17 @@ class Program:
                 else:
                     v.extra = PASSED
             args.append(a)
-        return self.fn(self.zero, f, i, *args)
+        if len(self.calls) == 1:
+            fn, floats, ints = self.calls[0][:3]
+            return fn(self.zero, packed[floats], packed[ints], *args)
+        known = {~k: a for k, a in zip(self.inputs, args)}
+        del args
+        for fn, floats, ints, given, made, last in self.calls:
+            out = fn(self.zero, packed[floats], packed[ints], *[known[s] for s in given])
+            known.update(zip(made, out))
+            for s in last:
+                del known[s]
+        return [known[s] for s in self.live]
 
 
 def _packed(numbers, dtype, device, sent):

@@ -15,14 +15,16 @@ _events: collections.deque = collections.deque(maxlen=1000)
 class Event:
     """A compile: what was compiled, why, and how often it ran since."""
 
-    def __init__(self, state, live, cause):
+    def __init__(self, state, live, cause, pieces):
+        self.pieces, self.different = len(pieces), len({id(piece) for piece in pieces})
         self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, len(live), cause, state.site, state.seen
         self.saves, self.price = cost.of_trace(steps_of(state), live, state.n_inputs)
         self.runs = 0
 
     def __str__(self):
         saved = self.saves * self.runs - self.price
-        return (f"{self.operators} operators, {self.outputs} values kept, ends at {_line(self.site)}\n    {self.cause}\n"
+        pieces = f", in {self.pieces} pieces, of which {self.different} differ" if self.pieces > 1 else ""
+        return (f"{self.operators} operators, {self.outputs} values kept{pieces}, ends at {_line(self.site)}\n    {self.cause}\n"
                 f"    compiled when met for the {_ordinal(self.seen)} time; estimates: compiling {self.price / 1e6:.0f} ms, "
                 f"a run saves {self.saves / 1e3:.0f} µs, {self.runs} runs so far {'saved' if saved > 0 else 'lost'} {abs(saved) / 1e6:.0f} ms")
 
@@ -31,8 +33,8 @@ def _ordinal(n):
     return f"{n}{'th' if n // 10 % 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
 
 
-def note_compile(state, live, known):
-    """Remember a compile; `known` are the programs that the state has already. Returns the event."""
+def note_compile(state, live, known, pieces):
+    """Remember a compile; `known` are the programs that the state has already, `pieces` those of the new one. Returns the event."""
     if known:
         union = set().union(*[p.live for p in known])
         extra = sorted(set(live) - union)
@@ -40,7 +42,7 @@ def note_compile(state, live, known):
         cause = f"a value is still held that no earlier program returned: {names}" if extra else f"same trace, {names}"
     else:
         cause = _divergence(state)
-    event = Event(state, live, cause)
+    event = Event(state, live, cause, pieces)
     _events.append(event)
     return event
 

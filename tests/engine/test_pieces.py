@@ -1,0 +1,103 @@
+"""Protects the compiling in pieces: what repeats within a trace is compiled once, and the numbers are those of one program."""
+import pytest
+
+import torchshim as torch
+from torchshim import engine
+from torchshim.engine.compile import cost, pieces, policy
+from torchshim.engine.compile.program import steps_of
+from torchshim.engine.record import trie
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    policy.pin("compiled")
+    yield
+    policy.pin(None)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(pieces, "LONG", 100)
+    monkeypatch.setattr(pieces, "LEAST", 5e3)
+    monkeypatch.setattr(pieces, "FEWEST", 5)
+
+
+def trained(steps=3, layers=4, width=96):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh(), torch.nn.LayerNorm(width))
+                                  for _ in range(layers)])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    x = torch.randn(16, width)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (model(x) - x.flip(1)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, [p.tolist() for p in model.parameters()], next(p for p in reversed(policy._lru) if p.state.n_ops > 30)
+
+
+def test_layers_are_compiled_once_and_give_the_numbers_of_one_program(small_pieces, monkeypatch):
+    losses, params, program = trained()
+    assert f"in {len(program.pieces)} pieces, of which " in str(program.event)
+    assert len(program.pieces) > 6 and len(set(map(id, program.pieces))) <= len(program.pieces) - 4
+    monkeypatch.setattr(pieces, "LONG", 3000)
+    engine.flush()
+    trie.clear()
+    whole_losses, whole_params, whole = trained()
+    assert len(whole.pieces) == 1
+    torch.testing.assert_close(torch.tensor(losses), torch.tensor(whole_losses), rtol=1e-6, atol=0)
+    for a, b in zip(params, whole_params):
+        torch.testing.assert_close(torch.tensor(a), torch.tensor(b), rtol=1e-5, atol=1e-6)
+
+
+def test_parameters_are_updated_where_they_are_in_pieces_too(small_pieces):
+    _, _, program = trained(layers=6, width=160)
+    assert len(program.pieces) > 1 and len(program.donate) >= 12
+
+
+def test_views_are_made_where_they_are_read(small_pieces):
+    """A view that passes from piece to piece would be copied."""
+    def f(x, w):
+        seen = []
+        for _ in range(4):
+            y = torch.tanh(x @ w)
+            seen.append(y[:, :8].t())
+            x = torch.sigmoid(y) * 2 + y.exp() - 1
+        for v in seen[::-1]:
+            x = torch.tanh(x * 0.5 + 1) @ w + v.sum()
+        return x
+    torch.manual_seed(1)
+    x, w = torch.randn(64, 64), torch.randn(64, 64) * 0.1
+    outcome = f(x, w)
+    outcome = outcome.tolist()
+    program = max(reversed(policy._lru), key=lambda p: len(p.pieces))
+    assert len(program.pieces) >= 8
+    policy.pin("operators")
+    torch.testing.assert_close(torch.tensor(outcome), f(x, w), rtol=1e-4, atol=1e-5)
+
+
+def test_what_comes_again_is_paid_once(small_pieces, monkeypatch):
+    program = trained()[2]
+    steps, live = steps_of(program.state), program.live
+    saved, price = cost.of_trace(steps, live, program.state.n_inputs)
+    monkeypatch.setattr(pieces, "LONG", 3000)
+    more, dearer = cost.of_trace(steps, live, program.state.n_inputs)
+    assert price < 0.8 * dearer and saved < more
+
+
+def test_no_piece_is_long(monkeypatch):
+    monkeypatch.setattr(pieces, "LONG", 20)
+    x = torch.linspace(0.1, 0.9, 7)
+    for f in (torch.exp, torch.sin, torch.sigmoid, torch.tanh, torch.cos, torch.square, torch.abs, torch.atan, torch.floor, torch.erf) * 4:
+        x = f(x) + 0.5
+    assert x.isfinite().all()
+    program = next(p for p in reversed(policy._lru) if p.state.n_ops > 30)
+    assert len(program.pieces) >= 4
+
+
+def test_a_trace_without_repetitions_is_one_piece():
+    x = torch.randn(50, 50)
+    (torch.tanh(x) * 2 + x.exp()).sum().item()
+    assert len(next(reversed(policy._lru)).pieces) == 1
