@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
+from torchshim.ops.activation import gelu
 from torchshim.ops.nn.loss import cross_entropy
 from torchshim.ops.nn.norm import layer_norm
 from torchshim.ops.nn.rnn import rnn_layer
@@ -75,6 +76,21 @@ def test_layer_norm(shape, rows):
     x, w, b = 3 * numbers(*shape) + 2, numbers(*rows), numbers(*rows)[::-1].copy()
     for more, layout in (((), (None, None)), ((w,), (T, None)), ((w, b), (T, T)), ((b,), (None, T))):
         same(both(layer_norm, (T, rows, *layout, SF), [x, *more], [1e-5]), 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (300, 333)])
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu(shape, approximate):
+    x = 3 * numbers(*shape) if shape else np.array(-0.5, F32)
+    same(both(gelu, (T, approximate), [x]), 4e-6)                  # 1 - tanh(x) ** 2 loses digits far out
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_where_it_ends(approximate):
+    x = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 1e-30, 40, -40, 3e38, -3e38], F32)
+    found, expected = both(gelu, (T, approximate), [x])
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
 
 
 @pytest.mark.parametrize("biases", [True, False])

@@ -31,13 +31,18 @@ def on_host(x):
     out = np.empty_like(flat)
     squares = np.empty(min(flat.size, _BLOCK), flat.dtype)
     for start in range(0, flat.size, _BLOCK):
-        block, y = flat[start:start + _BLOCK], out[start:start + _BLOCK]
-        t = np.multiply(block, block, squares[:block.size])
-        np.multiply(t, _T[-1], y)
-        for c in _T[-2:0:-1]:
-            y += c
-            y *= t
-        y += _T[0]
-        y *= block
-        np.tanh(y, y)
+        block = flat[start:start + _BLOCK]
+        into(block, out[start:start + _BLOCK], squares[:block.size])
     return out.reshape(x.shape)
+
+
+def into(x, y, t):
+    """erf of x in y, by way of t: arrays of one shape that share no memory."""
+    np.multiply(x, x, t)
+    np.multiply(t, _T[-1], y)
+    for c in _T[-2:0:-1]:
+        y += c
+        y *= t
+    y += _T[0]
+    y *= x
+    np.tanh(y, y)

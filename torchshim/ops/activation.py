@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine.interpret import fused
 from . import promotion as P
 from .common import is_complex, wrap_dim
 from .layout import part_strides
@@ -212,7 +213,16 @@ def check_gelu(self, approximate):
         raise RuntimeError("approximate argument must be either none or tanh.")
 
 
+def _gelu_on_host(exact, by_tanh):
+    def chosen(inst):
+        if inst.in_metas[0].dtype == P.float32:
+            return by_tanh if "tanh" in inst.layout else exact
+    return chosen
+
+
 @op("gelu(Tensor self, *, str approximate='none') -> Tensor", grad="GeluBackward0", check=check_gelu, refuses=("GeluKernelImpl", "bic"),
+    host=_gelu_on_host(fused.gelu, fused.gelu_tanh),
+    host_back=lambda inst, plan: _gelu_on_host(fused.gelu_back, fused.gelu_tanh_back)(inst) if plan.args == (0,) and not plan.outs else None,
     **FUNCTIONAL)
 def gelu(self, approximate):
     """x * P(X <= x) of a normal X, exact or by tanh."""

@@ -10,6 +10,7 @@ import functools
 
 import numpy as np
 
+from ..errorfunction import into as erf_into
 from .sum_rules import _last, _middle, _ones
 
 _BLOCK = 1 << 14           # elements of a block
@@ -306,3 +307,86 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
         made = {"x": dx, "weight": dw, "bias": db}
         return [made[what].reshape(shape if what == "x" else trailing) for what in wants]
     return run
+
+
+# ---------------------------------------------------------------- GELU, in float32
+
+
+def _flat(one, spare):
+    """A function of arrays of one shape that computes into a new one by blocks: `one` gets its block, theirs, and `spare` more."""
+    def run(x, *others):
+        flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
+        out = np.empty_like(flat[0])
+        free = [np.empty(min(out.size, _BLOCK), out.dtype) for _ in range(spare)]
+        for start in range(0, out.size, _BLOCK):
+            part = [a[start:start + _BLOCK] for a in (out, *flat)]
+            one(*part, *[a[:part[0].size] for a in free])
+        return [out.reshape(x.shape)]
+    return run
+
+
+_HALF, _ROOT = np.float32(0.5), np.float32(0.5 ** 0.5)
+_CUBE, _SLOPE, _PEAK_OF_NORMAL = np.float32(0.044715), np.float32((2 / np.pi) ** 0.5), np.float32((2 * np.pi) ** -0.5)
+
+
+def _normal(out, x, t, y):
+    """1 + erf(x / sqrt(2)) in y."""
+    np.multiply(x, _ROOT, out)
+    erf_into(out, y, t)
+    y += 1
+
+
+def _gelu(out, x, t, y):
+    _normal(out, x, t, y)
+    np.multiply(x, _HALF, out)
+    out *= y
+
+
+def _gelu_back(out, x, g, t, y):
+    # g (Phi(x) + x phi(x)), in torch's order
+    _normal(out, x, t, y)
+    y *= _HALF
+    np.multiply(x, x, t)
+    t *= -_HALF
+    np.exp(t, t)
+    t *= _PEAK_OF_NORMAL
+    t *= x
+    y += t
+    np.multiply(g, y, out)
+
+
+def _inner(x, t, y):
+    """sqrt(2 / pi) (x + 0.044715 x^3) in y, x^2 in t."""
+    np.multiply(x, x, t)
+    np.multiply(t, x, y)
+    y *= _CUBE
+    y += x
+    y *= _SLOPE
+
+
+def _gelu_tanh(out, x, t, y):
+    _inner(x, t, y)
+    np.tanh(y, y)
+    y += 1
+    np.multiply(x, _HALF, out)
+    out *= y
+
+
+def _gelu_tanh_back(out, x, g, t, y):
+    _inner(x, t, y)
+    np.tanh(y, y)
+    t *= 3 * _CUBE
+    t += 1
+    t *= _SLOPE                                # the slope of what tanh is taken of
+    np.multiply(y, y, out)
+    np.subtract(1, out, out)
+    t *= out
+    t *= x
+    y += 1
+    y += t
+    y *= _HALF
+    np.multiply(g, y, out)
+
+
+gelu, gelu_back = _flat(_gelu, 2), _flat(_gelu_back, 2)
+gelu_tanh, gelu_tanh_back = _flat(_gelu_tanh, 2), _flat(_gelu_tanh_back, 2)
