@@ -112,3 +112,12 @@ def test_functions_return_and_write_what_they_say():
     assert torch.equal(x.grad, torch.full((2,), 4.0))
     with pytest.raises(RuntimeError, match="marked as dirty during the forward"):
         Lost.apply(x.clone())
+
+
+def test_a_reshape_that_sees_memory_with_gaps_is_called_an_alias():
+    x = torch.ones(3, 2, requires_grad=True) * 1
+    for y in (x[:, 0].reshape(3, 1), x.t()[::2].reshape(-1), x[::2].reshape(2, 2, 1), x[:, :1].flatten()):
+        assert type(y.grad_fn).__name__ == "ReshapeAliasBackward0" and y._is_view()
+    for y in (x.reshape(2, 3), x[:1].reshape(-1), x[:, 0].view(1, 3)):
+        assert type(y.grad_fn).__name__ == "ViewBackward0"
+    assert type(x.t().reshape(-1).grad_fn).__name__ == "UnsafeViewBackward0"

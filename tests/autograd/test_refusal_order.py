@@ -63,3 +63,12 @@ def test_a_view_that_may_not_be_written_says_so_before_its_lost_history_does():
     for write in (lambda: v.floor_(), lambda: v.add_(v), lambda: v.mul_(2)):
         with pytest.raises(RuntimeError, match="^Output 0 of Unbind is a view and is being modified inplace"):
             write()
+
+
+def test_a_view_whose_history_is_lost_can_be_shown_and_is_no_leaf():
+    x = torch.ones(2, requires_grad=True) * 1
+    v = x.unbind()[0]
+    x.mul_(2)
+    assert repr(v) == "tensor(2., grad_fn=<Invalid>)" and repr(v.data) == "tensor(2.)"
+    with pytest.raises(RuntimeError, match="^you can only change requires_grad flags of leaf variables"):
+        v.requires_grad_(False)

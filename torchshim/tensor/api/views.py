@@ -123,7 +123,8 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
     """A view where the memory allows one, else a copy."""
     shape, strides = _shaped(meta(t), shape)
     if strides is not None:
-        return make_view(t, V.reshape, (shape, strides, "ViewBackward0"), offset_of(t))
+        name = "ViewBackward0" if meta(t).contiguous else "ReshapeAliasBackward0"
+        return make_view(t, V.reshape, (shape, strides, name), offset_of(t))
     from ...ops.shape import RESHAPE_COPY
     from .shape import clone
     from ..core.dispatch import apply1

@@ -271,7 +271,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
                 self._ts_edge = True
             return self
-        e = edge(self)
+        e = self._ts_edge if self._ts_edge not in (None, True) else edge(self)
         if e is not None:
             if e is not self:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "

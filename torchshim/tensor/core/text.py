@@ -15,16 +15,16 @@ def tensor_text(t, tensor_contents=None):
     m = v.meta
     device = t.device
     kind = "tensor" if type(t).__name__ in ("Tensor", "Parameter", "Buffer") else type(t).__name__
-    grad_fn = t.grad_fn
+    try:
+        name = None if t.grad_fn is None else type(t.grad_fn).__name__
+    except RuntimeError:                       # a view whose history is lost
+        name = "Invalid"
     data = None
     if m.device != "meta" and tensor_contents is None:
         a = array_of(v)
         data = np.asarray(a) if not _traced(a) else None
         if data is None:
             tensor_contents = f"<{a}>"
-    name = None
-    if grad_fn is not None:
-        name = type(grad_fn).__name__
     text = printing.format_tensor(
         data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
         default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_ts_repr_prefix", ""),
