@@ -1,10 +1,11 @@
 """Elements picked at once, from arrays that NumPy has at hand, are what the recorded operator picks."""
+import numpy as np
 import pytest
 
 import torchshim as torch
 from torchshim.engine import context
 
-X = torch.arange(60.0).reshape(3, 4, 5)
+X = torch.tensor(np.arange(60, dtype=np.float32).reshape(3, 4, 5))        # NumPy has it at hand, however often others did the like
 I2, I1 = torch.tensor([[1, -1], [0, 2]]), torch.tensor([2, 0, -3])
 MASK = torch.arange(60).reshape(3, 4, 5) % 7 == 2
 CASES = {
@@ -72,3 +73,11 @@ def test_under_vmap_nothing_is_picked_at_once():
     table.tolist()
     assert torch.func.vmap(lambda i: table[i])(torch.tensor([[0, 1], [2, 2]])).tolist() == [[[0, 1], [2, 3]], [[4, 5], [4, 5]]]
     assert torch.func.vmap(lambda row: row[torch.tensor([1, 0])])(table).tolist() == [[1, 0], [3, 2], [5, 4]]
+
+
+def test_indices_that_a_record_without_operands_makes_are_at_hand_too():
+    X.tolist()
+    at, before = torch.arange(2), context.trace.state
+    assert X[at].shape == (2, 4, 5) and X.index_select(1, at).shape == (3, 2, 5) and context.trace.state is before
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+        X[torch.arange(4)]

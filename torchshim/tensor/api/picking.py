@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...engine import TRACED, context, expect, is_host, meta_of, present, record, user_site, value_of
+from ...engine import TRACED, context, expect, is_host, known, meta_of, present, record, user_site, value_of
 from ...ops import index as I
 from ...ops.registry import T
 from ..core import host
@@ -60,6 +60,12 @@ def in_range(t, low, high, error):
     if low >= high:
         raise error(0)
     v = read(t)
+    a = known(v)
+    if a is not None and is_host(m.device) and a.__class__ is np.ndarray:
+        wrong = (a < low) | (a >= high)
+        if wrong.any():
+            raise error(int(a.ravel()[np.argmax(wrong)]))
+        return
     if v.extra is TRACED:
         return
     flag(record(context, I.OUTSIDE, (T, low, high), (v,))[0], v, error)
@@ -98,13 +104,14 @@ def picked(op, tensors, layout):
     return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
 
 
+_TRACED_BY = {"transform", "vmap without values", "forward AD"}     # modes in which what a function does with its arguments is wanted
 _FEW = 1 << 16             # elements that are picked at once, from arrays that are there: a record would cost more
 
 
 def _picked_now(op, t, indices, layout):
     """`picked` without a record, where NumPy has everything at hand; else None."""
     pick, m = I.AT_ONCE.get(op), meta(t)
-    if pick is None or context.modes or context.grad and needs_grad(t):
+    if pick is None or context.grad and needs_grad(t) or not _TRACED_BY.isdisjoint(context.modes):
         return None
     if op is I.INDEX and (None in layout[1] or not (m.contiguous or len(indices) == m.ndim)):
         return None                            # the result lies otherwise
@@ -113,6 +120,9 @@ def _picked_now(op, t, indices, layout):
         return None
     for i in indices:
         b, im = _at_hand(i), meta(i)
+        if b is None and i._ts_st.__class__ is not HostStorage and is_host(im.device):
+            b = known(read(i))
+            b = b if b.__class__ is np.ndarray else None
         if b is None or not im.ndim or not im.contiguous or im.device is not m.device:
             return None
         given.append(b)
@@ -123,7 +133,7 @@ def _picked_now(op, t, indices, layout):
 
 def masked(t, m, mask, xm):
     """t[mask], likewise."""
-    if context.modes or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or t._ts_st.__class__ is HostStorage:
+    if not _TRACED_BY.isdisjoint(context.modes) or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or t._ts_st.__class__ is HostStorage:
         return None
     check_mask(xm, m, 0)
     if mask._ts_st.value.extra is TRACED or not is_host(m.device):
