@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from ..blas import WORTH, threaded
+from . import depthwise
 from .array_rules import compute_dtype, pad_plan
 from .rules import rule
 
@@ -50,11 +51,19 @@ def _make_conv(params, ins, outs):
                 params["lhs_dilation"], params["rhs_dilation"], work)
     if one is None:
         return None
+    whole = None
+    if features > 1 and channels == filters == 1 and work.kind == "f" and all(s == 1 for s in params["lhs_dilation"]):
+        whole = depthwise.correlation(x_shape, out_shape[2:], kernel, params["window_strides"], params["padding"], params["rhs_dilation"], work)
+    elif batches > 1 and count == filters == 1 and work.kind == "f" and \
+            all(s == 1 for s in (*params["lhs_dilation"], *params["rhs_dilation"], *params["window_strides"])):
+        whole = depthwise.weights(x_shape, kernel, out_shape[2:], params["padding"], work)
     restore = tuple(np.argsort(out_spec).tolist())
 
     def conv(x, w):
         x, w = x.transpose(lhs_spec).astype(work, copy=False), w.transpose(rhs_spec).astype(work, copy=False)
-        if groups == 1:
+        if whole is not None:
+            result = whole(x, w)
+        elif groups == 1:
             result = one(x, w)
         else:
             result = np.empty(out_shape, work)

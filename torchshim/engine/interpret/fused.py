@@ -13,7 +13,8 @@ import numpy as np
 from ..errorfunction import into as erf_into
 from .sum_rules import _last, _middle, _ones
 
-_BLOCK = 1 << 14           # elements of a block
+_BLOCK = 1 << 15           # elements of a block
+_LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
 _SHORT = 400               # rows up to this length have their maximum found sooner by where it is
 _BROAD = 512               # rows up to this length are summed by a single product
 
@@ -233,38 +234,35 @@ def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
 # ---------------------------------------------------------------- normalisation
 
 
-def _moments(x, n, dtype, eps):
-    """(centred rows, 1 / their standard deviations as a column)."""
-    c = x - _summed(len(x), n, dtype)(x).reshape(-1, 1) / dtype.type(n)
-    var = np.vecdot(c, c).reshape(-1, 1) if n <= _BROAD else _summed(len(x), n, dtype)(c * c).reshape(-1, 1)
+def _centred(x, n, dtype, eps, out):
+    """Writes the centred rows; returns 1 / their standard deviations as a column."""
+    np.subtract(x, _summed(len(x), n, dtype)(x).reshape(-1, 1) / dtype.type(n), out=out)
+    var = np.vecdot(out, out).reshape(-1, 1) if n <= _LANES else _summed(len(x), n, dtype)(out * out).reshape(-1, 1)
     var /= dtype.type(n)
     var += eps
     np.sqrt(var, out=var)
-    return c, np.divide(dtype.type(1), var, out=var)
+    return np.divide(dtype.type(1), var, out=var)
 
 
 def layer_norm(rows, n, shape, dtype, weight, bias):
     """Rows with zero mean and unit variance, times a weight (if there is one), plus a bias (likewise)."""
-    blocks = _by_blocks(rows, n)
-
     def run(x, *more):
         more = [np.asarray(a) for a in more]
         eps = more[-1].astype(dtype)
         w = more[0].reshape(-1) if weight else None
         b = more[int(weight)].reshape(-1) if bias else None
-        x = _contiguous(x, (rows, n))
-        out = None if blocks is None else np.empty((rows, n), dtype)
-        for part in blocks or (slice(None),):
-            c, scale = _moments(x[part], n, dtype, eps)
-            c *= scale
+
+        def one(x, out):
+            out *= _centred(x, n, dtype, eps, out)
             if w is not None:
-                c *= w
+                out *= w
             if b is not None:
-                c += b
-            if out is None:
-                return [c.reshape(shape)]
-            out[part] = c
+                out += b
+        out = np.empty((rows, n), dtype)
+        _over(blocks, one)(_contiguous(x, (rows, n)), out)
         return [out.reshape(shape)]
+
+    blocks = _by_blocks(rows, n)
     return run
 
 
@@ -272,6 +270,7 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
     """Gradients of `layer_norm` from x, the weight (if there is one), the cotangent and eps: those in `wants`, of "x", "weight", "bias",
     of which the latter two have the shape `trailing`."""
     blocks, each = _by_blocks(rows, n), dtype.type(1 / n)
+    most = rows if blocks is None else blocks[0].stop
 
     def run(x, *more):
         more = [np.asarray(a) for a in more]
@@ -280,29 +279,29 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
         x, ct = _contiguous(x, (rows, n)), _contiguous(more[int(weight)], (rows, n))
         dx = np.empty((rows, n), dtype) if "x" in wants else None
         dw, db = [np.zeros(n, dtype) if what in wants else None for what in ("weight", "bias")]
+        centred, product, weighted = [np.empty((most, n), dtype) for _ in range(3)]
         for part in blocks or (slice(None),):
             g = ct[part]
-            ones = _ones(len(g), dtype)
+            count = len(g)
+            ones, c, t = _ones(count, dtype), centred[:count], product[:count]
             if db is not None:
                 db += ones.dot(g)
-            c, scale = _moments(x[part], n, dtype, eps)
+            if dw is None and dx is None:
+                continue
+            scale = _centred(x[part], n, dtype, eps, c)
             c *= scale
             if dw is not None:
-                t = g * c
-                dw += ones.dot(t)
+                dw += ones.dot(np.multiply(g, c, out=t))
             if dx is None:
                 continue
-            summed = _summed(len(g), n, dtype)
+            summed = _summed(count, n, dtype)
             if w is not None:
-                g = g * w
-            out = dx[part]
-            np.multiply(g, c, out=out)
-            along = summed(out).reshape(-1, 1)
+                g = np.multiply(g, w, out=weighted[:count])
+            along = summed(np.multiply(g, c, out=t)).reshape(-1, 1)
             along *= each
             c *= along
-            mean = summed(g).reshape(-1, 1) * each
-            np.subtract(g, c, out=out)
-            out -= mean
+            c += summed(g).reshape(-1, 1) * each
+            out = np.subtract(g, c, out=dx[part])
             out *= scale
         made = {"x": dx, "weight": dw, "bias": db}
         return [made[what].reshape(shape if what == "x" else trailing) for what in wants]

@@ -1,0 +1,33 @@
+"""Convolutions with a filter for each channel, interpreted: XLA's results and gradients, also where something is not finite."""
+import jax
+import numpy as np
+import pytest
+from jax import lax
+
+from torchshim.engine.interpret import build
+
+
+@pytest.mark.parametrize("count, channels, sizes, kernel, stride, padding, dilation", [
+    (2, 3, (5, 6), (3, 3), 1, 1, 1), (2, 3, (5, 6), (3, 2), 2, 1, 1), (1, 4, (7, 8), (3, 3), 1, 2, 2), (2, 5, (9,), (3,), 1, 0, 1),
+    (2, 3, (4, 5, 6), (2, 3, 2), 1, 1, 1), (3, 2, (5, 5), (1, 1), 1, 0, 1), (2, 3, (5, 6), (3, 3), 1, 3, 1), (1, 40, (30, 40), (3, 3), 1, 1, 1)])
+@pytest.mark.parametrize("special", [False, True])
+def test_as_xla(count, channels, sizes, kernel, stride, padding, dilation, special):
+    r, n = np.random.RandomState(0), len(sizes)
+    x, w = [r.randn(*s).astype(np.float32) for s in ((count, channels, *sizes), (channels, 1, *kernel))]
+    if special:
+        x[0, 0, ..., -1] = np.inf
+
+    def convolution(x, w):
+        return lax.conv_general_dilated(x, w, (stride,) * n, [(padding, padding)] * n, rhs_dilation=(dilation,) * n,
+                                        feature_group_count=channels)
+
+    def gradients(x, w, ct):
+        y, pull = jax.vjp(convolution, x, w)
+        return [y, *pull(ct)]
+    ct = r.randn(*convolution(x, w).shape).astype(np.float32)
+    for a, b in zip(build(jax.make_jaxpr(gradients)(x, w, ct))(x, w, ct), gradients(x, w, ct)):
+        assert a.shape == b.shape
+        if special:                            # XLA's own product with its padding may be nan where the definition has no term
+            assert (np.isfinite(np.asarray(b)) <= np.isfinite(np.asarray(a))).all()
+            continue
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
