@@ -221,19 +221,20 @@ def _outer(x, w, out, strides, padding, dilation, work):
     taps = w[2:]
     rows = _Rows((x[1], x[0], *x[2:]), out, taps, dilation, padding, strides, work)
     samples, channels, filters = x[1], x[0], w[0]
-    lead = len(taps[:-2])
+    summed = tuple(range(1 + len(taps[:-2])))
+    chunk = max(1, min(samples, _CHUNK // rows.elements))
 
     def outer(x, w):
         x, w = x.swapaxes(0, 1), w.swapaxes(0, 1)
         total = np.zeros((len(rows.offsets), rows.depth, filters), work)
-        padded, copies, flat = rows.buffers(1)
-        for n in range(samples):
-            rows.fill(x[n:n + 1], padded, copies)
-            # (filters, outer, inner) -> (outer, inner, filters)
-            right = np.moveaxis(w[n].reshape(filters, *taps[:-2], math.prod(taps[-2:])), 0, -1)
-            for k, window in enumerate(rows.windows(flat, 1)):
-                product = np.matmul(window[0], right)
-                total[k] += product.sum(tuple(range(lead))) if lead else product
+        padded, copies, flat = rows.buffers(chunk)
+        for start in range(0, samples, chunk):
+            n = min(chunk, samples - start)
+            rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
+            # (samples, filters, outer, inner) -> (samples, outer, inner, filters)
+            right = np.moveaxis(w[start:start + n].reshape(n, filters, *taps[:-2], math.prod(taps[-2:])), 1, -1)
+            for k, window in enumerate(rows.windows(flat, n)):
+                total[k] += np.matmul(window, right).sum(summed)
         total = total.reshape(*out[:-1], out[-1], channels, filters)
         return np.moveaxis(total, (-2, -1), (0, 1))
 
@@ -267,18 +268,22 @@ def _spread(x, w, out, padding, spacing, dilation, work):
             into.append(slice(s * first + shift, s * last + shift + 1, s) if last >= first else None)
             source.append(slice(first, last + 1))
         if None not in into:
-            places.append((tap, (slice(None), *into), (slice(None), *source)))
+            places.append((tap, (slice(None), slice(None), *into), (slice(None), slice(None), *source)))
+
+    depth, inner = filters * math.prod(kernel), math.prod(sizes)
+    chunk = max(1, min(samples, _CHUNK // max(1, depth * inner)))
 
     def spread(x, w):
         weights = np.moveaxis(w, 1, -1).reshape(-1, channels)
         result = np.zeros((samples, filters, *out), work)
-        products = np.empty((len(weights), math.prod(sizes)), work)
-        shaped = products.reshape(filters, *kernel, *sizes)
-        for n in range(samples):
-            np.matmul(weights, x[n].reshape(channels, -1), out=products)
-            into = result[n]
+        products = np.empty((chunk, depth, inner), work)
+        shaped = products.reshape(chunk, filters, *kernel, *sizes)
+        for start in range(0, samples, chunk):
+            n = min(chunk, samples - start)
+            np.matmul(weights, x[start:start + n].reshape(n, channels, inner), out=products[:n])
+            into = result[start:start + n]
             for tap, at, source in places:
-                into[at] += shaped[(slice(None), *tap)][source]
+                into[at] += shaped[(slice(n), slice(None), *tap)][source]
         return result
 
     return spread
