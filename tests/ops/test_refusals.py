@@ -47,3 +47,24 @@ def test_nothing_to_do_asks_no_kernel():
     assert torch.linalg.matrix_norm(torch.zeros(2, 0, 3), float("inf")).tolist() == [0, 0]
     assert torch.linalg.cond(torch.zeros(0, 3), 1).item() == 0
     assert torch.vander(torch.zeros(0).bool()).dtype == torch.int64
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: torch.cumsum(x, True), "cumsum(): argument 'dim' (position 2) must be int, not bool"),
+    (lambda x: x.cumsum(None), "cumsum(): argument 'dim' (position 1) must be int, not NoneType"),
+    (lambda x: torch.cholesky_inverse(x, 1), "cholesky_inverse(): argument 'upper' (position 2) must be bool, not int"),
+    (lambda x: torch.diff(x, 1, 0, 2), "diff(): argument 'prepend' (position 4) must be Tensor, not int"),
+    (lambda x: x.addmm(x, x, x), "must be Number, not Tensor"),
+])
+def test_types_of_integers_and_flags(call, text):
+    with pytest.raises(TypeError) as info:
+        call(torch.ones(2, 2))
+    assert text in str(info.value)
+
+
+def test_scales_and_dtypes_of_products_added_to():
+    x = torch.ones(2, 2)
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        torch.addmm(x, x, x, alpha=1j)
+    with pytest.raises(RuntimeError, match="addmv input tensors must have the same dtype, but got Double, Float, and Float"):
+        torch.addmv(x[0].double(), x, x[0])

@@ -246,6 +246,8 @@ def added(self, a, b, beta, alpha, total=None, stacked=False):
 
 def blended(self, made, beta, alpha):
     """beta * self + alpha * made; a beta of 0 leaves self out, nan and all. The default 1 comes as the static number."""
+    if not jnp.iscomplexobj(made) and (jnp.iscomplexobj(alpha) or jnp.iscomplexobj(beta)):
+        raise RuntimeError(f"value cannot be converted to type {P.cpp_name(made.dtype)} without overflow")
     d = made.dtype
     made, self = wide(made), jnp.broadcast_to(wide(self), made.shape)
     if alpha.__class__ is not int:
@@ -281,6 +283,9 @@ def addmv(self, mat, vec, beta, alpha, total=None):
         raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     if self.ndim and self.shape[0] not in (1, mat.shape[0]):
         raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+    if self.dtype != vec.dtype or mat.dtype != vec.dtype:
+        raise RuntimeError("addmv input tensors must have the same dtype, but got "
+                           f"{P.c_name(self.dtype)}, {P.c_name(mat.dtype)}, and {P.c_name(vec.dtype)}")
     fits_mv(mat.shape, mat, vec, self.shape[0] if self.ndim else 1)
     return added(self, mat, vec, beta, alpha, total or (_half_gemv if P.compute_dtype(self.dtype) != self.dtype else None))
 

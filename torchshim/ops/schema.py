@@ -7,7 +7,7 @@ import re
 
 
 class Param:
-    __slots__ = ("name", "type", "default", "keyword_only", "kind", "optional", "is_list")
+    __slots__ = ("name", "type", "default", "keyword_only", "kind", "optional", "is_list", "python")
 
     def __init__(self, type_, name, default, keyword_only):
         self.name, self.default, self.keyword_only = name, default, keyword_only
@@ -15,6 +15,7 @@ class Param:
         base = type_.rstrip("?")
         self.is_list = "[" in base
         self.type = base
+        self.python = {"int": int, "SymInt": int, "bool": bool}.get(base)      # the type of a static argument, where it is that simple
         bare = base.split("[")[0].rstrip("?")
         self.kind = "tensor" if bare == "Tensor" else "number" if bare in ("Scalar", "float") and not self.is_list else "static"
 

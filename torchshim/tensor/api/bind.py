@@ -113,8 +113,8 @@ def prepare(op, args, name=None, first=1):
             layout.append(token)
             kinds += PACKED[token]
         elif p.kind == "number":
-            if x is None and (p.optional or p.default in (None, REQUIRED)) or (x == p.default and x.__class__ in (int, float, bool) and p.name in ("alpha", "value", "beta")
-                             and x.__class__ is p.default.__class__):
+            if x is None and (p.optional or p.default in (None, REQUIRED)) or (x.__class__ is p.default.__class__ and x.__class__ in (int, float, bool) and x == p.default
+                             and p.name in ("alpha", "value", "beta")):
                 layout.append(x)
                 continue
             if isinstance(x, TensorBase) and not meta(x).ndim and not x.requires_grad:
@@ -129,12 +129,30 @@ def prepare(op, args, name=None, first=1):
             token = pack(n, nums)
             layout.append(token)
             kinds += PACKED[token]
+        elif x.__class__ is p.python:
+            layout.append(x)
         else:
+            if name is not None and x is not p.default and (x.__class__ is bool or p.python is bool or x is None) and not fitting(p, x):
+                place = "" if p.keyword_only else f" (position {i + first})"
+                raise TypeError(f"{name}(): argument '{shown_name(p)}'{place} must be {_said(p)}, not {type_name(x)}")
             layout.append(x if x.__class__ in (int, bool) or x is None else static(p, x, op))
     if not tensors and op.scalar_left is True:
         p = next(p for p in reversed(op.params) if p.name in op.numbers)
         raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' must be Tensor, not {type_name(args[op.params.index(p)])}")
     return tensors, tuple(layout), nums, kinds
+
+
+def fitting(p, x):
+    """Whether a static parameter takes a bool, or a bool parameter or one without None takes what is given."""
+    if x is None:
+        return p.optional or p.python is None
+    if x.__class__ is bool:
+        return p.python is not int and not p.type.startswith("int[")
+    return isinstance(x, (np.bool_, TensorBase))
+
+
+def _said(p):
+    return "tuple of ints" if p.is_list else "bool" if p.python is bool else "int"
 
 
 def precheck(op, args):
