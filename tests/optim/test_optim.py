@@ -51,6 +51,32 @@ def test_lbfgs_is_torchs(name, search):
     np.testing.assert_allclose(got["x"] + got["losses"], want["x"] + want["losses"], rtol=1e-8)
 
 
+def test_lbfgs_records_nothing_that_grows_with_its_history():
+    """The two loops over the history are computed at once: recorded, each length of the history would be a trace of its own."""
+    torch.manual_seed(0)
+    x = torch.randn(50, dtype=torch.float64, requires_grad=True)
+    scale = torch.linspace(1, 30, 50, dtype=torch.float64)
+    opt = torch.optim.LBFGS([x], max_iter=4)
+
+    def closure():
+        opt.zero_grad()
+        loss = (scale * x ** 4).sum()
+        loss.backward()
+        return loss
+    opt.step(closure)
+    opt.step(closure)
+    before = torch.stats()
+    opt.step(closure)
+    opt.step(closure)
+    after = torch.stats()
+    assert len(opt.state[x]["old_dirs"]) > 8
+    assert after["states"] == before["states"] and after["ops"] - before["ops"] < 150
+    again = torch.optim.LBFGS([x], max_iter=4)
+    again.load_state_dict(opt.state_dict())            # its lists are tensors
+    assert torch.equal(again.state[x]["old_dirs"][3], opt.state[x]["old_dirs"][3])
+    again.step(closure)
+
+
 def test_muon_is_torchs_to_bfloat16():
     np.testing.assert_allclose(cases.muon(torch), GOLDENS["muon"], rtol=2e-2)
 

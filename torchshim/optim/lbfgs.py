@@ -1,16 +1,40 @@
-"""L-BFGS (Nocedal & Wright, Numerical Optimization, algorithms 7.4 and 7.5; line search 3.5 and 3.6 as in minFunc)."""
+"""L-BFGS (Nocedal & Wright, Numerical Optimization, algorithms 7.4 and 7.5; line search 3.5 and 3.6 as in minFunc).
+
+Where it goes next hangs on numbers of each iteration, so its own vectors are arrays that NumPy computes with at once: recorded, each length
+of the history would be another trace. Those on an accelerator, and short dtypes, stay tensors, for which the same lines hold.
+"""
 from __future__ import annotations
 
 import numpy as np
 
 from ..autograd.modes import grad_mode
+from ..engine import is_host, literal
 from ..tensor.api.bind import FUNCTIONS
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.handle import look
+from ..tensor.core.tensor import Tensor
 from ._update import number
 from .optimizer import Optimizer, check, check_lr
 
 
+def _vector(x):
+    """What the iteration computes with: the array of a tensor that NumPy computes with."""
+    if isinstance(x, Tensor):
+        meta = x._ts_st.value.meta
+        if is_host(meta.device) and meta.dtype.itemsize > 2:
+            return np.asarray(look(x))
+    return x
+
+
+def _tensor(x):
+    """A vector or number as the state keeps it."""
+    return wrap(literal(np.asarray(x))) if isinstance(x, (np.ndarray, np.generic)) else x
+
+
 def _scalar(x):
     """A tensor's number, which Python's numbers do not make more precise: where the line search goes hangs on how differences round."""
+    if not isinstance(x, Tensor):
+        return x
     return x.item() if x.dtype.name == "bfloat16" else x.numpy()[()]
 
 
@@ -65,7 +89,7 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
     if bracket is None:
         bracket = [start, now]
     low, high = bracket if bracket[0].f <= bracket[1].f else bracket[::-1]
-    width, stuck = _scalar(direction.abs().max()), False
+    width, stuck = _scalar(abs(direction).max()), False
     while rounds < most and not abs(high.t - low.t) * width < tolerance_change:      # and narrow it
         first, last = sorted((low.t, high.t))
         t = _cubic_minimum(bracket[0].t, bracket[0].f, bracket[0].slope, bracket[1].t, bracket[1].f, bracket[1].slope)
@@ -117,14 +141,14 @@ class LBFGS(Optimizer):
         for p in self._params:
             g = p.new_zeros(p.numel()) if p.grad is None else (p.grad.to_dense() if p.grad.is_sparse else p.grad).reshape(-1)
             parts.append(FUNCTIONS["view_as_real"](g).view(-1) if g.is_complex() else g)
-        return FUNCTIONS["cat"](parts, 0)
+        return _vector(FUNCTIONS["cat"](parts, 0) if len(parts) > 1 else parts[0].clone())
 
     def _add_grad(self, step_size, direction):
         at = 0
         for p in self._params:
             p = FUNCTIONS["view_as_real"](p) if p.is_complex() else p
             n = p.numel()
-            p.add_(direction[at:at + n].view_as(p), alpha=float(step_size))
+            p.add_(_tensor(direction[at:at + n]).view_as(p), alpha=float(step_size))
             at += n
 
     def _evaluate(self, closure, origin, direction, t):
@@ -138,8 +162,8 @@ class LBFGS(Optimizer):
 
     def _remember(self, state, gradient, size):
         """Add the last step to the history, where the curvature along it is positive."""
-        y = gradient - state["prev_flat_grad"]
-        s = state["d"] * state["t"]
+        y = gradient - _vector(state["prev_flat_grad"])
+        s = _vector(state["d"]) * state["t"]
         ys = y.dot(s)
         if not ys > 1e-10:
             return
@@ -148,26 +172,27 @@ class LBFGS(Optimizer):
             for x in lists:
                 x.pop(0)
         for x, new in zip(lists, (y, s, 1.0 / ys)):
-            x.append(new)
-        state["H_diag"] = ys / y.dot(y)
+            x.append(_tensor(new))
+        state["H_diag"] = _tensor(ys / y.dot(y))
 
     @staticmethod
     def _direction(state, gradient, size):
         """Minus the approximate inverse Hessian times the gradient, by the two loops."""
-        ys, ss, ro = state["old_dirs"], state["old_stps"], state["ro"]
-        weights = state.setdefault("al", [None] * size)
+        ys, ss, ro = [[_vector(x) for x in state[name]] for name in ("old_dirs", "old_stps", "ro")]
+        weights = [None] * len(ys)
         q = -gradient
         for i in range(len(ys) - 1, -1, -1):
             weights[i] = ss[i].dot(q) * ro[i]
             q = q - ys[i] * weights[i]
-        d = q * state["H_diag"]
+        d = q * _vector(state["H_diag"])
         for i in range(len(ys)):
             d = d + ss[i] * (weights[i] - ys[i].dot(d) * ro[i])
+        state.setdefault("al", [None] * size)[:len(ys)] = map(_tensor, weights)
         return d
 
     def step(self, closure):
         """Up to max_iter iterations; closure() clears the gradients, computes the loss, calls backward and returns the loss."""
-        with grad_mode(False):
+        with grad_mode(False), np.errstate(all="ignore"):
             return self._iterate(closure)
 
     def _iterate(self, closure):
@@ -185,18 +210,17 @@ class LBFGS(Optimizer):
         loss, gradient = float(first), self._gather_flat_grad()
         state["func_evals"] += 1
         evals = 1
-        if gradient.abs().max() <= group["tolerance_grad"]:
+        if abs(gradient).max() <= group["tolerance_grad"]:
             return first
         for n in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
-                state.update(d=-gradient, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1)
-                t = min(1.0, 1.0 / _scalar(gradient.abs().sum())) * lr
+                state.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1)
+                d, t = -gradient, min(1.0, 1.0 / _scalar(abs(gradient).sum())) * lr
             else:
                 self._remember(state, gradient, size)
-                state["d"], t = self._direction(state, gradient, size), lr
-            d = state["d"]
-            state.update(t=float(t), prev_flat_grad=gradient.clone(), prev_loss=loss)
+                d, t = self._direction(state, gradient, size), lr
+            state.update(d=_tensor(d), t=float(t), prev_flat_grad=_tensor(gradient), prev_loss=loss)
             before, slope = loss, _scalar(gradient.dot(d))
             if slope > -small:
                 break
@@ -205,9 +229,8 @@ class LBFGS(Optimizer):
                 if search != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 origin = [p.clone() for p in self._params]
-                with np.errstate(all="ignore"):
-                    found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
-                                                 t, d, 1e-9, group["max_eval"] - evals)
+                found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
+                                             t, d, 1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
                 state["t"] = float(t)
                 self._add_grad(t, d)
@@ -217,7 +240,7 @@ class LBFGS(Optimizer):
                     loss, gradient, calls = float(evaluate()), self._gather_flat_grad(), 1
             evals += calls
             state["func_evals"] += calls
-            if (n == group["max_iter"] or evals >= group["max_eval"] or gradient.abs().max() <= group["tolerance_grad"]
-                    or float(d.abs().max()) * abs(t) <= small or abs(loss - before) < small):
+            if (n == group["max_iter"] or evals >= group["max_eval"] or abs(gradient).max() <= group["tolerance_grad"]
+                    or float(abs(d).max()) * abs(t) <= small or abs(loss - before) < small):
                 break
         return first
