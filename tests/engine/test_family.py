@@ -8,7 +8,7 @@ import pytest
 
 import torchshim as torch
 from torchshim.engine.compile import family, policy
-from torchshim.engine.compile.sizes import Sizes, pattern_of
+from torchshim.engine.compile.sizes import Sizes, holding, pattern_of, undecided
 from torchshim.engine.record import trie
 from torchshim.engine.record.meta import meta_of
 from torchshim.ops.registry import OPS
@@ -94,6 +94,7 @@ SIZED = {
     "pad from zero": lambda x, k: torch.nn.functional.pad(x, (k - 5, 6 - k, 0, k)),
     "from zero": lambda x, k: x.tril(k - 5) + x.roll(k - 5, 0) + x[:, 0].diag_embed(k - 5)[:14, :14].sum(),
     "repeat": lambda x, k: x.repeat(k, 1, 2),
+    "diag": lambda x, k: x.diag(k).sum() + x.diag(5 - k)[:2],
     "layer_norm": lambda x, k: torch.nn.functional.layer_norm(x[:, :k], (k,)),
     "one_hot": lambda x, k: x * torch.nn.functional.one_hot(x.detach().abs().long(), 9 + k).sum(),
 }
@@ -119,6 +120,42 @@ def test_integers_that_change_are_sizes(name, traces):
     traces.clear()
     run(8), run(13)
     assert not traces
+
+
+COMPARING = {
+    "median": lambda x, y: x.repeat(30, 10).median(),          # above 8192 elements in another way
+    "isin": lambda x, y: torch.isin(y, x[0]),                  # and here above 32
+    "gather": lambda x, y: x.gather(1, y.long().abs() % x.shape[1]),
+    "histc": lambda x, y: torch.histc(x, bins=len(y) + 1),
+    "cdist": lambda x, y: torch.cdist(x, y[:, :1].expand(-1, x.shape[1])),     # above 25 rows by products
+}
+
+
+@pytest.mark.parametrize("name", COMPARING)
+def test_an_operator_that_compares_sizes_is_traced_once_for_each_outcome(name, traces):
+    def run(n, k):
+        x, y = torch.arange(float(n * k)).reshape(n, k).sin(), torch.arange(12.0).reshape(3, 4)
+        y = y[:, :min(k, 4)]
+        return COMPARING[name](x, y).numpy()
+    sizes = [(5, 6), (7, 9), (28, 9), (30, 40), (4, 50), (6, 7), (31, 45)]
+    forget()
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(family, "family_of", lambda *a: (None, None))
+        alone = [run(*s) for s in sizes]
+    forget()
+    for s, want in zip(sizes, alone):
+        np.testing.assert_array_equal(run(*s), want, strict=True)
+    traces.clear()
+    run(8, 11), run(29, 47), run(9, 33)
+    assert not traces
+
+
+def test_what_jax_could_not_decide_is_told_as_it_is_for_the_sizes():
+    said = "Symbolic dimension comparison '{}' is inconclusive."
+    for text, sizes, known in [("d0' > '8", (9,), "d0 >= 8 + 1"), ("d0' < 'd1", (2, 3), "d1 >= d0 + 1"), ("d0*d1' <= '8", (2, 3), "8 >= d0*d1"),
+                               ("d0^2' >= 'mod(d1, 3)", (1, 5), "mod(d1, 3) >= d0^2 + 1")]:
+        assert undecided(said.format(text), sizes) == known and holding((known,), len(sizes))(*sizes)
+    assert undecided("another error", (1,)) is None and undecided(said.format("d0' > 'what(d0)"), (1,)) is None
 
 
 def forget():

@@ -148,7 +148,7 @@ def linalg_cross(self, other, dim):
 
 
 # -- histograms -----------------------------------------------------------------------------------------------------------
-@op("histc.in(Tensor self, int bins, float min, float max) -> Tensor")
+@op("histc.in(Tensor self, int bins, float min, float max) -> Tensor", sizes=("bins",), apart=1)
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):

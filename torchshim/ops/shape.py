@@ -243,9 +243,17 @@ def _below(x, k):
     return jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 1) <= jax.lax.broadcasted_iota(jnp.int32, (rows, columns), 0) + k
 
 
+def _diagonal(self, offset, dim1, dim2):
+    x = jnp.moveaxis(self, (wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)), (-2, -1))
+    rows, columns = x.shape[-2:]
+    down, right = (0, offset) if offset >= 0 else (-offset, 0)
+    n = max(min(rows - down, columns - right), 0)
+    at = jax.lax.iota(jnp.int64, n)
+    return x.at[..., at + down, at + right].get(mode="clip")
+
+
 DIAGONAL_COPY = op("diagonal_copy.own(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    grad="DiagonalBackward0_copy")(
-    lambda self, offset, dim1, dim2: jnp.diagonal(self, offset, wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)))
+    grad="DiagonalBackward0_copy", sizes=("offset",), apart=0)(_diagonal)
 
 
 def _check_diag_embed(m, offset, dim1, dim2):
