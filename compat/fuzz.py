@@ -183,8 +183,7 @@ class Program:
 
 
 FUNCTIONS = """
-import torch.utils.checkpoint
-from torch.autograd import forward_ad
+forward_ad = torch.autograd.forward_ad
 
 def pushed(f, x):
     with forward_ad.dual_level():

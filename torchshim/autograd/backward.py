@@ -4,33 +4,27 @@ Without `create_graph` cotangents are bare engine Values; with it they are tenso
 """
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 
 from ..engine import Value, VjpOp, context, influences, record
 from ..ops import promotion as P
-from ..ops.registry import T
-from ..ops.views import LazyOp
 from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
-from ..tensor.core.handle import TensorBase, edge, log_grad, meta, read, without_number
-from ..tensor.core.storage import known_by, read_steps, write_steps
+from ..tensor.core.handle import TensorBase, log_grad, meta, read
+from ..tensor.core.storage import read_steps, write_steps
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
-from . import anomaly_mode
+from . import anomaly_mode, node_hooks
 from .grad_ops import ADD, ones_value, zeros_value
 from .modes import grad_mode
 from .replay import Log, plain, replayed
-from .second_order import by_comparison, correct
+from .saved import RELEASED, end_of, residuals, saved_tensors
+from .second_order import correct
 
 sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
-_RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-             "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-             "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-             "after calling backward.")
 
 
 def meet_sparse(mode):
@@ -112,156 +106,6 @@ class GradTensors:
         return apply(Put.of(insts), (g, part), (), nums, kinds)
 
 
-def saved_tensors(node, saved):
-    """What a node saved as tensors with their histories."""
-    plan, tensors, constant = node._ts_plan, [], by_comparison(node)
-    for k, v in enumerate(saved):
-        if constant:
-            e = None
-        elif k < len(plan.args):
-            e = node._ts_next[plan.args[k]]
-        else:
-            nr = plan.outs[k - len(plan.args)]
-            e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None
-        tensors.append(tensor_at(v, e))
-    return tensors
-
-
-def _saved_names(node):
-    """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
-    inst, plan, given = node._ts_inst, node._ts_plan, []
-    for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
-        if p.kind == "tensor":
-            given += [p.name] * (len(x) if x.__class__ is tuple else x is T)
-    if len(given) != len(inst.in_metas):
-        return []
-    fields = inst.op.fields or ()
-    results = [fields[k] if k < len(fields) and fields[k] else "result" if len(inst.out_metas) == 1 else f"result{k}" for k in plan.outs]
-    return [given[i] for i in plan.args] + results
-
-
-def _saved_attribute(node, name):
-    """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
-    if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
-        names = _saved_names(node)
-        if name[7:] in names:
-            if node._ts_saved is None:
-                raise RuntimeError(_RELEASED)
-            k = names.index(name[7:])
-            if node._ts_custom_backward is not None:                  # hooks packed it
-                return node._ts_saved[k].unpack()
-            return saved_tensors(node, _residuals(node) if node._ts_guard else list(node._ts_saved))[k]
-    raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
-
-
-Node.__getattr__ = _saved_attribute
-
-
-def tensor_at(value, e):
-    """A tensor with this value and history; a leaf is itself while it holds the value."""
-    leaf = e.variable if e.__class__ is AccumulateGrad else e
-    if not isinstance(leaf, TensorBase):
-        return wrap(value, e)
-    return leaf if read(leaf) is value else wrap(value, accumulator(leaf))
-
-
-def modified_error(meta, now, expected, producer=None, nr=0):
-    """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
-    made = f", which is output {nr} of {without_number(producer)}," if producer else ""
-    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                        f"[{P.type_name(meta.dtype)} {list(meta.shape)}]{made} is at version {now}; expected "
-                        f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")
-
-
-_HINT = ("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-         "torch.autograd.set_detect_anomaly(True, check_nan=False).")
-_HINT_ON = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-            "changed in there or anywhere later. Good luck!")
-
-
-def _residuals(node):
-    """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
-    saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
-    for k, st, version, gen, steps in node._ts_guard:
-        if st.gen == gen:
-            continue
-        if k >= len(args):
-            if st.version == version:
-                saved[k] = read_steps(st.value, steps)
-                continue
-            nr = node._ts_plan.outs[k - len(args)]
-            name, now = node.name() if nr in node._ts_inst.diff_outs else None, known_by(st, node)
-            if now is not None and now._ts_view is not None and now._ts_view.base is not None:
-                name = "AsStrided"             # what was written in place was a view
-            wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
-            continue
-        e = node._ts_next[args[k]]
-        now = known_by(st, e)
-        if now is not None and now._ts_edge in (None, True) and e is not None:
-            raise RuntimeError(DETACHED)
-        if st.version == version:
-            saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
-            continue
-        name = (_saved_names(node) or [""] * (k + 1))[k]
-        wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
-                      functools.partial(_written_through, node, k, st, version, steps)))
-    wrong = [w for w in wrong if _read_for_some(node, w[1])]
-    if wrong:
-        raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
-    return saved
-
-
-def _read_for_some(node, k):
-    """Whether torch saves what stands at place `k`: not where only gradients read it that go to a view without history."""
-    plan, needs = node._ts_plan, 0
-    for i in plan.needs:
-        e = node._ts_next[i]
-        if isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e):
-            needs |= 1 << i
-    if needs.bit_count() == len(plan.needs):
-        return True
-    read = node._ts_inst.plan(needs) if needs else None
-    return read is not None and (plan.args[k] in read.args if k < len(plan.args) else plan.outs[k - len(plan.args)] in read.outs)
-
-
-DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
-            "out-of-place `.detach()` instead")
-
-
-def written_error(t, st, version):
-    """The error for a tensor that was saved at a version and written since, as it is now."""
-    target, nr = _targets(edge(t))
-    return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
-
-
-def _written_through(node, k, st, version, steps):
-    """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
-    i, producer = node._ts_plan.args[k], None
-    target, nr = _targets(node._ts_next[i])
-    if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
-        producer = getattr(st, "writer", None) or target.name()
-        producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-        if steps and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
-            producer, nr = "AsStrided", 0      # its history is made anew
-    return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
-
-
-def _moved(node, k, st, steps):
-    """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
-    another tensor that left this memory: the edge of the input tells."""
-    t = getattr(st, "moved", None) and st.moved()
-    if t is None or steps or k >= len(node._ts_plan.args):
-        return None
-    (saved, i), (left, j) = _targets(node._ts_next[node._ts_plan.args[k]]), _targets(edge(t))
-    return read(t) if saved is left and i == j else None
-
-
-def _targets(e):
-    """(node or leaf, output number) of an edge. One to an AccumulateGrad leads to its leaf, as all others to that leaf do."""
-    target, nr = e if e.__class__ is tuple else (e, 0)
-    return (target.variable, 0) if target.__class__ is AccumulateGrad else (target, nr)
-
-
 def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     """Backward from `roots` (edges) with cotangents `cts`. Returns the gradients of `inputs` (edges) unless `accumulate`.
 
@@ -304,7 +148,7 @@ class _Walk:
         if inputs is not None:
             self.wanted = {}
             for k, e in enumerate(inputs):
-                target, nr = _targets(e)
+                target, nr = end_of(e)
                 self.wanted.setdefault(id(target), []).append((nr, k))
         order, self.needed = _reach(roots, inputs)
         self.reached = {id(t) for t in order}
@@ -313,7 +157,7 @@ class _Walk:
             if isinstance(target, Node):
                 for e in target._ts_next:
                     if e is not None:
-                        t = _targets(e)[0]
+                        t = end_of(e)[0]
                         self.missing[id(t)] = self.missing.get(id(t), 0) + 1
 
     def send(self, edges, grads):
@@ -321,7 +165,7 @@ class _Walk:
         for e, g in zip(edges, grads):
             if e is None:
                 continue
-            target, nr = _targets(e)
+            target, nr = end_of(e)
             box = self.boxes.setdefault(id(target), {})
             if g is not None:
                 box[nr] = g if nr not in box else self.mode.add(box[nr], g)
@@ -329,7 +173,7 @@ class _Walk:
     def begin(self, roots):
         """The roots that nothing leads to; a single one whatever it leads to."""
         for e in roots:
-            t = _targets(e)[0]
+            t = end_of(e)[0]
             if not self.missing.get(id(t)):
                 self.push(t, len(roots) == 1)
 
@@ -338,7 +182,7 @@ class _Walk:
         for e in edges:
             if e is None:
                 continue
-            t = _targets(e)[0]
+            t = end_of(e)[0]
             self.missing[id(t)] -= 1
             if not self.missing[id(t)]:
                 self.push(t)
@@ -360,7 +204,7 @@ class _Walk:
                 if 0 in box:
                     self.leaf(target, box[0])
                 elif target._ts_extra is not None and target._ts_extra.hooks:
-                    _told_of_nothing(target._ts_extra.hooks)
+                    node_hooks.told_of_nothing(target._ts_extra.hooks)
                 continue
             grads = self.node(target, box)
             if grads is None:
@@ -371,7 +215,7 @@ class _Walk:
 
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end."""
-        target = _targets(e)[0]
+        target = end_of(e)[0]
         return id(target) in self.reached and self.executes(target)
 
     def executes(self, target):
@@ -382,9 +226,9 @@ class _Walk:
         """A root that leads to no input: only what belongs to its tensors happens."""
         if isinstance(root, Node):
             if root._ts_extra is not None:
-                _tensor_hooks(box, self.mode, root._ts_extra)
+                node_hooks.tensor_hooks(box, self.mode, root._ts_extra)
         elif root._ts_extra is not None and root._ts_extra.hooks and 0 in box:
-            _run_hooks(root._ts_extra.hooks, box[0], self.mode)
+            node_hooks.run_hooks(root._ts_extra.hooks, box[0], self.mode)
 
     def node(self, node, box):
         """The gradients of a node's inputs, with all hooks; None where nothing below is asked for."""
@@ -393,22 +237,22 @@ class _Walk:
         # torch's order: hooks come after what is asked for where the walk goes on, before it where it ends
         before = {k: box[nr] for nr, k in wanted if nr in box} if wanted and self.needed[id(node)] else None
         if extra is not None:
-            _tensor_hooks(box, self.mode, extra)
+            node_hooks.tensor_hooks(box, self.mode, extra)
         if self.wanted is not None:
             self.captured.update({k: box[nr] for nr, k in wanted if nr in box} if before is None else before)
             if self.needed[id(node)] is False and not self.accumulate:
                 return None
         if extra is not None and extra.pre:
-            _before(node, box, self.mode, extra)
+            node_hooks.before(node, box, self.mode, extra)
         if not box and not hasattr(node, "_ts_forward_cls"):      # a custom Function is run, with zeros
             grads = [None] * len(node._ts_next)
-            return grads if extra is None or not extra.post else _after(node, grads, box, self.mode, extra)
+            return grads if extra is None or not extra.post else node_hooks.after(node, grads, box, self.mode, extra)
         if self.log is not None:
             self.log.node(node)
         self.box = box                         # for what unpacks saved tensors
         grads = self.apply(node, box, self.mode)
         if extra is not None and extra.post:
-            grads = _after(node, grads, box, self.mode, extra)
+            grads = node_hooks.after(node, grads, box, self.mode, extra)
         if not self.retain_graph:
             node._ts_release()
         return grads
@@ -419,7 +263,7 @@ class _Walk:
         if leads_nowhere(leaf):
             return
         if x is not None and x.hooks:
-            g = _run_hooks(x.hooks, g, self.mode)
+            g = node_hooks.run_hooks(x.hooks, g, self.mode)
         if self.wanted is not None:
             for _, k in self.wanted[id(leaf)]:
                 self.captured[k] = g
@@ -428,14 +272,14 @@ class _Walk:
         extra = None if x is None else accumulator_hooks(x)
         box = {0: g}
         if extra is not None and extra.pre:
-            _before(accumulator(leaf), box, self.mode, extra)
+            node_hooks.before(accumulator(leaf), box, self.mode, extra)
         if 0 in box and leaf._ts_edge is not None:        # torch asks again: `requires_grad` may be off since
             first = leaf._ts_extra is None or leaf._ts_extra.grad is None
             self.accumulated(leaf, box[0])
             if first and leaf._ts_extra.grad is not None:     # the gradient is the leaf's now: hooks may have written it
                 box[0] = self.mode.back(leaf._ts_extra.grad)
         if extra is not None and extra.post:
-            _after(accumulator(leaf), (), box, self.mode, extra)
+            node_hooks.after(accumulator(leaf), (), box, self.mode, extra)
 
     def accumulated(self, leaf, g):
         x = leaf._ts_extra
@@ -458,7 +302,7 @@ class _Walk:
 
 def _reach(roots, inputs):
     """All nodes below the roots; and, when `inputs` are given, which lead to one (False: is one, and leads to none)."""
-    seen, order, stack = set(), [], [_targets(e)[0] for e in roots]
+    seen, order, stack = set(), [], [end_of(e)[0] for e in roots]
     while stack:
         t = stack.pop()
         if id(t) in seen:
@@ -466,14 +310,14 @@ def _reach(roots, inputs):
         seen.add(id(t))
         order.append(t)
         if isinstance(t, Node):
-            stack.extend([_targets(e)[0] for e in t._ts_next if e is not None])
+            stack.extend([end_of(e)[0] for e in t._ts_next if e is not None])
     if inputs is None:
         return order, None
-    wanted = {id(_targets(e)[0]) for e in inputs}
+    wanted = {id(end_of(e)[0]) for e in inputs}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
     for t in sorted((t for t in order if isinstance(t, Node)), key=lambda t: t._ts_seq):
-        below = [id(_targets(e)[0]) for e in t._ts_next if e is not None]
+        below = [id(end_of(e)[0]) for e in t._ts_next if e is not None]
         if any([i in wanted or needed.get(i) for i in below]):
             needed[id(t)] = True
         elif id(t) in wanted:
@@ -490,8 +334,8 @@ def _apply(node, box, mode):
         return custom(box, mode)
     plan = node._ts_plan
     if node._ts_saved is None:
-        raise RuntimeError(_RELEASED)
-    saved = _residuals(node) if node._ts_guard else list(node._ts_saved)
+        raise RuntimeError(RELEASED)
+    saved = residuals(node) if node._ts_guard else list(node._ts_saved)
     cts = [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in plan.cts]
     out = mode.vjp(node, saved, cts)
     grads = [None] * len(node._ts_next)
@@ -509,7 +353,7 @@ def _fitting(node, grads, mode):
     """The gradients that a node made, as those get them who come next: summed to their shapes, refused where that cannot be."""
     made = list(grads)
     for k, (e, g) in enumerate(zip(node._ts_next, grads)):
-        target, nr = _targets(e) if e is not None else (None, 0)
+        target, nr = end_of(e) if e is not None else (None, 0)
         if g is None or not isinstance(target, Node) or mode.__class__ is not type:
             continue
         t, shape = mode.tensor(g), target._ts_out_meta(nr).shape
@@ -541,7 +385,7 @@ Node.__call__ = _called
 
 def _copy_slices(node, g, mode):
     if node._ts_saved is None:
-        raise RuntimeError(_RELEASED)
+        raise RuntimeError(RELEASED)
     part = mode.slice(g, node.steps)
     if node.fn is None:
         inner = [None]
@@ -552,101 +396,6 @@ def _copy_slices(node, g, mode):
         kept = mode.zeros(node.steps[-1][0].out_metas[0])
     first = mode.put(g, node.steps, kept) if node._ts_next[0] is not None else None
     return [first] + inner[1:]
-
-
-def _before(node, box, mode, extra):
-    """Prehooks: they may give other gradients of the node's outputs."""
-    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
-    for hook in list(extra.pre.values()):
-        gs = _checked(hook, hook(gs), gs)
-    box.clear()
-    for k, g in enumerate(gs):
-        if g is not None:
-            box[k] = mode.back(g)
-
-
-def _tensor_hooks(box, mode, extra):
-    """What belongs to the tensors: they get to see their gradient even where the node itself is not asked for."""
-    if extra.tensor_hooks:
-        for nr, hooks in extra.tensor_hooks.items():
-            if nr in box:
-                box[nr] = _run_hooks(hooks, box[nr], mode)
-            else:
-                _told_of_nothing(hooks)
-    if extra.retain:
-        for nr, ref in extra.retain.items():
-            t = ref()
-            if t is not None and nr in box:
-                g = mode.tensor(box[nr])
-                old = t._ts_more().grad
-                log_grad(t)
-                t._ts_more().grad = g if old is None else old + g
-
-
-def _told_of_nothing(hooks):
-    """Tensor hooks where no gradient has come: they see None."""
-    for hook in list(hooks.values()):
-        _check_one(hook, hook(None), None)
-
-
-def _after(node, grads, box, mode, extra):
-    """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
-    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
-    places = list(node._ts_places(range(len(grads))))
-    ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
-    for hook in list(extra.post.values()):
-        ins = _checked(hook, hook(ins, outs), ins)
-    given = {k: None if g is None else mode.back(g) for k, g in zip(places, ins)}
-    return [given.get(k, grads[k]) for k in range(len(grads))]
-
-
-def _checked(hook, given, before):
-    """The gradients that a node's hook made of those `before`, with torch's refusals."""
-    if given is None:
-        return before
-    if not isinstance(given, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
-    if len(given) != len(before):
-        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})")
-    for new, old in zip(given, before):
-        _check_one(hook, new, old)
-    return given
-
-
-def _check_one(hook, new, old):
-    if new is None:
-        return
-    if old is None:
-        raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
-    if not isinstance(new, TensorBase):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if new.is_sparse or old.is_sparse:
-        if new.type() != old.type():
-            raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {old.type()} got {new.type()})")
-        if new.shape != old.shape:
-            raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
-        return
-    m, was = meta(new), meta(old)
-    if m.dtype != was.dtype:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {P.type_name(was.dtype)} "
-                           f"got {P.type_name(m.dtype)})")
-    if m.shape != was.shape:
-        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
-
-
-def _named(hook):
-    return getattr(hook, "__name__", hook)
-
-
-def _run_hooks(hooks, g, mode):
-    """The hooks on a tensor, one after the other."""
-    t = mode.tensor(g)
-    for hook in list(hooks.values()):
-        r = hook(t)
-        if r is not None:
-            _check_one(hook, r, t)
-            t = r
-    return mode.back(t)
 
 
 def accumulate_grad(leaf, g, mode):

@@ -9,7 +9,8 @@ from ..tensor.core.handle import edge, read
 from ..tensor.core.storage import Get, Put, split_steps
 from ..tensor.core.write import CopySlices
 from . import anomaly_mode
-from .backward import _reach, run, saved_tensors
+from .backward import _reach, run
+from .saved import saved_tensors
 from .grad_ops import ADD, zeros_value
 
 

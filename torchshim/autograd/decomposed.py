@@ -10,7 +10,7 @@ from ..tensor.api.bind import FUNCTIONS, call
 from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase
-from .backward import tensor_at
+from .saved import tensor_at
 from .grad_ops import zeros_value
 from .modes import grad_mode
 

@@ -62,8 +62,8 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self):
         if self._ts_saved is None:
-            from .backward import _RELEASED
-            raise RuntimeError(_RELEASED)
+            from .saved import RELEASED
+            raise RuntimeError(RELEASED)
         out = []
         for t, value, version, e in self._ts_saved:
             if t is None and value is None:
@@ -76,12 +76,12 @@ class FunctionNode(Node):
                 nr = version[1]
                 st, v = version[0]
                 if st.version != v:
-                    from .backward import modified_error
+                    from .saved import modified_error
                     raise modified_error(value.meta, st.version, v, self.name(), nr)
                 out.append(wrap(value, (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
             if t._ts_st.version != version:
-                from .backward import written_error
+                from .saved import written_error
                 raise written_error(t, t._ts_st, version)
             out.append(t)
         return tuple(out)
@@ -93,7 +93,7 @@ class FunctionNode(Node):
         t = packed.unpack()
         if e is None:
             return t
-        from .backward import tensor_at
+        from .saved import tensor_at
         return tensor_at(read(t), e if e.__class__ is not int else self if len(self._ts_out_metas) == 1 else (self, e))
 
     def _ts_custom_backward(self, box, mode):

@@ -70,8 +70,8 @@ class HookedNode(Node):
 
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:
-            from .backward import _RELEASED
-            raise RuntimeError(_RELEASED)
+            from .saved import RELEASED
+            raise RuntimeError(RELEASED)
         plan = self._ts_plan
         saved = [read(p.unpack()) for p in self._ts_saved]
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]

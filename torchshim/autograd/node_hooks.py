@@ -1,0 +1,100 @@
+"""The hooks that a backward pass runs, on nodes and on tensors: what they are shown, and what they may give back."""
+from __future__ import annotations
+
+from ..ops import promotion as P
+from ..tensor.core.handle import TensorBase, log_grad, meta
+
+
+def before(node, box, mode, extra):
+    """Prehooks: they may give other gradients of the node's outputs."""
+    gs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
+    for hook in list(extra.pre.values()):
+        gs = _checked(hook, hook(gs), gs)
+    box.clear()
+    for k, g in enumerate(gs):
+        if g is not None:
+            box[k] = mode.back(g)
+
+
+def tensor_hooks(box, mode, extra):
+    """What belongs to the tensors: they get to see their gradient even where the node itself is not asked for."""
+    if extra.tensor_hooks:
+        for nr, hooks in extra.tensor_hooks.items():
+            if nr in box:
+                box[nr] = run_hooks(hooks, box[nr], mode)
+            else:
+                told_of_nothing(hooks)
+    if extra.retain:
+        for nr, ref in extra.retain.items():
+            t = ref()
+            if t is not None and nr in box:
+                g = mode.tensor(box[nr])
+                old = t._ts_more().grad
+                log_grad(t)
+                t._ts_more().grad = g if old is None else old + g
+
+
+def told_of_nothing(hooks):
+    """Tensor hooks where no gradient has come: they see None."""
+    for hook in list(hooks.values()):
+        _check_one(hook, hook(None), None)
+
+
+def after(node, grads, box, mode, extra):
+    """Posthooks: they may give other gradients of the node's inputs. A number in a tensor's place counts as an input."""
+    outs = tuple([mode.tensor(box[k]) if k in box else None for k in range(node._ts_n_outputs)])
+    places = list(node._ts_places(range(len(grads))))
+    ins = tuple([None if k is None or grads[k] is None else mode.tensor(grads[k]) for k in places])
+    for hook in list(extra.post.values()):
+        ins = _checked(hook, hook(ins, outs), ins)
+    given = {k: None if g is None else mode.back(g) for k, g in zip(places, ins)}
+    return [given.get(k, grads[k]) for k in range(len(grads))]
+
+
+def _checked(hook, given, before):
+    """The gradients that a node's hook made of those `before`, with torch's refusals."""
+    if given is None:
+        return before
+    if not isinstance(given, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
+    if len(given) != len(before):
+        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})")
+    for new, old in zip(given, before):
+        _check_one(hook, new, old)
+    return given
+
+
+def _check_one(hook, new, old):
+    if new is None:
+        return
+    if old is None:
+        raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
+    if not isinstance(new, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new.is_sparse or old.is_sparse:
+        if new.type() != old.type():
+            raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {old.type()} got {new.type()})")
+        if new.shape != old.shape:
+            raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
+        return
+    m, was = meta(new), meta(old)
+    if m.dtype != was.dtype:
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the type of value (was {P.type_name(was.dtype)} "
+                           f"got {P.type_name(m.dtype)})")
+    if m.shape != was.shape:
+        raise RuntimeError(f"hook '{_named(hook)}' has changed the size of value")
+
+
+def _named(hook):
+    return getattr(hook, "__name__", hook)
+
+
+def run_hooks(hooks, g, mode):
+    """The hooks on a tensor, one after the other."""
+    t = mode.tensor(g)
+    for hook in list(hooks.values()):
+        r = hook(t)
+        if r is not None:
+            _check_one(hook, r, t)
+            t = r
+    return mode.back(t)

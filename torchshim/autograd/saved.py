@@ -1,0 +1,169 @@
+"""What nodes of the graph saved: as values that were not written since, and as tensors with their histories."""
+from __future__ import annotations
+
+import functools
+
+from ..ops import promotion as P
+from ..ops.registry import T
+from ..ops.views import LazyOp
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator, leads_nowhere
+from ..tensor.core.handle import TensorBase, edge, meta, read, without_number
+from ..tensor.core.storage import known_by, read_steps
+from . import anomaly_mode
+from .second_order import by_comparison
+
+RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+            "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+            "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+            "after calling backward.")
+
+
+def saved_tensors(node, saved):
+    """What a node saved as tensors with their histories."""
+    plan, tensors, constant = node._ts_plan, [], by_comparison(node)
+    for k, v in enumerate(saved):
+        if constant:
+            e = None
+        elif k < len(plan.args):
+            e = node._ts_next[plan.args[k]]
+        else:
+            nr = plan.outs[k - len(plan.args)]
+            e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None
+        tensors.append(tensor_at(v, e))
+    return tensors
+
+
+def _saved_names(node):
+    """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
+    inst, plan, given = node._ts_inst, node._ts_plan, []
+    for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
+        if p.kind == "tensor":
+            given += [p.name] * (len(x) if x.__class__ is tuple else x is T)
+    if len(given) != len(inst.in_metas):
+        return []
+    fields = inst.op.fields or ()
+    results = [fields[k] if k < len(fields) and fields[k] else "result" if len(inst.out_metas) == 1 else f"result{k}" for k in plan.outs]
+    return [given[i] for i in plan.args] + results
+
+
+def _saved_attribute(node, name):
+    """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
+    if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
+        names = _saved_names(node)
+        if name[7:] in names:
+            if node._ts_saved is None:
+                raise RuntimeError(RELEASED)
+            k = names.index(name[7:])
+            if node._ts_custom_backward is not None:                  # hooks packed it
+                return node._ts_saved[k].unpack()
+            return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
+
+
+Node.__getattr__ = _saved_attribute
+
+
+def tensor_at(value, e):
+    """A tensor with this value and history; a leaf is itself while it holds the value."""
+    leaf = e.variable if e.__class__ is AccumulateGrad else e
+    if not isinstance(leaf, TensorBase):
+        return wrap(value, e)
+    return leaf if read(leaf) is value else wrap(value, accumulator(leaf))
+
+
+def modified_error(meta, now, expected, producer=None, nr=0):
+    """torch's error for a saved tensor that was written since; `producer` names the node that made it."""
+    made = f", which is output {nr} of {without_number(producer)}," if producer else ""
+    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                        f"[{P.type_name(meta.dtype)} {list(meta.shape)}]{made} is at version {now}; expected "
+                        f"version {expected} instead. {_HINT_ON if anomaly_mode.on else _HINT}")
+
+
+_HINT = ("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+         "torch.autograd.set_detect_anomaly(True, check_nan=False).")
+_HINT_ON = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+            "changed in there or anywhere later. Good luck!")
+
+
+def residuals(node):
+    """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
+    saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
+    for k, st, version, gen, steps in node._ts_guard:
+        if st.gen == gen:
+            continue
+        if k >= len(args):
+            if st.version == version:
+                saved[k] = read_steps(st.value, steps)
+                continue
+            nr = node._ts_plan.outs[k - len(args)]
+            name, now = node.name() if nr in node._ts_inst.diff_outs else None, known_by(st, node)
+            if now is not None and now._ts_view is not None and now._ts_view.base is not None:
+                name = "AsStrided"             # what was written in place was a view
+            wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
+            continue
+        e = node._ts_next[args[k]]
+        now = known_by(st, e)
+        if now is not None and now._ts_edge in (None, True) and e is not None:
+            raise RuntimeError(DETACHED)
+        if st.version == version:
+            saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
+            continue
+        name = (_saved_names(node) or [""] * (k + 1))[k]
+        wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
+                      functools.partial(_written_through, node, k, st, version, steps)))
+    wrong = [w for w in wrong if _read_for_some(node, w[1])]
+    if wrong:
+        raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
+    return saved
+
+
+def _read_for_some(node, k):
+    """Whether torch saves what stands at place `k`: not where only gradients read it that go to a view without history."""
+    plan, needs = node._ts_plan, 0
+    for i in plan.needs:
+        e = node._ts_next[i]
+        if isinstance(e, Node) or e.__class__ is tuple or not leads_nowhere(e):
+            needs |= 1 << i
+    if needs.bit_count() == len(plan.needs):
+        return True
+    read = node._ts_inst.plan(needs) if needs else None
+    return read is not None and (plan.args[k] in read.args if k < len(plan.args) else plan.outs[k - len(plan.args)] in read.outs)
+
+
+DETACHED = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead")
+
+
+def written_error(t, st, version):
+    """The error for a tensor that was saved at a version and written since, as it is now."""
+    target, nr = end_of(edge(t))
+    return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
+
+
+def _written_through(node, k, st, version, steps):
+    """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
+    i, producer = node._ts_plan.args[k], None
+    target, nr = end_of(node._ts_next[i])
+    if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
+        producer = getattr(st, "writer", None) or target.name()
+        producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
+        if steps and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
+            producer, nr = "AsStrided", 0      # its history is made anew
+    return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
+
+
+def _moved(node, k, st, steps):
+    """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
+    another tensor that left this memory: the edge of the input tells."""
+    t = getattr(st, "moved", None) and st.moved()
+    if t is None or steps or k >= len(node._ts_plan.args):
+        return None
+    (saved, i), (left, j) = end_of(node._ts_next[node._ts_plan.args[k]]), end_of(edge(t))
+    return read(t) if saved is left and i == j else None
+
+
+def end_of(e):
+    """(node or leaf, output number) of an edge. One to an AccumulateGrad leads to its leaf, as all others to that leaf do."""
+    target, nr = e if e.__class__ is tuple else (e, 0)
+    return (target.variable, 0) if target.__class__ is AccumulateGrad else (target, nr)
