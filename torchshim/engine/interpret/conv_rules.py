@@ -6,8 +6,8 @@ _correlation   few taps. The input is copied once for each tap of the last dimen
                dimensions are then windows of that copy, which need no copy of their own. With few channels they get one, as sums of
                thin products cost more.
 _outer         many taps, few results: a weight's gradient. The same copy, times the other operand's rows.
-_spread        a spaced input, as in transposed convolutions and inputs' gradients: a product of the input as it is, whose results are
-               added where they belong.
+_spread        a spaced input, as in transposed convolutions and inputs' gradients, or few filters over many channels: a product of the
+               input as it is, whose results are added where they belong.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ def _form(x, w, out, strides, padding, spacing, dilation, work):
         form = _swapped(x, w, out, strides, padding, spacing, dilation, work)
         if form is not None:
             return form
+    if 4 * w[0] <= x[1] and all(s == 1 for s in strides):          # few results of many channels: they are fewer than the copies
+        return _spread(x, w, out, padding, spacing, dilation, work)
     return _correlation(x, w, out, strides, padding, dilation, work)
 
 
