@@ -1,0 +1,106 @@
+"""Scaled dot-product attention in NumPy: weights exist for a block of rows at a time, and for what a causal mask leaves of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..blas import WORTH, threaded
+from .fused import _peak, _summed
+
+_WEIGHTS = 1 << 17         # weights of a block
+
+
+class Attention:
+    """For queries (..., L, E), keys (..., S, E) and values (..., S, V) with the same dimensions before."""
+
+    def __init__(self, q, k, v, dtype, causal, mask=False, wants=(0, 1, 2), scale=None):
+        self.lead, (self.rows, self.width), (self.columns, self.made) = q[:-2], q[-2:], v[-2:]
+        self.shapes, self.dtype, self.causal, self.mask, self.wants = (q, k, v), dtype, causal, mask, wants
+        self.scale = scale
+        self.heads = math.prod(self.lead)
+        each = self.rows * self.columns
+        self.many = max(1, min(self.heads, _WEIGHTS // max(each, 1)))
+        self.block = self.rows if self.many > 1 else max(64, min(self.rows, _WEIGHTS // max(self.columns, 1)))
+        block = min(self.block, self.rows)
+        self.hidden = np.arange(block) > np.arange(block)[:, None] if causal else None
+        self.terms = self.heads * each * (self.width + self.made)
+
+    def forward(self):
+        return threaded(self._forward) if self.terms >= WORTH else self._forward
+
+    def backward(self):
+        return threaded(self._backward) if self.terms >= WORTH else self._backward
+
+    def _operands(self, arrays):
+        """(queries times the scale, keys, values, mask or None), heads first."""
+        q, k, v = [np.asarray(a).reshape(self.heads, *a.shape[-2:]) for a in arrays[:3]]
+        mask = arrays[3] if self.mask else None
+        if mask is not None:
+            mask = np.broadcast_to(np.asarray(mask), (*self.lead, self.rows, self.columns)).reshape(self.heads, self.rows, self.columns)
+        return q * self.dtype.type(self.scale), k, v, mask
+
+    def _blocks(self):
+        """(heads, rows, how many columns they may see) of all blocks."""
+        for h in range(0, self.heads, self.many):
+            for r in range(0, self.rows, self.block):
+                end = min(r + self.block, self.rows)
+                yield slice(h, min(h + self.many, self.heads)), slice(r, end), min(end, self.columns) if self.causal else self.columns
+
+    def _exponentials(self, q, k, mask, heads, rows, seen, buffer):
+        """(exp of the logits of a block less the greatest of their row, the sums of the rows as a column)."""
+        shape = heads.stop - heads.start, rows.stop - rows.start, seen
+        s = buffer[:math.prod(shape)].reshape(shape)
+        np.matmul(q[heads, rows], k[heads, :seen].transpose(0, 2, 1), out=s)
+        if self.causal and seen > rows.start:
+            np.copyto(s[:, :, rows.start:], -np.inf, where=self.hidden[:shape[1], :seen - rows.start])
+        if mask is not None:
+            part = mask[heads, rows, :seen]
+            if part.dtype == np.bool_:
+                np.copyto(s, -np.inf, where=~part)
+            else:
+                s += part
+        flat = s.reshape(-1, seen)
+        top = _peak(flat)
+        if mask is not None:
+            top[np.isneginf(top)] = 0          # a row that sees nothing
+        flat -= top
+        np.exp(flat, out=flat)
+        total = _summed(len(flat), seen, self.dtype)(flat).reshape(*shape[:2], 1)
+        if mask is not None:
+            total[total == 0] = 1
+        return s, total
+
+    def _buffer(self):
+        return np.empty(self.many * self.block * self.columns, self.dtype)
+
+    def _forward(self, *arrays):
+        q, k, v, mask = self._operands(arrays)
+        out, buffer = np.empty((self.heads, self.rows, self.made), self.dtype), self._buffer()
+        for heads, rows, seen in self._blocks():
+            e, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
+            made = np.matmul(e, v[heads, :seen])
+            np.divide(made, total, out=out[heads, rows])
+        return [out.reshape(*self.lead, self.rows, self.made)]
+
+    def _backward(self, *arrays):
+        """Gradients of the operands numbered in `wants`, from all operands and the cotangent."""
+        q, k, v, mask = self._operands(arrays)
+        ct = np.asarray(arrays[4 if self.mask else 3]).reshape(self.heads, self.rows, self.made)
+        d_q, d_k, d_v = np.empty(q.shape, self.dtype), np.zeros(k.shape, self.dtype), np.zeros(v.shape, self.dtype)
+        buffer, other = self._buffer(), self._buffer()
+        for heads, rows, seen in self._blocks():
+            w, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
+            w /= total
+            given = ct[heads, rows]
+            d_v[heads, :seen] += np.matmul(w.transpose(0, 2, 1), given)
+            d_w = other[:w.size].reshape(w.shape)
+            np.matmul(given, v[heads, :seen].transpose(0, 2, 1), out=d_w)
+            d_w -= np.vecdot(d_w, w)[..., None]
+            d_w *= w
+            np.matmul(d_w, k[heads, :seen], out=d_q[heads, rows])
+            d_k[heads, :seen] += np.matmul(d_w.transpose(0, 2, 1), q[heads, rows])
+        d_q *= self.dtype.type(self.scale)
+        made = [d.reshape(shape) for d, shape in zip((d_q, d_k, d_v), self.shapes)]
+        return [made[i] for i in self.wants]
