@@ -1,6 +1,6 @@
 """A loop that slices at another place in each of its rounds must not make a program for each. The places are static at
-first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, they become run-time numbers. So do
-places in memory that is known, wherever it is cut.
+first; when the same line at the same depth of a trace has shown more than DIFFERENT of them, or at any depth more than UNROLLED, they
+become run-time numbers. So do places in memory that is known, wherever it is cut.
 """
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from ...engine import Immediate, context, user_site
 from ...ops.views import NEW, SELECT
 
 DIFFERENT = 3
+UNROLLED = 64              # places of one line, whatever the depth: a loop of more rounds is not unrolled
 _starts_seen: dict = {}
+_places_seen: dict = {}
 _parts_seen: dict = {}
 
 
@@ -36,14 +38,14 @@ def moving_part(spec, m):
     return free, tuple([e[1] for e, f in zip(spec, free) if e is not f])
 
 
-def _several(table, most, key, spec):
-    """Whether more than DIFFERENT specs came under `key`, with this one; the table begins anew when it is full."""
+def _several(table, most, key, spec, different=DIFFERENT):
+    """Whether more than so many specs came under `key`, with this one; the table begins anew when it is full."""
     if len(table) > most:
         table.clear()
     seen = table.setdefault(key, set())
-    if len(seen) <= DIFFERENT:
+    if len(seen) <= different:
         seen.add(spec)
-    return len(seen) > DIFFERENT
+    return len(seen) > different
 
 
 def _free_spec(spec, m):
@@ -65,7 +67,9 @@ def _moves(state, op, free, name, slots, spec, m):
     variants = state.variants
     if variants is not None and key in variants:
         return True
-    if not _several(_starts_seen, 100_000, (user_site(), op, free, m, state.n_ops), spec):
+    site = user_site()
+    if not (_several(_starts_seen, 100_000, (site, op, free, m, state.n_ops), spec) or
+            _several(_places_seen, 10_000, (site, op, free, m), spec, UNROLLED)):
         return False
     state.kept()[key] = True
     for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
