@@ -327,3 +327,26 @@ def test_a_subclass_of_parameter_may_take_more_arguments():
 def test_a_parameter_that_is_none_takes_no_entry_of_a_state_dict():
     m = torch.nn.Linear(2, 2, bias=False)
     assert m.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, strict=False).unexpected_keys == ["bias"]
+
+
+def test_lazy_buffers_are_cast_and_still_wait():
+    m = torch.nn.LazyBatchNorm1d().double()
+    assert m(torch.ones(2, 3, dtype=torch.float64)).dtype == torch.float64
+    assert m.running_mean.dtype == torch.float64 and type(m) is torch.nn.BatchNorm1d
+
+
+def test_a_dict_or_a_parameter_dict_is_a_dict():
+    both = {"a": torch.ones(1)} | torch.nn.ParameterDict({"b": torch.zeros(1)})
+    assert type(both) is dict and list(both) == ["a", "b"]
+
+
+def test_sequences_shorter_than_their_length_are_packed_as_far_as_they_go():
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.arange(6.).view(3, 2), [4, 2])
+    assert packed.data.tolist() == [0, 1, 2, 3, 4] and packed.batch_sizes.tolist() == [2, 2, 1, 1]
+
+
+def test_the_norm_of_complex_gradients_is_real():
+    p = torch.nn.Parameter(torch.ones(2, dtype=torch.complex64))
+    p.grad = torch.full((2,), 3 + 4j)
+    norm = torch.nn.utils.clip_grad_norm_([p], .5)
+    assert norm.dtype == torch.float32 and abs(norm.item() - 50 ** .5) < 1e-5

@@ -38,3 +38,18 @@ def test_what_the_function_asks_first():
         F.mse_loss(x, None)
     with pytest.raises(ValueError, match="is not a valid value for reduction"):
         F.cross_entropy(x, None, reduction="middle")
+
+
+@pytest.mark.parametrize("call, name", [(lambda: torch.nn.Conv2d(3, 4), "Conv2d"), (lambda: torch.nn.Softmax(1, 2, 3), "Softmax"),
+                                        (lambda: torch.nn.ReLU(1, 2, 3), "ReLU")])
+def test_modules_refuse_wrong_arguments_in_their_own_name(call, name):
+    with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\) "):
+        call()
+
+
+def test_offsets_and_weights_of_bags_are_refused_in_torchs_words():
+    weight = torch.ones(5, 3)
+    with pytest.raises(ValueError, match=r"per_sample_weights \(torch.Size\(\[1\]\)\) is not None"):
+        F.embedding_bag(torch.tensor([1, 2]), weight, torch.tensor([0]), per_sample_weights=torch.tensor([.5]), mode="sum")
+    with pytest.raises(RuntimeError, match=r"However, got 1\n\[ torch.LongTensor\{\} \]"):
+        F.embedding_bag(torch.tensor([1, 2]), weight, torch.tensor([1]))

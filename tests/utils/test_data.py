@@ -179,3 +179,10 @@ def test_pinned_memory_without_an_accelerator_is_told():
     for _ in range(2):
         with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but no accelerator is found"):
             list(loader)
+
+
+def test_sparse_tensors_and_a_timeout_without_workers_are_refused():
+    with pytest.raises(RuntimeError, match="Batches of sparse tensors are not currently supported by the default collate_fn"):
+        default_collate([torch.eye(2).to_sparse()] * 2)
+    with pytest.raises(AssertionError, match="requires timeout == 0"):
+        list(DataLoader([1, 2], timeout=3))

@@ -47,6 +47,6 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
     def log_prob(self, value):
         self._check_value(value)
         n, x = self.total_count, self.logits
-        choices = torch.lgamma(n + value) - torch.lgamma(1.0 + value) - torch.lgamma(n)
+        choices = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)
         choices = choices.masked_fill(n + value == 0.0, 0.0)
-        return n * logsigmoid(-x) + value * logsigmoid(x) + choices
+        return n * logsigmoid(-x) + value * logsigmoid(x) - choices

@@ -227,11 +227,23 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         pass
 
 
+def _cast(name):
+    def method(self, *args, **kwargs):
+        to = getattr(self.data, name)(*args, **kwargs)
+        return UninitializedBuffer(self.requires_grad, to.device, to.dtype, self.persistent)
+    method.__name__ = name
+    method.__doc__ = f"One that waits as {name} has it."
+    return method
+
+
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first input will tell. requires_grad, device, dtype: of the tensor to be; persistent: see Buffer."""
     __slots__ = ()
     __torch_function__ = staticmethod(disabled_torch_function_impl)
     cls_to_become = Tensor
+    for _name in "half float double char short int long cuda cpu to".split():
+        locals()[_name] = _cast(_name)
+    del _name
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         t = _waiting(cls, requires_grad, device, dtype)

@@ -87,8 +87,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         weight, input = input, weight
     if per_sample_weights is not None:
         if input.size() != per_sample_weights.size():
-            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
-                             f"same shape as the input ({list(input.shape)})")
+            raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+                             f"same shape as the input ({input.shape})")
         if mode != "sum":
             raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
                                       f"(got mode='{mode}'). Please open a feature request on GitHub.")
@@ -108,7 +108,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         first = known(read(offsets))
         if first is not None and first.size and first[0] != 0:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-                               f"got {first[0]}")
+                               f"got {first[0]}\n[ {offsets.type()}{{}} ]")
         if first is not None and first.size and first[-1] > input.shape[0]:
             raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of {first[-1]}")
         if include_last_offset and not offsets.shape[0]:

@@ -37,6 +37,11 @@ from .transformer import Transformer, TransformerDecoder, TransformerDecoderLaye
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from . import utils
 
+for _c in (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, LazyConv1d, LazyConv2d, LazyConv3d,
+           LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d, AvgPool2d, AvgPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
+           Softmax, LogSoftmax, Softmin, ReLU, SELU, SiLU, Mish, Hardsigmoid, Hardswish, ELU, CELU, Hardshrink, Softshrink):
+    utils.own_init(_c)
+del _c
 __all__ = [_n for _n in dir() if _n[0].isupper()]
 _docs.complete_classes("torch.nn.", globals())
 __getattr__ = _missing_attribute(__name__)

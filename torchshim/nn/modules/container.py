@@ -411,8 +411,8 @@ class ParameterDict(Module):
         return both
 
     def __ror__(self, other):
-        both = ParameterDict(other)
-        both.update(self)
+        both = other.copy()
+        both.update(self.items())
         return both
 
     def __ior__(self, other):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections import abc
 
 
@@ -19,6 +20,15 @@ _single, _pair, _triple, _quadruple = (_ntuple(n, name) for n, name in ((1, "_si
 def _reverse_repeat_tuple(t, n):
     """The elements from the last to the first, each n times: padding as functional.pad wants it."""
     return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def own_init(cls):
+    """Let a class call an inherited `__init__` its own, so that wrong arguments are refused in its name."""
+    shared = cls.__init__
+    init = types.FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
+    init.__kwdefaults__, init.__doc__, init.__annotations__ = shared.__kwdefaults__, shared.__doc__, shared.__annotations__
+    init.__module__, init.__qualname__ = cls.__module__, f"{cls.__name__}.__init__"
+    cls.__init__ = init
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):

@@ -29,7 +29,7 @@ def _total_norm(tensors, kind, p):
             n = jnp.min(a, initial=jnp.inf)
         else:
             n = jnp.where(p == 0, jnp.sum(a != 0).astype(a.dtype), jnp.sum(a ** p.astype(a.dtype)) ** (1 / p).astype(a.dtype))
-        norms.append(n.astype(t.dtype))
+        norms.append(n.astype(jnp.finfo(t.dtype).dtype))             # of complex numbers: a real one
     all_ = wide(jnp.stack([n.astype(norms[0].dtype) for n in norms]))
     if kind == "two":
         out = jnp.sqrt(jnp.sum(jnp.square(all_)))

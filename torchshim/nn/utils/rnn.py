@@ -119,7 +119,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if n[-1] <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     sizes = (n > np.arange(n[0])[:, None]).sum(1)
-    return PackedSequence(Packing(sizes).packed(input, "PackPaddedSequenceBackward0"), tensor_from(sizes), order, None)
+    there = sizes[:input.shape[0]]                       # (of a length beyond the input, torch packs what there is)
+    return PackedSequence(Packing(there).packed(input, "PackPaddedSequenceBackward0"), tensor_from(sizes), order, None)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):

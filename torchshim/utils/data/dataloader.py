@@ -107,7 +107,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self):
-        return self.__context
+        return self.__multiprocessing_context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context):
@@ -124,7 +124,7 @@ class DataLoader(Generic[_T_co]):
             if not isinstance(context, multiprocessing.context.BaseContext):
                 raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, but "
                                 f"got multiprocessing_context={context}")
-        self.__context = context
+        self.__multiprocessing_context = context
 
     def __setattr__(self, name, value):
         if self.__initialized and name in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
@@ -215,6 +215,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader):
         super().__init__(loader)
+        if loader.timeout:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._fetch = _worker.fetcher(loader.dataset, self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
     def _next_data(self):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import numpy as np
 
-from .... import Tensor, as_tensor, float64, stack, tensor
+from .... import Tensor, as_tensor, float64, stack, strided, tensor
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")       # of dtypes that hold no numbers
 _ERROR = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -80,6 +80,10 @@ def collate(batch, *, collate_fn_map=None):
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Tensors of one shape, stacked along a new first dimension."""
+    first = batch[0]
+    if first.is_nested or first.layout is not strided:
+        raise RuntimeError(f"Batches of {'nested' if first.is_nested else 'sparse'} tensors are not currently supported by the default "
+                           "collate_fn; please provide a custom collate_fn to handle them appropriately.")
     return stack(batch, 0)
 
 
