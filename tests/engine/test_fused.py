@@ -7,6 +7,7 @@ from torchshim.engine.interpret import build
 from torchshim.ops.activation import gelu
 from torchshim.ops.nn.attention import attention
 from torchshim.ops.nn.loss import cross_entropy
+from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.norm import layer_norm
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
@@ -120,3 +121,47 @@ def test_attention(lead, rows, columns, causal):
 def test_other_dtypes_go_step_by_step():
     inst = softmax.resolve((T, 1, None), (torch.randn(4, 5).half()._ts_meta,), "")
     assert inst.op.on_host(inst) is None
+
+
+POOLS = {                  # shape, kernel, stride, padding, dilation, ceil_mode
+    "pairs": ((3, 4, 6, 8), (2, 2), (2, 2), (0, 0), (1, 1), False),
+    "overlapping": ((2, 3, 7, 9), (3, 2), (2, 1), (1, 1), (1, 1), False),
+    "spread": ((2, 9, 10), (2, 3), (1, 2), (1, 1), (2, 3), False),
+    "over the edge": ((2, 5, 5), (2, 2), (2, 2), (0, 0), (1, 1), True),
+    "left over": ((1, 2, 8, 8), (3, 3), (5, 5), (0, 0), (1, 1), False),
+    "line": ((2, 3, 11), (3,), (2,), (1,), (1,), False),
+    "volume": ((2, 4, 5, 6), (2, 1, 3), (1, 1, 2), (0, 0, 1), (1, 1, 1), False),
+    "many planes": ((400, 8, 8), (2, 2), (2, 2), (0, 0), (1, 1), False),
+}
+
+
+@pytest.mark.parametrize("case", POOLS)
+@pytest.mark.parametrize("holds", ["numbers", "ties", "nan", "-inf"])
+def test_max_pool(case, holds):
+    shape, *layout = POOLS[case]
+    x = numbers(*shape)
+    if holds == "ties":
+        x = np.round(x)
+    elif holds != "numbers":
+        x[..., 1:4] = float(holds)
+    for op in (max_pool, max_pool_with_indices):
+        inst = op.resolve((T, *layout), (torch.tensor(x)._ts_meta,), "")
+        with jax.enable_x64(True):
+            found, expected = inst.op.on_host(inst)(x), jax.tree.map(np.asarray, inst.fn(x))
+        expected = expected if isinstance(expected, (list, tuple)) else [expected]
+        for a, b, m in zip(found, expected, inst.out_metas):
+            assert a.dtype == m.dtype and a.shape == m.shape
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("case", ["pairs", "over the edge", "left over"])
+def test_max_pool_gradient_of_windows_apart(case):
+    shape, *layout = POOLS[case]
+    x = np.round(numbers(*shape))
+    inst = max_pool_with_indices.resolve((T, *layout), (torch.tensor(x)._ts_meta,), "")
+    plan = inst.plan(1)
+    back = plan.vjp.resolve((), None, None)
+    with jax.enable_x64(True):
+        g = np.random.RandomState(1).randn(*inst.out_metas[0].shape).astype(F32)
+        kept = [np.asarray(inst.fn(x)[1]), g]
+        np.testing.assert_array_equal(back.op.on_host(back)(*kept)[0], np.asarray(back.fn(*kept)[0]))

@@ -7,6 +7,8 @@ float64) and returns a function of contiguous arrays of any shape, which may be 
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 
 import numpy as np
 
@@ -389,3 +391,73 @@ def _gelu_tanh_back(out, x, g, t, y):
 
 gelu, gelu_back = _flat(_gelu, 2), _flat(_gelu_back, 2)
 gelu_tanh, gelu_tanh_back = _flat(_gelu_tanh, 2), _flat(_gelu_tanh_back, 2)
+
+
+# ---------------------------------------------------------------- the greatest of windows
+
+
+def max_windows(shape, out, kernel, stride, padding, dilation, dtype, placed, slow):
+    """The greatest element of each window, and with `placed` the number of the first such element in its plane; a tap at a time, for
+    all windows. `slow` computes what holds NaN, and windows of nothing but -inf, of which padding must not be the first."""
+    dims = len(kernel)
+    plane, count = shape[-dims:], math.prod(shape[:-dims])
+    reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel)]
+    wide = [max(n + p, r) for n, p, r in zip(plane, padding, reach)]
+    padded = any(padding) or any([w > n for w, n in zip(wide, plane)])
+    inside = tuple([slice(None)] + [slice(p, p + n) for p, n in zip(padding, plane)])
+    steps = [math.prod(plane[d + 1:]) for d in range(dims)]
+    taps, offsets = [], []
+    for tap in itertools.product(*map(range, kernel)):
+        firsts = [t * d for t, d in zip(tap, dilation)]
+        taps.append((slice(None), *[slice(f, f + (n - 1) * s + 1, s) for f, n, s in zip(firsts, out, stride)]))
+        offsets.append(sum([f * step for f, step in zip(firsts, steps)]))
+    offsets = np.array([0, *offsets[::-1]], np.int64)
+    first = np.zeros(out, np.int64)
+    for d, n in enumerate(out):
+        first += ((np.arange(n) * stride[d] - padding[d]) * steps[d]).reshape([-1 if e == d else 1 for e in range(dims)])
+    each = max(1, _BLOCK // math.prod(wide))
+    lead = shape[:-dims]
+
+    def run(x):
+        values = np.ascontiguousarray(x).reshape(count, *plane)
+        top = np.maximum.reduce(values, None)
+        if top != top:
+            return slow(x)
+        best = np.empty((count, *out), dtype)
+        places = np.empty((count, *out), np.int64) if placed else None
+        source = np.full((min(each, count), *wide), -np.inf, dtype) if padded else None
+        for start in range(0, count, each):
+            part = values[start:start + each]
+            if padded:
+                source[:len(part)][inside] = part
+                part = source[:len(part)]
+            into = best[start:start + each]
+            into[...] = part[taps[0]]
+            if not placed:
+                for tap in taps[1:]:
+                    np.maximum(into, part[tap], out=into)
+                continue
+            copies = [part[tap].copy() for tap in taps]            # they are read twice
+            for other in copies:
+                np.maximum(into, other, out=into)
+            at = np.zeros(into.shape, np.uint8)
+            for k, other in enumerate(copies):                     # len(taps) - k where it is the greatest: the first one counts
+                np.maximum(at, np.multiply(other == into, np.uint8(len(taps) - k)), out=at)
+            np.add(offsets.take(at), first, out=places[start:start + each])
+        if padded and np.minimum.reduce(best, None) == -np.inf:
+            return slow(x)
+        best = best.reshape(*lead, *out)
+        return [best, places.reshape(best.shape)] if placed else [best]
+    return run
+
+
+def max_windows_back(shape, dims, dtype):
+    """The gradient of `max_windows` where no element is in two windows, from the places and the cotangent of the values."""
+    count, plane = math.prod(shape[:-dims]), math.prod(shape[-dims:])
+    starts = np.arange(0, count * plane, plane).reshape(count, 1)
+
+    def run(places, g):
+        out = np.zeros(count * plane, dtype)
+        out[(np.asarray(places).reshape(count, -1) + starts).reshape(-1)] = np.asarray(g).reshape(-1)
+        return [out.reshape(shape)]
+    return run

@@ -5,6 +5,7 @@ of its input instead of the windows' elements.
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -12,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine.interpret import build, fused
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last, not_channels_last
@@ -117,6 +119,24 @@ def _flat(a, dims):
     return a.reshape(*a.shape[:a.ndim - dims], math.prod(a.shape[a.ndim - dims:]))
 
 
+def _max_on_host(inst):
+    """Where it is interpreted: windows of few elements, for which numbers of elements fit into a byte."""
+    m, (kernel, *rest) = inst.in_metas[0], inst.layout[1:5]
+    if m.dtype not in (P.float32, P.float64) or not inst.out_metas[0].numel or math.prod(kernel) > 255:
+        return None
+    slow = functools.cache(lambda: build(inst.jaxpr, guard=False))
+    return fused.max_windows(m.shape, inst.out_metas[0].shape[m.ndim - len(kernel):], kernel, *rest, m.dtype, len(inst.out_metas) > 1,
+                             lambda x: slow()(x))
+
+
+def _max_back_on_host(inst, plan):
+    m, (kernel, stride, _, dilation, _) = inst.in_metas[0], inst.layout[1:6]
+    apart = all([s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation)])
+    if not apart or m.dtype not in (P.float32, P.float64) or not m.numel or (plan.args, plan.outs, plan.cts) != ((), (1,), (0,)):
+        return None
+    return fused.max_windows_back(m.shape, len(kernel), m.dtype)
+
+
 def _refuse(*kernels):
     """What torch's kernels for one, two and three dimensions do not know."""
     def check(self, *rest):
@@ -127,7 +147,7 @@ def _refuse(*kernels):
 
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
     grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False, plain_gradients=not_channels_last)
+    function=False, method=False, plain_gradients=not_channels_last, host=_max_on_host)
 def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
     """The maximum of every window; its gradient goes to the first of equals."""
     return _max_windows(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -135,7 +155,8 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
+    function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
+    host=_max_on_host, host_back=_max_back_on_host)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
