@@ -1,4 +1,5 @@
 """Operators that are one NumPy function where they are interpreted give what their bodies give, in blocks and with what is not finite."""
+import jax
 import numpy as np
 import pytest
 
@@ -7,8 +8,8 @@ from torchshim.engine.interpret import build
 from torchshim.ops.activation import gelu
 from torchshim.ops.nn.attention import attention
 from torchshim.ops.nn.loss import cross_entropy
-from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.norm import layer_norm
+from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
 from torchshim.ops.registry import SF, T
