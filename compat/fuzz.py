@@ -71,14 +71,15 @@ HOOKS = ["{}.register_hook(lambda g: {how})", "{}.register_post_accumulate_grad_
 CUSTOM = ["Twice.apply({})", "Written.apply({})", "Viewed.apply({})", "Pair.apply({})", "Several.apply({})[0]", "Several.apply({})[1]",
           "Late.apply({})", "Passed.apply({})"]
 TRANSFORMS = ["torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
-              "torch.func.jvp(torch.sin, ({},), (torch.ones_like({}),))[1]", "torch.func.jacrev(lambda x: x ** 2)({}).clone()",
+              "torch.func.jvp(torch.sin, ({},), (torch.ones_like({}),))[1]", "torch.func.jacrev(lambda x: x ** 2)({})",
               "torch.autograd.functional.vjp(lambda x: x ** 2, {}, torch.ones_like({}))[1]", "torch.func.jacfwd(torch.tanh)({})",
               "torch.func.vmap(lambda x: x * 2, in_dims=-1, out_dims=-1)({})", "torch.func.hessian(lambda x: (x ** 3).sum())({})",
               "torch.func.grad(lambda x: torch.func.grad(lambda y: (y ** 3).sum())(x).sum())({})",
               "torch.func.vmap(torch.func.grad(lambda x: x.sin().sum()))({})", "torch.func.vmap(torch.sum, in_dims=-1)({})",
               "torch.autograd.functional.jacobian(torch.exp, {}, create_graph=True)",
               "torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), {}, torch.ones_like({}))[1]",
-              "torch.func.linearize(torch.sin, {})[1](torch.ones_like({}))", "torch.func.functionalize(lambda x: x.clone().mul_(2))({})",
+              "torch.func.linearize(torch.sin, {}.detach())[1](torch.ones_like({}))",
+              "torch.func.functionalize(lambda x: x.clone().mul_(2))({})",
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=False)",
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=True)",
               "pushed(torch.sin, {})", "pushed(torch.square, {})"]
@@ -157,7 +158,8 @@ class Program:
             name, text = self.new(r.choice(CUSTOM).replace("{}", self.name()))
             self.emit(text, name)
         elif what == "transform":
-            name, text = self.new(r.choice(TRANSFORMS).replace("{}", self.name()))
+            made = r.choice(TRANSFORMS).replace("{}", self.name())
+            name, text = self.new(f"{made}.clone()")       # the name of its last node is its own affair
             self.emit(text, name)
         elif what == "grad":
             roots = ", ".join([f"{self.name()}.sum()" for _ in range(r.choice((1, 1, 1, 2)))])

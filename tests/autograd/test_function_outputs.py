@@ -1,4 +1,6 @@
 """autograd.Function: outputs that are no tensors, gradients of another dtype, writes into views (torch 2.13)."""
+import pytest
+
 import torchshim as torch
 
 
@@ -80,3 +82,58 @@ def test_what_a_function_notes_on_its_ctx_is_its_own_whatever_its_name():
     vmapped = torch.func.vmap(lambda a: a * 2)(x)
     vmapped.sum().backward()
     assert x.grad.tolist() == [5, 5]
+
+
+class Passed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+class PassedTwice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x, x
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return g + h
+
+
+class PassedMarked(Passed):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_non_differentiable(x)
+        return x
+
+
+def test_an_input_returned_as_it_is_is_a_view_that_may_not_be_written():
+    x = torch.ones(2, requires_grad=True)
+    y = Passed.apply(x)
+    assert y._base is x and y._is_view() and y.grad_fn.name() == "PassedBackward" and torch.autograd.grad(y.sum(), x)[0].tolist() == [3, 3]
+    for write in (lambda: y.add_(1), lambda: y.view(-1).mul_(2)):
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace. This view was created inside a custom Function"):
+            write()
+    a, b = PassedTwice.apply(x)
+    assert a is not b and b.output_nr == 1
+    with pytest.raises(RuntimeError, match="^Output 0 of PassedTwice is a view and is being modified inplace. This view is the output of a"):
+        a.add_(1)
+    z = x * 1
+    y = Passed.apply(z)
+    z.mul_(2)
+    with pytest.raises(RuntimeError, match="^Output 0 of Passed is a view and its base or another view of its base"):
+        y + 1
+
+
+def test_an_input_returned_as_it_is_without_a_gradient_is_detached():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        y = Passed.apply(x)
+    for o in (y, PassedMarked.apply(x)):
+        assert not o.requires_grad and not o._is_view() and o is not x and o.add_(0) is o
+    plain = torch.ones(2)
+    assert Passed.apply(plain)._base is plain

@@ -8,7 +8,7 @@ from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import Node, forward_only, node_class, sequence
-from ..tensor.core.handle import edge, read
+from ..tensor.core.handle import edge, read, version
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
@@ -224,7 +224,7 @@ class Function:
         ctx._ts_seq = next(sequence)
         if anomaly_mode.on:
             anomaly_mode.note(ctx)
-        done, seen = [], {}                    # what is returned twice is one tensor, as the last of its outputs
+        done, seen = [], {}                    # what is made once and returned twice is one tensor, as the last of its outputs
         for k, o in enumerate(outs):
             if id(o) in seen:
                 made = done[seen[id(o)]]
@@ -232,9 +232,11 @@ class Function:
                     made._ts_edge = ctx, k
                 done.append(made)
                 continue
-            if isinstance(o, Tensor):
+            if isinstance(o, Tensor) and (any(o is d for d in ctx._ts_dirty) or not any(o is a for a in args)):
                 seen[id(o)] = k
             done.append(ctx._ts_finish(o, k, args, wants) if isinstance(o, Tensor) else o)
+        if wants and not single:
+            _refuse_writes_of_several(ctx, done)
         ctx._ts_save(args, outs, done, wants)
         if "forward AD" in context.modes:
             from .forward_ad import through_function
@@ -325,15 +327,28 @@ def _finish(ctx, o, nr, args, wants):
         if wants:
             _set_history(ctx, o, nr, args)
         return o
+    differs = wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex())
     if any(o is a for a in args):
-        o = o.view_as(o) if not wants else o.detach()
+        with grad_mode(False):
+            o = o.view_as(o) if differs or not needs_grad(o) else o.detach()
     elif o._ts_edge is not None:
         o = o.detach()
+    if differs:
+        if o._ts_view is not None and o._ts_view.base is not None:
+            o._ts_view.creation, o._ts_view.seen = "custom", version(o)
+        o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
     elif wants and o._ts_view is not None and o._ts_view.base is not None:
         o._ts_view.creation = "custom"
-    if wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex()):
-        o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
     return o
+
+
+def _refuse_writes_of_several(ctx, done):
+    """Views among several outputs with histories may not be written in place at all."""
+    made = [o for o in done if isinstance(o, Tensor) and o._ts_edge.__class__ is tuple and o._ts_edge[0] is ctx]
+    if len(made) > 1:
+        for o in done:
+            if isinstance(o, Tensor) and o._ts_view is not None and o._ts_view.creation == "custom":
+                o._ts_view.creation = "multi"
 
 
 def _set_history(ctx, o, nr, args):

@@ -234,12 +234,16 @@ def _directions(primals, tangents):
     return vs
 
 
+def _differentiable(primals):
+    for x in tree_flatten(primals)[0]:
+        if isinstance(x, TensorBase) and not (x.is_floating_point() or x.is_complex()):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+
+
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
-    for x in tree_flatten(primals)[0]:
-        if not (x.is_floating_point() or x.is_complex()):
-            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+    _differentiable(primals)
     r = _Run(func, primals, tuple(range(len(primals))), hooks=True)
     value, aux = _pair(r.value, "jvp(f, primals, tangents)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "jvp(f, primals, tangents)")
@@ -331,6 +335,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     def wrapped(*args, **kwargs):
         import torchshim as torch
         which, single = _positions(argnums, len(args))
+        _differentiable([args[k] for k in which])
         r = _Run(func, args, which, kwargs, hooks=True)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "jvp(f, primals, tangents)")
@@ -340,7 +345,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             zeros = [torch.zeros_like(y.detach()) for y in r.given]
             columns.append(_in_parts(lambda vs, k=k, zeros=zeros: push(zeros[:k] + list(vs) + zeros[k + 1:]),
                                      lambda vs, k=k: push.rows(k, vs), _basis(x.detach()), None))
-        rows = [[c[i].movedim(0, -1).reshape((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
+        rows = [[c[i].movedim(0, -1).view((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
         made = _nested(rows, form, r, single)
         return (made, r.plain(aux)) if has_aux else made
     return wrapped

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import pathlib
 import traceback
 
 import jax
@@ -33,6 +34,7 @@ _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't suppo
          "bug report.")
 _DYNAMIC = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at "
             "https://github.com/pytorch/pytorch/issues if you need this feature.")
+_PUBLIC = tuple([str(pathlib.Path(__file__).parents[1] / folder) for folder in ("tensor", "nn")])      # names there are those of torch
 _UNREADABLE = "Cannot access data pointer of Tensor that doesn't have storage"
 #: What torch says of functions that look at numbers, the outer ones first.
 _REFUSED = {
@@ -59,9 +61,10 @@ def _explained():
             raise                              # it is tried again, with values
         if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
-        names = {f.name for f in traceback.extract_tb(error.__traceback__)}
+        frames = traceback.extract_tb(error.__traceback__)
+        names, public = {f.name for f in frames}, {f.name for f in frames if f.filename.startswith(_PUBLIC)}
         for name, text in _REFUSED.items():
-            if name in names:
+            if name in public:
                 raise RuntimeError(text) from error
         if "getitem" in names and "item" not in names:
             raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
