@@ -17,7 +17,7 @@ getrefcount = sys.getrefcount
 
 class Memory:
     """`flat` is the memory from a value's first element to its last; `origin` the user's array if it is theirs;
-    `last` an ordinary Value of what was there when it was last looked at. `flat` may be the Value's own array, of its shape."""
+    `last` an ordinary Value of what was there when it was last looked at. `flat` may be the owner of the Value's own array."""
     __slots__ = ("flat", "origin", "meta", "last", "_room")
 
     @property
@@ -53,7 +53,7 @@ class Memory:
         """An ordinary Value of what `value`'s memory holds."""
         seen = self.seen()
         if not seen and self.flat.base is None and self._room is None and self.origin is None:
-            value.array, value.extra = self.flat, None         # its own array again, which nobody else can write any more
+            value.array, value.extra = self.flat.reshape(self.meta.shape), None        # as it was: nobody else can write there any more
             return value
         root = self.part(self.meta, 0)
         if self.last is None or not same_bits(np.asarray(self.last.array), root):
@@ -130,16 +130,33 @@ def _fewest():
 FEWEST = _fewest()
 
 
-def exposed(value, room):
-    """Memory of our own with the contents of an ordinary Value whose array exists, for NumPy to see: its array itself where nobody else
-    can tell. room: see `allocated`. To be called as `_holders` by `_fewest`."""
+_turned = np.empty(2).reshape(1, 2)
+_BASE_ALONE = getrefcount(_turned.base)
+
+
+def alone(value):
+    """The array that owns the memory of a Value, where nobody but the Value's one holder knows either: then it may be written. Else None.
+    To be called as `_holders` by `_fewest`."""
+    array = value.array
+    if value.extra is not None or array.__class__ is not np.ndarray or getrefcount(array) > FEWEST[1] or getrefcount(value) > FEWEST[0]:
+        return None
+    flags = array.flags
+    if not (flags.c_contiguous and flags.writeable):
+        return None
+    if flags.owndata:
+        return array
+    if array.base.__class__ is not np.ndarray or getrefcount(array.base) > _BASE_ALONE:
+        return None
+    base = array.base
+    return base if base.flags.owndata and base.flags.c_contiguous and base.size == array.size and base.dtype == array.dtype else None
+
+
+def exposed(value, room, owner):
+    """Memory of our own with the contents of an ordinary Value whose array exists, for NumPy to see: that memory itself where nobody else
+    can tell, as `owner`, which `alone` gives, says. room: see `allocated`."""
     m, array = value.meta, value.array
     if room is None and m.contiguous and m.numel:
-        if value.extra is None and array.__class__ is np.ndarray and getrefcount(array) <= FEWEST[1] and getrefcount(value) <= FEWEST[0]:
-            flags = array.flags
-            if flags.owndata and flags.c_contiguous and flags.writeable:
-                return Memory(array, m)
-        return Memory(np.array(array, order="C"), m, value)
+        return Memory(np.array(array, order="C"), m, value) if owner is None else Memory(owner, m)
     return allocated(value, np.asarray(array), room)
 
 

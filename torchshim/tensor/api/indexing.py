@@ -16,6 +16,7 @@ from ...ops.shape import FILL_ITEM
 from ...ops.views import NEW, SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from ..core.dispatch import Tensor, apply2
+from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, look, meta, offset_of, read
 from ..core.view import make_view
 from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
@@ -210,6 +211,8 @@ def getitem(self, key):
     m = meta(self)
     known = basic_index(m, key)
     if known is not None:
+        if known.single and not (context.grad and needs_grad(self)) and at_hand(self):
+            return element(self, m, known.layout[0], known.shift)
         return make_view(self, SLICE_OP, known.layout, offset_of(self) + known.shift) if known.name is not None else alias_of(self)
     c = key.__class__
     if c is slice:

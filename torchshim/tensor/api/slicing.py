@@ -287,8 +287,9 @@ def unfold(self, dimension, size, step):
 # -- basic indices ---------------------------------------------------------------------------------------------------------------
 class Basic:
     """What an index of integers and slices without steps means for a Meta: the layouts of the view and of a write, the name of the view's
-    grad_fn (None: it is no view), how far into the tensor it begins, whether it may be written in one step, and the view's Meta."""
-    __slots__ = ("layout", "put", "name", "shift", "plain", "_part")
+    grad_fn (None: it is no view), how far into the tensor it begins, whether it may be written in one step, whether it is one place, and
+    the view's Meta."""
+    __slots__ = ("layout", "put", "name", "shift", "plain", "single", "_part")
 
     def part(self, m):
         """The Meta of the view; `m` is the one that this was made for."""
@@ -352,5 +353,6 @@ def basic_of(m, spec, name, shift):
     """The Basic with these fields."""
     b = Basic()
     b.layout, b.put, b.name, b.shift = (spec, name), (spec, None), name, shift
+    b.single = bool(spec) and all([e[0] == SELECT for e in spec])
     b._part, b.plain = None, m.device != "meta" and m.dense
     return b

@@ -10,7 +10,7 @@ import itertools
 import jax
 import numpy as np
 
-from ...engine import CHUNK, Memory, Value, array_of, exposed, present, same_bits, value_of
+from ...engine import CHUNK, Memory, Value, alone, array_of, exposed, present, same_bits, value_of
 from ...ops.views import COMPUTED
 from .storage import Storage
 
@@ -64,7 +64,8 @@ def array(t):
         else:
             array_of(v)
     if v is st.value:
-        hosted(st, exposed(v, st.address and st.address.room))
+        owner = alone(v)
+        hosted(st, exposed(v, st.address and st.address.room, owner))
     memory = st.value.extra
     return memory.part(v.meta, 0) if vw is None else memory.part(vw.meta, vw.offset)
 

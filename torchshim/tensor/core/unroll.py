@@ -133,8 +133,13 @@ TARGET = '''\
             ea = a
     elif context.grad and needs_grad(a):
         return {again}
-    else:
+{at_once}    else:
         va, ea = read(a), None
+'''
+
+AT_ONCE = '''\
+    elif not a._ts_view.meta.ndim and changed(op, a, x, layout, kind):
+        return a
 '''
 
 REFUSED = '''\
@@ -226,7 +231,7 @@ def inplace(name, tensors, number, doc):
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
-    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again))
+    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=AT_ONCE if number else ""))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)

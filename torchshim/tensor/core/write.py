@@ -7,6 +7,7 @@ from ...engine import Immediate, Value, array_of, context, record
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
+from .elements import changed
 from .graph import ForwardOnly, Node, forward_only, guard_output, retain_too, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
 from .host import HostStorage
@@ -258,6 +259,8 @@ def inplace_number(op, a, x, layout, kind):
             ea = a
     elif context.grad and needs_grad(a):
         return apply_inplace(op, (a,), layout, (x,), kind)
+    elif not a._ts_view.meta.ndim and changed(op, a, x, layout, kind):
+        return a
     else:
         va, ea = read(a), None
     if ea is not None and context.grad:
