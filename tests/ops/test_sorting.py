@@ -181,3 +181,28 @@ def test_searching_what_is_in_no_order():
     """By halving, as torch does, whatever that finds."""
     x = torch.tensor([3., 1., 4., 1., 5., 9., 2., 6., 5., 3., 5.])
     assert torch.searchsorted(x, torch.arange(10.)).tolist() == [0, 0, 2, 2, 2, 4, 5, 5, 5, 5]
+
+
+def test_extremes_so_far_of_long_rows():
+    """Blocks without a new extreme are filled: the results are those of going through one after the other."""
+    for n in (2048, 2048 + 77, 5000):
+        x = torch.sin(torch.arange(3. * n) * 12.9898).reshape(3, n) * 7
+        x[1, n // 2] = float("nan")
+        x[2] = torch.sort(x[2])[0]
+        for f, step in ((torch.cummax, lambda a, b: b >= a), (torch.cummin, lambda a, b: b <= a)):
+            values, indices = f(x, 1)
+            for row, v, i in zip(x.tolist(), values.tolist(), indices.tolist()):
+                best, at = row[0], 0
+                for k, y in enumerate(row):
+                    if y != y or step(best, y):
+                        best, at = y, k
+                    assert i[k] == at and (v[k] == best or best != best and v[k] != v[k])
+
+
+def test_selection_of_distinct_and_of_equal_elements():
+    """What differs from all else is selected at once, the rest in torch's order."""
+    x = torch.tensor([[3., 1, 4, 1.5, 9, 2], [5, 5, 5, 7, 7, 0]])
+    assert x.topk(3)[1].tolist() == [[4, 2, 0], [4, 3, 1]] and x.topk(2, largest=False)[1].tolist() == [[1, 3], [5, 1]]
+    assert x[0].kthvalue(2)[1].item() == 3 and x.kthvalue(1, 1)[1].tolist() == [1, 5]
+    x[0, 1] = float("nan")
+    assert x[0].topk(2)[1].tolist() == [1, 4] and x[0].topk(2, largest=False)[1].tolist() == [3, 5]

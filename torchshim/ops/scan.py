@@ -9,7 +9,7 @@ from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .index import Elements, into
 from .layout import broadcast_shapes, part_strides
-from .loops import scan
+from .loops import kernel, scan
 from .reduction import chosen, summable, unsupported
 from .registry import cast, op
 
@@ -35,6 +35,13 @@ def cumprod(self, dim, dtype):
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
 
 
+@kernel
+def latest_places(new):
+    """Where the latest true element so far is, along the last dimension; 0 before the first."""
+    at = jax.lax.broadcasted_iota(np.int64, new.shape, new.ndim - 1)
+    return jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=new.ndim - 1)
+
+
 def _extreme_so_far(name, self, dim, scan):
     if not self.ndim and not -1 <= dim <= 0:
         raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
@@ -50,8 +57,7 @@ def _extreme_so_far(name, self, dim, scan):
     values = scan(x, axis=d)
     # equal elements move the index on, and so does every nan
     new = (x == values) | (x != x)
-    at = jax.lax.broadcasted_iota(np.int64, x.shape, d)
-    index = jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=d)
+    index = jnp.moveaxis(latest_places(jnp.moveaxis(new, d, -1)), -1, d)
     if self.shape[d] == 1 or not self.size:
         return self, index
     values = cast(values, self.dtype)

@@ -98,6 +98,7 @@ def _at_rank(x, rank):
     return _selected(x, rank, value)
 
 
+_SMALL = 1 << 14           # up to here one selection that says where takes less than several passes
 _MOST = 2048               # elements of arrays in which ties are resolved as torch does: step by step, in Python
 
 
@@ -122,6 +123,10 @@ def kth_place(params, ins, outs):
 
     def place(x, k):
         x, k = key(x), int(k)
+        if x.size <= _SMALL:
+            same = x == np.partition(x, k, -1)[..., k, None]
+            if (np.count_nonzero(same, -1) == 1).all():
+                return [same.argmax(-1)[..., None]]
         at = _at_rank(x, k)
         if x.size > _MOST:
             return [at]
@@ -223,9 +228,27 @@ def _leading(largest):
         if key is None or not k:
             return None
 
+        rank = n - k if largest else k - 1
+        rows = np.arange(math.prod(ins[0].shape[:-1]))[:, None]
+
+        def distinct(x):
+            """Places in order, if what is taken differs from all else: then nothing is left to choose. Else None."""
+            x = x.reshape(-1, n)
+            at = x.argpartition(rank, -1)
+            at = at[:, rank:] if largest else at[:, :k]
+            order = x[rows, at].argsort(-1)
+            at = at[rows, order[:, ::-1] if largest else order]
+            chosen = x[rows, at]
+            last = chosen[:, -1:]
+            alone = np.count_nonzero(x >= last if largest else x <= last) == at.size and (chosen[:, 1:] != chosen[:, :-1]).all()
+            return at.reshape(outs[0].shape) if alone and (chosen == chosen).all() else None
+
         def places(x):
             x = key(x)
-            rank = n - k if largest else k - 1
+            if x.size <= _SMALL:
+                at = distinct(x)
+                if at is not None:
+                    return [at]
             edge = np.partition(x, rank, -1)[..., rank, None]
             taken = x >= edge if largest else x <= edge
             if x.dtype.kind == "f" and np.isnan(x).any():

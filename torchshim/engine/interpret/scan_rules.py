@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .rules import F32, category, rule
+from .rules import F32, category, known_call, rule
 
 F64 = np.dtype(np.float64)
 _BUFFER = 1 << 14          # elements accumulated at a time
@@ -72,6 +72,35 @@ def _wide(ufunc, shape, axis, dtype, work):
     return whole
 
 
+_BLOCK = 128               # elements of which only the extreme is asked first
+
+
+def _extremes(ufunc, x):
+    """`ufunc`, maximum or minimum, accumulated along long rows. Blocks that hold no new extreme are filled with the one so far: where
+    the extremes do not come one after the other, most of them."""
+    rows, n = x.shape
+    blocks = n // _BLOCK
+    main = x[:, :blocks * _BLOCK].reshape(rows, blocks, _BLOCK)
+    so_far = ufunc.accumulate(ufunc.reduce(main, 2), 1)
+    new = np.ones((rows, blocks), bool)
+    new[:, 1:] = so_far[:, 1:] != so_far[:, :-1]       # a nan is always new
+    if np.count_nonzero(new) * 4 > new.size:
+        return ufunc.accumulate(x, 1)
+    out = np.empty_like(x)
+    filled = np.repeat(so_far, _BLOCK, 1)
+    which = np.nonzero(new)
+    part = main[which]
+    later = which[1] > 0
+    part[later, 0] = ufunc(so_far[which[0][later], which[1][later] - 1], part[later, 0])
+    filled.reshape(rows, blocks, _BLOCK)[which] = ufunc.accumulate(part, 1)
+    out[:, :blocks * _BLOCK] = filled
+    if n % _BLOCK:
+        rest = x[:, blocks * _BLOCK - 1:].copy()
+        rest[:, 0] = filled[:, -1]
+        out[:, blocks * _BLOCK:] = ufunc.accumulate(rest, 1)[:, 1:]
+    return out
+
+
 def _cumulative(ufunc, kinds):
     def make(params, ins, outs):
         axis, (shape, dtype) = params["axis"], ins[0]
@@ -86,15 +115,39 @@ def _cumulative(ufunc, kinds):
             return (lambda x: run(x[flip])[flip]) if params["reverse"] else run
         work = F32 if kind == "low" else dtype
 
+        long = ufunc in (np.maximum, np.minimum) and axis == len(shape) - 1 and shape[axis] >= 16 * _BLOCK and not params["reverse"]
+
         def scan(x):
             if work is not dtype:
                 x = x.astype(work)
+            if long:
+                x = _extremes(ufunc, x.reshape(-1, shape[axis])).reshape(shape)
+                return x.astype(dtype) if work is not dtype else x
             x = ufunc.accumulate(x[flip], axis, work)[flip] if params["reverse"] else ufunc.accumulate(x, axis, work)
             return x.astype(dtype) if work is not dtype else x
 
         return scan
 
     return make
+
+
+@known_call
+def latest_places(params, ins, outs):
+    shape = ins[0].shape
+    if not shape or 0 in shape:
+        return None
+    n = shape[-1]
+
+    def places(new):
+        rows = new.reshape(-1, n)
+        if not rows[:, 0].all():
+            rows = rows.copy()
+            rows[:, 0] = True
+        found = np.flatnonzero(rows)
+        lengths = np.diff(found, append=rows.size)
+        return [np.repeat(found % n if len(rows) > 1 else found, lengths).reshape(shape)]
+
+    return places
 
 
 _NUMBERS = ("int", "uint", "float", "complex", "low")
