@@ -18,8 +18,19 @@ def keep():
     """Tell the allocator; whether it could be told."""
     if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ or "GLIBC_TUNABLES" in os.environ:
         return False
+    tell = _function("mallopt")
+    return bool(tell and tell(_MAP, _LARGEST) and tell(_TRIM, KEPT))
+
+
+def give_back():
+    """Return what is free to the system: a compile leaves as much as it took. Whether there was anything."""
+    trim = _function("malloc_trim")
+    return bool(trim and trim(ctypes.c_size_t(0)))
+
+
+def _function(name):
+    """The allocator's function of that name, where it has one."""
     try:
-        tell = ctypes.CDLL(None).mallopt
+        return getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError, TypeError):
-        return False
-    return bool(tell(_MAP, _LARGEST) and tell(_TRIM, KEPT))
+        return None

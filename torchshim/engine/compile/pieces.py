@@ -2,8 +2,9 @@
 
 XLA compiles a call of one function anew wherever it stands, tens of milliseconds for each kernel. So a long trace that repeats itself is cut
 where the repetition begins and ends, and pieces that are alike are one compiled program, called once for each. The digits are those of one
-program but for the last bits; what it costs is the calls, and that no kernel reaches across a cut. Measured: a character GPT of four layers
-with AdamW (2,800 primitives) compiles in 0.7 of the time and 0.4 of the memory, and a step takes 1.2 times as long. So what compiles in
+program but for the last bits; what it costs is the calls, and that no kernel reaches across a cut. Measured (JAX 0.10.2): twenty steps of the
+benchmark's stencil (4,100 operators) compile in a quarter of the time and half of the memory, and a step takes a tenth longer; a character GPT
+of four layers with AdamW (2,800 primitives) in 0.7 of the time and 0.4 of the memory, and a step takes a fifth longer. So what compiles in
 seconds stays whole.
 """
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .options import compiler_options
 
 LONG = 3000                # primitives of a trace, or of a piece, beyond which it is cut
 FEWEST = 25                # primitives that a repetition spares the compiler
-LEAST = 400_000            # nanoseconds that a piece of a repetition saves, by estimate
+LEAST = 2_000_000          # nanoseconds that a piece of a repetition saves, by estimate
 _programs: weakref.WeakValueDictionary = weakref.WeakValueDictionary()     # (body, results, what may be overwritten, device): its program
 
 

@@ -9,12 +9,14 @@ import weakref
 
 import numpy as np
 
+from .. import heap
 from ..device import is_host
 from ..record.trie import counters
 from . import cost, report
 from .program import OWN, Program, state_device, steps_of
 
 PROGRAM_CAP = 512
+LARGE = 5e8                # nanoseconds of compiling, by estimate, after which the heap holds much that is free: 170 MB for a GPT
 getrefcount = sys.getrefcount
 UNHELD = (lambda only: getrefcount(only[0]))([object()])   # what getrefcount says of an object that one list holds
 TIERS = ("auto", "compiled", "operators")      # as pays; every trace is compiled at once; none is
@@ -84,6 +86,8 @@ def _compile(state, live, dead, values):
         slots.update(p.live)
     p = Program(state, sorted(slots), dead.intersection(*[p.donate for p in known]))
     p.event = report.note_compile(state, live, known, p.pieces)
+    if p.event.price > LARGE:
+        heap.give_back()
     state.programs = known + [p]
     _lru[p] = None
     while len(_lru) > PROGRAM_CAP:
