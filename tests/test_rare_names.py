@@ -1,4 +1,7 @@
 """Protects names of PyTorch's inner parts that libraries import: scans, TorchScript's types and refusals, checks of whole tensors."""
+import copy
+import sys
+
 import pytest
 
 import torchshim as torch
@@ -69,3 +72,78 @@ def test_randint_like_takes_its_bound_by_name():
     assert torch.randint_like(torch.ones(3), 5, generator=torch.Generator().manual_seed(1)).tolist() == [0, 4, 4]
     with pytest.raises(TypeError, match="randint_like\\(\\) received an invalid combination of arguments"):
         torch.randint_like(torch.ones(3))
+
+
+def test_a_context_of_a_programs_own_decorates_functions_and_generators():
+    from torchshim.utils._contextlib import _DecoratorContextManager, context_decorator
+    entered = []
+
+    class noted(_DecoratorContextManager):
+        def __enter__(self):
+            entered.append(self)
+
+        def __exit__(self, *exc):
+            pass
+
+    @noted()
+    def steps():
+        yield 1
+        yield 2
+    assert list(steps()) == [1, 2] and len(entered) == 4
+    assert context_decorator(lambda: noted(), lambda x: x + 1)(1) == 2 and len(entered) == 5
+    with pytest.raises(RuntimeError, match="Cannot decorate classes"):
+        context_decorator(lambda: noted(), int)
+
+
+def test_names_that_libraries_import():
+    """Of tensordict, opacus, torchopt, fairscale, torchbnn, ptflops and torchmin."""
+    from torchshim._functorch import vmap
+    from torchshim._ops import HigherOrderOperator, OpOverload
+    from torchshim.nn import _reduction
+    from torchshim.nn.utils._named_member_accessor import swap_tensor
+    assert [_reduction.get_enum(r) for r in ("none", "mean", "sum")] == [0, 1, 2] and _reduction.legacy_get_enum(False, None, False) == 2
+    assert isinstance(torch.ops.aten.add.Tensor, OpOverload) and str(HigherOrderOperator("a")) == "a"
+    assert vmap._get_name(torch.relu) == "relu"
+    m, new = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    old = m.weight
+    assert swap_tensor(m, "weight", new) is old and m.weight is new
+    with pytest.raises(AttributeError, match="Linear has no attribute `w`"):
+        swap_tensor(m, "w", new)
+    x = torch.ones(3)
+    assert torch._C._is_alias_of(x, x[1:]) and not torch._C._is_alias_of(x, x.clone()) and isinstance(x.untyped_storage(), torch.StorageBase)
+    x, w = torch.rand(1, 2, 4, 4), torch.rand(3, 2, 3, 3)
+    made = torch.ops.aten._convolution(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+    assert torch.equal(made, torch.nn.functional.conv2d(x, w))
+    assert copy.deepcopy({torch.ops.aten.mm: torch.ops.aten.mm.default}) == {torch.ops.aten.mm: torch.ops.aten.mm.default}
+    assert sys.getsizeof(torch.ones(1000).untyped_storage()) > 4000
+
+
+def test_vmap_by_its_older_name_lets_none_pass():
+    from torchshim._vmap_internals import _vmap
+    found = _vmap(lambda x: (x + 1, None), allow_none_pass_through=True)(torch.zeros(2))
+    assert found[0].tolist() == [1, 1] and found[1] is None
+
+
+def test_quantization_has_its_names_and_no_observers():
+    from torchshim.quantization.observer import MinMaxObserver
+    from torchshim.quantization.qconfig import QConfig
+    config = QConfig(activation=MinMaxObserver.with_args(dtype=torch.qint8), weight=MinMaxObserver)
+    assert isinstance(torch.quantization.QuantStub()(torch.ones(2)), torch.Tensor) and config.weight is torch.ao.quantization.MinMaxObserver
+    with pytest.raises(NotImplementedError, match="there are no quantized tensors"):
+        config.activation()
+
+
+def test_parts_of_functional_derivatives():
+    from torchshim.autograd.functional import _as_tuple, _construct_standard_basis_for, _tuple_postprocess
+    a, b = _construct_standard_basis_for((torch.ones(2), torch.ones(1)), (2, 1))
+    assert a.tolist() == [[1, 0], [0, 1], [0, 0]] and b.tolist() == [[0], [0], [1]]
+    assert _as_tuple(1) == (False, (1,)) and _tuple_postprocess(((1,), (2,)), (True, False)) == (1, 2) and _tuple_postprocess((1,), False) == 1
+
+
+def test_pinning_asks_what_is_in_containers():
+    from torchshim.utils.data._utils.pin_memory import pin_memory
+
+    class batch:
+        def pin_memory(self):
+            return "pinned"
+    assert pin_memory({"a": [batch(), "text"], "b": (1, batch())}) == {"a": ["pinned", "text"], "b": [1, "pinned"]}

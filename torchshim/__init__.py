@@ -65,6 +65,7 @@ globals().update(_dtype_aliases)
 globals().update({_n: _l for _n, _l in _layouts.items() if not _n.startswith("_")})
 
 from .tensor.api.storages import NAMED as _storages, Storage, TypedStorage, UntypedStorage
+from .tensor.api.storages import UntypedStorage as StorageBase
 globals().update(_storages)
 
 from .interop import from_jax, to_jax

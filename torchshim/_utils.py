@@ -139,3 +139,18 @@ def _take_tensors(tensors, size_limit):
 def _element_size(dtype):
     """Bytes of an element."""
     return dtype.itemsize
+
+
+def _get_available_device_type():
+    """"cuda" where JAX has a GPU, else None."""
+    from . import cuda
+    return "cuda" if cuda.is_available() else None
+
+
+def _get_device_module(device_type):
+    """torch.<device_type>; RuntimeError where there is none."""
+    import torchshim as torch
+    found = getattr(torch, device_type, None)
+    if found is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+    return found

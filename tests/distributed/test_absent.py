@@ -95,3 +95,9 @@ def test_join_runs_its_hooks_once(alone):
     assert a.calls == [(True, {"weight": 2})]
     with pytest.raises(ValueError, match="at least one"):
         Join([])
+
+
+def test_a_context_for_tensors_beside_dtensors_changes_nothing():
+    from torchshim.distributed._tensor.experimental import implicit_replication
+    with implicit_replication():
+        assert (torch.ones(2) + 1).tolist() == [2, 2]

@@ -28,3 +28,14 @@ def test_a_fill_of_a_view_leaves_the_rest_of_its_base_its_gradient():
     v.uniform_()
     (y * 3).sum().backward()
     assert x.grad.tolist() == [0, 0, 6, 6] and v.grad_fn.name() == "AsStridedBackward0"
+
+
+def test_a_tensor_without_dimensions_is_a_number_beside_a_size():
+    """normal(tensor(0.), tensor(1.), (4,)) draws four numbers, not one; a tensor with dimensions, or one that wants a gradient, is refused there."""
+    torch.manual_seed(0)
+    a = torch.normal(torch.tensor(0.0), torch.tensor(2.0), (4,))
+    torch.manual_seed(0)
+    assert torch.equal(a, torch.normal(0.0, 2.0, (4,)))
+    for mean, size in ((torch.zeros(2), (4,)), (torch.zeros((), requires_grad=True), (4,)), (0.0, None)):
+        with pytest.raises(TypeError, match=r"normal\(\) received an invalid combination of arguments - got "):
+            torch.normal(mean, 1.0, *([] if size is None else [size]))

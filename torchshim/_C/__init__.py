@@ -5,7 +5,7 @@ from .. import Generator, Tensor, device, dtype, layout, memory_format
 from ..autograd.levels import levels as _levels
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.core.overriding import (DisableTorchFunction, DisableTorchFunctionSubclass,
-                                      disabled_torch_function_impl as _disabled_torch_function_impl)
+                                      disabled_torch_function_impl as _disabled_torch_function_impl, switches as _switches)
 
 TensorBase, _TensorBase, _TensorMeta = Tensor, Tensor, type(Tensor)
 _GLIBCXX_USE_CXX11_ABI = True
@@ -107,6 +107,16 @@ def _get_accelerator(check=None):
     """The accelerator that JAX has, else the CPU."""
     from .. import cuda
     return device("cuda" if cuda.is_available() else "cpu")
+
+
+def _is_torch_function_mode_enabled():
+    """Whether a TorchFunctionMode is entered."""
+    return bool(_switches().stack)
+
+
+def _is_alias_of(a, b):
+    """Whether two tensors share a storage."""
+    return a._ts_st is b._ts_st
 
 
 _vmap_warnings = [False]

@@ -89,6 +89,37 @@ def _basis(x):
     return eye(x.numel(), dtype=x.dtype, device=x.device).reshape((x.numel(), *x.shape))
 
 
+def _construct_standard_basis_for(tensors, tensor_numels):
+    """The unit vectors of all elements of the tensors together, cut into a block (all elements, those of the tensor) for each tensor."""
+    whole = [eye(sum(tensor_numels), dtype=t.dtype, device=t.device) for t in tensors]
+    starts = [sum(tensor_numels[:k]) for k in range(len(tensors))]
+    return tuple([w[:, a:a + n] for w, a, n in zip(whole, starts, tensor_numels)])
+
+
+def _as_tuple(inp, arg_name=None, fn_name=None):
+    """(whether it was a tuple, the tuple)."""
+    if arg_name is None and fn_name is None:
+        return (True, inp) if isinstance(inp, tuple) else (False, (inp,))
+    xs, single = _tuple(inp, arg_name, fn_name)
+    return not single, xs
+
+
+def _tuple_postprocess(res, to_unpack):
+    """What was made of tuples without those that the caller did not give: a flag, or one each for the outer and the inner ones."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        rows = res if inner else tuple([row[0] for row in res])
+        return rows if outer else rows[0]
+    return res if to_unpack else res[0]
+
+
+def _grad_postprocess(inputs, create_graph):
+    """Results cut off from their graph unless it is wanted."""
+    if isinstance(inputs[0], Tensor):
+        return inputs if create_graph else tuple([x.detach() for x in inputs])
+    return tuple([_grad_postprocess(x, create_graph) for x in inputs])
+
+
 def _at_once(outs, xs, create_graph):
     """The Jacobian by one backward pass per output, over all its elements; None where that does not do."""
     rows = []

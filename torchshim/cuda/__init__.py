@@ -519,7 +519,7 @@ class nvtx:
 def __getattr__(name):
     if name == "default_generators":
         return tuple([_generator(k) for k in range(device_count())])
-    if name in ("amp", "random", "memory"):
+    if name in ("amp", "comm", "random", "memory"):
         import importlib
         return importlib.import_module(f"{__name__}.{name}")
     from ..tensor.api.convert import CUDA_TENSORS

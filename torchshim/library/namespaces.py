@@ -30,9 +30,13 @@ def _missing(name):
     return missing
 
 
+def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *of_cudnn, **named_of_cudnn):
+    return FUNCTIONS["convolution"](input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
 #: Kernels that neither a function nor a method stands for.
 _KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self, size: self.reshape(size),
-            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice}
+            "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution}
 _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl", "_scaled_dot_product_flash_attention_for_cpu",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
                 "_softmax", "_log_softmax", "native_layer_norm", "native_batch_norm", "native_group_norm", "nll_loss_forward",
@@ -71,6 +75,9 @@ class OpOverload:
         """`aten::add.Tensor`, without `.default`."""
         return self._overloadpacket._qualified_op_name + ("" if self._overloadname == "default" else f".{self._overloadname}")
 
+    def __deepcopy__(self, memo):
+        return self
+
     def __call__(self, /, *args, **kwargs):
         return self._overloadpacket(*args, **kwargs)
 
@@ -93,6 +100,9 @@ class OpOverloadPacket:
                                  f"{self._qualified_op_name} has no attribute {overload} either.")
         made = self.__dict__[overload] = OpOverload(self, overload)
         return made
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __call__(self, /, *args, **kwargs):
         return self._kernel(*args, **kwargs)

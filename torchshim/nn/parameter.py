@@ -21,6 +21,9 @@ class _Kind(_TensorMeta):
         return mark is not None and isinstance(x, Tensor) and x.__dict__.get(mark, False)
 
 
+_ParameterMeta = _Kind
+
+
 def _marked(cls, data, requires_grad):
     """`data`'s memory as a leaf of class `cls`; a tensor subclass keeps its class and gets the mark."""
     if data is None:

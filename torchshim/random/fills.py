@@ -11,8 +11,8 @@ from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation
 from ..tensor.api.bind import FUNCTIONS, call, function, into
-from ..tensor.api.overloads import type_name
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
+from ..tensor.api.overloads import type_name
 from ..tensor.api.reduction import as_int
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import wrap
@@ -230,10 +230,16 @@ _NORMAL = "".join([f" * ({first}, *, torch.Generator generator = None, Tensor ou
     "torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)\n")
 
 
+def _is_number(x):
+    return isinstance(x, TensorBase) and not x._ts_meta.shape and not x.requires_grad
+
+
 @function(method=False)
 @with_batches
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
+    if size is not None:                       # where a tensor without dimensions is a number
+        mean, std = [x.item() if _is_number(x) else x for x in (mean, std)]
     given = isinstance(mean, TensorBase) or isinstance(std, TensorBase)
     if given is (size is not None) or not all([isinstance(x, (TensorBase, numbers.Number)) for x in (mean, std)]):
         shown = [type_name(x) for x in (mean, std, size) if x is not None]

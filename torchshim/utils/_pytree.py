@@ -13,7 +13,7 @@ from .. import Size
 from ..tensor.api.return_types import ALL as _results
 
 
-PyTree = Any
+PyTree = Context = Any
 
 
 class NodeDef(NamedTuple):
@@ -168,6 +168,10 @@ def _list_flatten(x):
     return x, None
 
 
+def _list_flatten_with_keys(x):
+    return _numbered(x), None
+
+
 def _list_unflatten(values, context):
     return list(values)
 
@@ -218,7 +222,7 @@ def _deque_unflatten(values, context):
 def _register_builtin():
     for cls, name, flatten, unflatten, with_keys in (
             (tuple, "builtins.tuple", _tuple_flatten, _tuple_unflatten, lambda x: (_numbered(x), None)),
-            (list, "builtins.list", _list_flatten, _list_unflatten, lambda x: (_numbered(x), None)),
+            (list, "builtins.list", _list_flatten, _list_unflatten, _list_flatten_with_keys),
             (dict, "builtins.dict", _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
             (namedtuple, "collections.namedtuple", _namedtuple_flatten, _namedtuple_unflatten,
              lambda x: ([(GetAttrKey(n), v) for n, v in zip(x._fields, x)], type(x))),

@@ -44,4 +44,6 @@ def _no_quantization(name):
     "convert", "fuse_modules", "fuse_modules_qat", "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat", "quantize",
     "quantize_dynamic", "quantize_qat"))
 
-__getattr__ = _missing_attribute(__name__)
+_OBSERVERS = """HistogramObserver MinMaxObserver MovingAverageMinMaxObserver MovingAveragePerChannelMinMaxObserver NoopObserver
+    PerChannelMinMaxObserver PlaceholderObserver""".split()
+__getattr__ = _missing_attribute(__name__, lazy=("observer", "qconfig"), elsewhere={**dict.fromkeys(_OBSERVERS, "observer"), "QConfig": "qconfig"})

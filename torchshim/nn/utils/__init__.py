@@ -11,4 +11,4 @@ from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
 _docs.complete({"torch.nn.utils.": globals()})
-__getattr__ = _missing_attribute(__name__, lazy=("parametrizations", "parametrize", "prune"))
+__getattr__ = _missing_attribute(__name__, lazy=("_named_member_accessor", "parametrizations", "parametrize", "prune"))

@@ -158,6 +158,10 @@ class UntypedStorage:
         """1: the elements are bytes."""
         return 1
 
+    def __sizeof__(self):
+        """Bytes in memory, those of its elements among them."""
+        return object.__sizeof__(self) + self.nbytes()
+
     def data_ptr(self):
         """The address that tensors of this storage count from; 0 where there are no bytes."""
         return memory.address(self._ts_st) if self.nbytes() and self._ts_st.value.meta.device != "meta" else 0

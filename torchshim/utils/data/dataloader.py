@@ -7,7 +7,7 @@ import os
 import pickle
 import warnings
 from multiprocessing.connection import wait
-from typing import Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
 from ... import accelerator
 from ...engine import warn
@@ -22,6 +22,8 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, dr
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
 
 _T_co = TypeVar("_T_co", covariant=True)
+_T = TypeVar("_T")
+_collate_fn_t, _worker_init_fn_t = Callable[[list[_T]], Any], Callable[[int], None]
 
 
 class _DatasetKind:

@@ -1,4 +1,4 @@
 """The parts of the DataLoader."""
-from . import collate, worker
+from . import collate, pin_memory, worker
 
 MP_STATUS_CHECK_INTERVAL = worker.MP_STATUS_CHECK_INTERVAL
