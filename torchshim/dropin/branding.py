@@ -33,11 +33,18 @@ class Branding:
         before = getattr(value, attribute)
         public = to_torch(before)
         if public != before:
-            setattr(value, attribute, public)
+            _set(value, attribute, public)
             self._original.append((value, attribute, before))
 
     def restore(self) -> None:
         """Undo every `apply`."""
         for value, attribute, before in self._original:
-            setattr(value, attribute, before)
+            _set(value, attribute, before)
         self._original.clear()
+
+
+def _set(value: object, attribute: str, name: str) -> None:
+    line = vars(value).get("__firstlineno__") if isinstance(value, type) else None
+    setattr(value, attribute, name)
+    if line is not None:                  # Python 3.13 forgets where a class stands once its module is another
+        value.__firstlineno__ = line

@@ -7,6 +7,7 @@ in the main thread of this process, and ends it as it would end ``python``.
 import builtins
 import gc
 import importlib.util
+import linecache
 import os
 import pkgutil
 import runpy
@@ -56,7 +57,10 @@ def _run(program: Program) -> None:
         runpy._run_module_as_main(program.target)
     elif program.kind == "code":
         _set_path0("")
-        _execute(program.target + "\n", "<string>", _new_main(BuiltinImporter))
+        source = program.target + "\n"
+        if sys.version_info >= (3, 13):       # whose tracebacks show the lines of such programs
+            linecache.cache["<string>"] = len(source), None, source.splitlines(keepends=True), "<string>"
+        _execute(source, "<string>", _new_main(BuiltinImporter))
     else:
         _run_stdin()
 
