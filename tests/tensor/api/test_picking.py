@@ -81,3 +81,17 @@ def test_indices_that_a_record_without_operands_makes_are_at_hand_too():
     assert X[at].shape == (2, 4, 5) and X.index_select(1, at).shape == (3, 2, 5) and context.trace.state is before
     with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
         X[torch.arange(4)]
+
+
+def test_memory_that_numpy_saw_once_is_at_hand_again():
+    x = torch.tensor(np.arange(6, dtype=np.float32))
+    a = x.numpy()
+    a[0] = 9
+    assert x[torch.tensor([0, 1])].tolist() == [9, 1] and x[x > 4].tolist() == [9, 5]
+    a[1] = 8
+    part = x[1:3]
+    del a
+    before = context.trace.state
+    assert x[torch.tensor([0, 1])].tolist() == [9, 8] and context.trace.state is before and part.tolist() == [8, 2]
+    x += 1
+    assert part.tolist() == [9, 3]

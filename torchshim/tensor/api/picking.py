@@ -91,7 +91,7 @@ def picked(op, tensors, layout):
     """`apply` of an operator that picks elements of `tensors[0]` by the others. From memory that NumPy sees too it takes no more than
     these, at once."""
     t, *indices = tensors
-    if t._ts_st.__class__ is not HostStorage:
+    if not host.shared(t._ts_st):
         found = _picked_now(op, t, indices, layout)
         if found is not None:
             return found
@@ -133,7 +133,7 @@ def _picked_now(op, t, indices, layout):
 
 def masked(t, m, mask, xm):
     """t[mask], likewise."""
-    if not _TRACED_BY.isdisjoint(context.modes) or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or t._ts_st.__class__ is HostStorage:
+    if not _TRACED_BY.isdisjoint(context.modes) or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or host.shared(t._ts_st):
         return None
     check_mask(xm, m, 0)
     if mask._ts_st.value.extra is TRACED or not is_host(m.device):

@@ -45,6 +45,19 @@ def _leave(st):
     st.gen = next(_gens)
 
 
+def shared(st):
+    """Whether NumPy still sees a storage; it is an ordinary one again where it does not."""
+    if st.__class__ is not HostStorage:
+        return False
+    v = st.value
+    if v.extra.__class__ is Memory:
+        if v.extra.seen():
+            return True
+        present(v)
+    _leave(st)
+    return False
+
+
 def hosted(st, memory):
     """Let `st` lie in `memory`."""
     v = Value()

@@ -7,7 +7,7 @@ from ...engine import Immediate, Value, context, record
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
 from .handle import edge, meta, offset_of, read
-from .host import HostStorage
+from .host import HostStorage, shared
 from .moving import moving, moving_part
 from .storage import ELSEWHERE, View
 
@@ -63,7 +63,7 @@ def make_view(a, op, layout, offset):
 
 def make_view_any(t, op, layout, offset, nums=(), kinds="", creation=None):
     """`make_view` with run-time numbers, or with a reason why its result may not be written in place."""
-    if t._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
+    if shared(t._ts_st):                       # read when it is used: it need not read all of the memory
         va = result = None
         inst = op.resolve(layout, (meta(t),), kinds)
     else:
