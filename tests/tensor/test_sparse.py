@@ -195,3 +195,16 @@ def test_factories_of_zeros_make_sparse_tensors_without_values():
     for full in (lambda: torch.ones(2, layout=torch.sparse_coo), lambda: torch.full((2,), 1.0, layout=torch.sparse_coo)):
         with pytest.raises(RuntimeError, match=r"full\(\.\.\.\) is not implemented for sparse layout"):
             full()
+
+
+def test_coordinate_tensors_are_walked_through_and_have_no_memory():
+    s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3., 4., 5.], (2, 3))
+    assert [row.to_dense().tolist() for row in s] == [[0, 0, 3], [4, 0, 5]]
+    assert [c.to_dense().tolist() for c in s.unbind(1)] == [[0, 4], [0, 0], [3, 5]]
+    assert s.stride() == (0, 0) and s.storage_offset() == 0
+    assert s.coalesce().narrow_copy(1, 0, 2).to_dense().tolist() == [[0, 0], [4, 0]]
+    assert torch.empty_like(s).is_sparse and torch.empty_like(s).shape == (2, 3)
+    with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+        s[0] = 1
+    with pytest.raises(RuntimeError, match="Sparse CSR tensors do not have strides"):
+        s.to_sparse_csr().stride()

@@ -288,6 +288,29 @@ def select(s, dim, index):
     return made(COO, (part._index[0][keep],), part._vals, [m for d, m in enumerate(s._ts_meta.shape) if d != dim], s._coalesced)
 
 
+@handles("unbind")
+def unbind(s, dim=0):
+    """The parts of a dimension."""
+    return tuple([select(s, dim, k) for k in range(s._ts_meta.shape[dim])])
+
+
+@handles("narrow_copy")
+def narrow_copy(s, dim, start, length):
+    """A stretch of a dimension."""
+    n = s._ts_meta.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if start < 0 or start + length > n:
+        raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {n}).")
+    return index_select(s, dim, tensor_from(np.arange(start, start + length)))
+
+
+@handles("__setitem__")
+def setitem(s, key, value):
+    """Nothing can be assigned to parts: TypeError."""
+    raise TypeError("Cannot assign to a sparse tensor")
+
+
 @handles("__getitem__")
 def getitem(s, key):
     """s[i], s[i, j], s[:, j]: integers and whole slices."""

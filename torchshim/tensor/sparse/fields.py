@@ -130,7 +130,20 @@ def type_(s, dtype=None, non_blocking=False):
     return s._vals.detach().type().replace("torch.", "torch.sparse.")
 
 
-@handles("zeros_like")
+@handles("stride")
+def stride(s, dim=None):
+    """Zeros, as torch has them: there is no memory to walk through. RuntimeError for compressed layouts."""
+    if s._layout is not COO:
+        raise RuntimeError(f"Sparse {s._layout.name.rpartition('_')[2].upper()} tensors do not have strides")
+    return (0,) * len(s._ts_meta.shape) if dim is None else 0
+
+
+@handles("storage_offset")
+def storage_offset(s):
+    return 0
+
+
+@handles("zeros_like", "empty_like")
 def zeros_like(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
     from .coo import sparse_coo_tensor, to_dense
     from .compressed import compress
