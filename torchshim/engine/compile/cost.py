@@ -29,6 +29,8 @@ _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridia
 _ONE_CALL = 300_000        # tenths, too
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
+# How many primitives it takes as long to compile: a convolution (0.2 s), each primitive in a loop, which becomes a kernel of its own.
+_DEAR = {"conv_general_dilated": 40, "scan": 3, "while": 3}
 
 
 def weighed(jaxpr):
@@ -40,12 +42,13 @@ def weighed(jaxpr):
         inner = [weighed(j) for j in _programs(eqn.params)]
         if inner and not name.startswith(("reduce", "scatter", "custom_linear")):
             turns = eqn.params.get("length", 1) if name == "scan" else _LOOPS.get(name, 1)
+            programmed = _DEAR.get(name, 1)
             for counts in inner:
-                total = [t + n * (1 if k == 1 else turns) for k, (t, n) in enumerate(zip(total, counts))]
+                total = [t + n * (programmed if k == 1 else turns) for k, (t, n) in enumerate(zip(total, counts))]
             continue
         elements = sum([math.prod(getattr(v.aval, "shape", ())) for v in (eqn.invars if name.startswith(_SHRINK) else eqn.outvars)])
         total[0] += 1
-        total[1] += 1
+        total[1] += _DEAR.get(name, 1)
         if name in _CALLED:
             total[3] += _ONE_CALL
         elif name == "gather" and not all([n == 1 for n in eqn.params["slice_sizes"]]):
