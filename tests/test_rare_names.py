@@ -147,3 +147,11 @@ def test_pinning_asks_what_is_in_containers():
         def pin_memory(self):
             return "pinned"
     assert pin_memory({"a": [batch(), "text"], "b": (1, batch())}) == {"a": ["pinned", "text"], "b": [1, "pinned"]}
+
+
+def test_old_names_that_programs_ask():
+    with pytest.warns(UserWarning, match=r"^'has_mps' is deprecated, please use 'torch.backends.mps.is_built\(\)'$"):
+        assert torch.has_mps is False
+    with pytest.warns(UserWarning, match="'has_mkldnn' is deprecated"):
+        assert torch.has_mkldnn == torch.backends.mkldnn.is_available()
+    assert torch.autograd.variable.Variable is torch.autograd.Variable and torch._C._LinAlgError is torch.linalg.LinAlgError

@@ -7,7 +7,8 @@ _FROM = {
     "jit": "JITException",
     "tensor.core.qscheme": """qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
         per_channel_affine_float_qparams""",
-    "_toplevel": """has_lapack has_mkl has_openmp has_spectral is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
+    "_toplevel": """has_mps has_cuda has_cudnn has_mkldnn has_lapack has_mkl has_openmp has_spectral
+        is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
         _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
         _check_value _check_with _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
         sym_constrain_range_for_size""",

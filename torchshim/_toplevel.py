@@ -150,3 +150,17 @@ def is_storage(obj, /):
     """Whether obj is a storage."""
     from . import TypedStorage, UntypedStorage
     return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+_ASKED = {"has_mps": ("mps", "is_built"), "has_cuda": ("cuda", "is_built"), "has_cudnn": ("cudnn", "is_available"),
+          "has_mkldnn": ("mkldnn", "is_available")}
+
+
+def __getattr__(name):
+    """The old names of what torch.backends answers."""
+    if name not in _ASKED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from . import backends
+    part, question = _ASKED[name]
+    warn(f"'{name}' is deprecated, please use 'torch.backends.{part}.{question}()'")
+    return getattr(getattr(backends, part), question)()

@@ -4,6 +4,7 @@ import enum
 from .. import Generator, Tensor, device, dtype, layout, memory_format
 from ..autograd.levels import levels as _levels
 from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.api.linalg import _LinAlgError
 from ..tensor.core.overriding import (DisableTorchFunction, DisableTorchFunctionSubclass,
                                       disabled_torch_function_impl as _disabled_torch_function_impl, switches as _switches)
 

@@ -191,6 +191,9 @@ def variable(*args, **kwargs):
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
+variable.Variable = Variable               # the function hides the module of its name
+
+
 def _is_checkpoint_valid():
     """False in a backward pass to chosen inputs, and in one inside of it: there a checkpoint with re-entry would miss leaves."""
     task = context.modes.get("graph task")
