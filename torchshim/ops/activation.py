@@ -65,7 +65,8 @@ def hardtanh(self, min_val, max_val):
 
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", grad="LeakyReluBackward0", inplace=True,
     inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
-    rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros")
+    rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
+    host=lambda inst: fused.leaky_relu(inst.out.dtype) if inst.in_metas[0].dtype in (P.float32, P.float64) and inst.layout[1] is SF else None)
 def leaky_relu(self, negative_slope):
     """x, times negative_slope below 0."""
     return jnp.where(self > 0, self, self * negative_slope)

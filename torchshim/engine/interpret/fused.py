@@ -461,3 +461,12 @@ def max_windows_back(shape, dims, dtype):
         out[(np.asarray(places).reshape(count, -1) + starts).reshape(-1)] = np.asarray(g).reshape(-1)
         return [out.reshape(shape)]
     return run
+
+
+def leaky_relu(dtype):
+    """x, times a slope below 0; one between 0 and 1 needs no choice."""
+    def run(x, slope):
+        x, slope = np.asarray(x), np.asarray(slope).astype(dtype)
+        y = np.asarray(x * slope)
+        return [np.asarray(np.maximum(x, y, out=y) if 0 < slope <= 1 else np.where(x > 0, x, y))]
+    return run
