@@ -25,6 +25,7 @@ def test_small_programs_are_never_compiled():
 def test_a_trace_is_compiled_once_its_repetitions_cost_what_its_compile_does(monkeypatch):
     monkeypatch.setattr(cost, "COMPILE", 1e5)
     monkeypatch.setattr(cost, "COMPILE_PRIMITIVE", 5e3)
+    torch.manual_seed(0)                       # a sum that nearly vanishes would tell the tiers apart
     x = torch.randn(53, 31)
 
     def step():
