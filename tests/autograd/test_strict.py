@@ -19,3 +19,19 @@ X = torch.rand(3)
 def test_refusals(f, text):
     with pytest.raises(RuntimeError, match=text):
         f()
+
+
+def test_a_jacobian_without_rows_is_refused():
+    x = torch.ones(2)
+    for vectorize, error, text in ((False, RuntimeError, "stack expects a non-empty TensorList"), (True, IndexError, "index 0 is out of bounds")):
+        with pytest.raises(error, match=text):
+            torch.autograd.functional.jacobian(lambda x: x[:0], x, vectorize=vectorize)
+    assert torch.autograd.functional.jacobian(lambda x: x.sum(), torch.ones(0)).shape == (0,)
+
+
+def test_what_is_detached_from_an_inference_tensor_counts_for_itself():
+    with torch.inference_mode():
+        x = torch.ones(2)
+    assert x.detach()._version == 0 and x.detach().is_inference()
+    y = x.detach().add_(1)                     # and so may be written
+    assert y._version == 1 and x.tolist() == [2, 2]

@@ -80,9 +80,19 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     with grad_mode(True):
         xs = _fresh(xs, create_graph)
         outs, single_out = _outputs(func, xs, "jacobian")
+        if strategy == "reverse-mode":
+            _refuse_empty(outs, vectorize)
         rows = None if strict else _columns(outs, xs) if strategy == "forward-mode" else _at_once(outs, xs, create_graph)
         rows = rows or _rows(outs, xs, create_graph, strict)
     return _pack([[g if create_graph else g.detach() for g in row] for row in rows], single_out, single_in)
+
+
+def _refuse_empty(outs, vectorize):
+    """torch has no rows to put together where an output has no elements."""
+    if not vectorize and not all([o.numel() for o in outs]):
+        raise RuntimeError("stack expects a non-empty TensorList")
+    if vectorize and not any([o.numel() for o in outs]):
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
 
 
 def _basis(x):

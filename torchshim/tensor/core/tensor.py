@@ -404,7 +404,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach(self):
         """The same data without history."""
-        return detached(self)
+        y = detached(self)
+        if is_inference(y) and not context.inference:
+            y._ts_more().version = [0]         # it counts for itself
+        return y
 
     def detach_(self):
         """Cut this tensor from its history."""
