@@ -155,3 +155,11 @@ def test_old_names_that_programs_ask():
     with pytest.warns(UserWarning, match="'has_mkldnn' is deprecated"):
         assert torch.has_mkldnn == torch.backends.mkldnn.is_available()
     assert torch.autograd.variable.Variable is torch.autograd.Variable and torch._C._LinAlgError is torch.linalg.LinAlgError
+
+
+def test_quantiles_may_be_a_range_that_is_not_computed_yet():
+    """`known` looks at what is recorded: the range's numbers reach its body as arrays, as in any trace."""
+    x = torch.arange(11.0)
+    assert torch.quantile(x, torch.linspace(0.0, 1.0, 6)).tolist() == [0, 2, 4, 6, 8, 10]
+    with pytest.raises(RuntimeError, match="quantile"):
+        torch.quantile(x, torch.linspace(0.0, 2.0, 6))

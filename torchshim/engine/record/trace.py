@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
+
 from .checks import undo_failed, withhold
 from .meta import Meta
 from .trie import counters, period, root
@@ -228,7 +230,11 @@ def known(v, reach=16):
     tr, state = v.trace, v.trace.state
     while state is not None and reach and state.n_values > v.slot:
         if state.inst.__class__ is not Meta and state.parent.n_values <= v.slot:
-            return None if state.slots else state.inst.interpreted()(*tr.nums[state.nums_before:state.n_nums])[v.slot - state.parent.n_values]
+            if state.slots:
+                return None
+            nums = [np.asarray(x, np.float64 if kind == "f" else np.int64)
+                    for x, kind in zip(tr.nums[state.nums_before:state.n_nums], state.inst.kinds)]
+            return state.inst.interpreted()(*nums)[v.slot - state.parent.n_values]
         state, reach = state.parent, reach - 1
     return None
 
