@@ -71,6 +71,8 @@ class _Asking:
             try:
                 return self.plain(*args, **kwargs)
             except Exception as error:
+                if "transform" in context.modes:
+                    raise                      # vmap reads from the frames who asked for numbers, and is left itself
                 raise leaving(error)
         if self.spelled:
             args, kwargs = spell(self.plain, args, kwargs)

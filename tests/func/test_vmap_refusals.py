@@ -54,3 +54,14 @@ def test_numbers_for_each_example_are_drawn_as_the_batch_lies():
     assert vmap(lambda t: t.clone().bernoulli_(t), randomness="different")(probs).shape == (3, 4)
     rows = vmap(torch.nn.functional.gumbel_softmax, randomness="different")(probs)
     assert not torch.equal(rows[0], rows[1])
+
+
+def test_refusals_once_a_subclass_answers_functions():
+    class Answering(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    torch.ones(2).as_subclass(Answering) + 1                      # from now on public functions ask for such classes
+    with pytest.raises(RuntimeError, match="Attempted to vmap over aten::nonzero"):
+        torch.vmap(torch.nonzero)(torch.ones(2, 3))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ..autograd.levels import below, is_traced, levels, rebatched, unbatched
 from ..autograd.levels import _leads_to as leads_to
-from ..autograd.modes import no_grad
+from ..autograd.grad_mode import no_grad
 from ..dropin import missing_attribute as _missing_attribute
 
 

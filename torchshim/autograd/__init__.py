@@ -14,7 +14,7 @@ from . import backward as _backward_module
 from .backward import make_cts, run
 from .batched import row_gradients
 from .grad_ops import zeros_value
-from .modes import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
+from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
                     set_multithreading_enabled)
 from ..tensor.core.graph import AccumulateGrad, Node, forward_only
 

@@ -18,7 +18,7 @@ from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode, node_hooks
 from .grad_ops import ADD, ones_value, zeros_value
-from .modes import grad_mode
+from .grad_mode import grad_mode
 from .replay import Log, plain, replayed
 from .saved import RELEASED, end_of, residuals, saved_tensors
 from .second_order import correct

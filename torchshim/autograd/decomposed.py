@@ -12,7 +12,7 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase
 from .saved import tensor_at
 from .grad_ops import zeros_value
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 
 def _linear(inst, x, weight, bias=None):

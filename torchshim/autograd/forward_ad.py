@@ -19,11 +19,11 @@ from ..tensor.core.handle import TensorBase, edge, meta, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached
 from ..tensor.core.write import watch_slices
-from . import modes
+from . import grad_mode as modes
 from .backward import GradTensors, run
 from .function import without_tangents
 from .grad_ops import zeros_value
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

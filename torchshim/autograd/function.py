@@ -15,7 +15,7 @@ from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
 from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 
 class FunctionNode(Node):

@@ -12,7 +12,7 @@ from ..tensor.core.handle import edge
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad
 from .batched import row_gradients
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 
 def _tuple(x, name, fn):

@@ -15,7 +15,7 @@ from ..tensor.api.sharing import from_numpy
 from ..tensor.core.tensor import Tensor
 from . import forward_ad
 from .function import Function
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

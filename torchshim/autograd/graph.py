@@ -11,7 +11,7 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, accumulator, around_nodes, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.write import bump
-from .modes import grad_mode
+from .grad_mode import grad_mode
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]

@@ -7,7 +7,7 @@ import functools
 from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.levels import Level, running
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..engine import context
 from ..tensor.core.handle import TensorBase, edge
 from ..tensor.core.write import is_inference

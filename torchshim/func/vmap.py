@@ -172,7 +172,7 @@ class VmapNode(FunctionNode):
 
     def _ts_custom_backward(self, box, mode):
         fn, xs, dims, wants, found, grads, randomness, state = self._call
-        from ..autograd.modes import grad_mode
+        from ..autograd.grad_mode import grad_mode
         cts = [mode.tensor(box[k]) for k in range(len(grads)) if k in box]
         at = [k for k in range(len(grads)) if k in box]
 

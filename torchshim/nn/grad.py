@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..autograd import grad
-from ..autograd.modes import enable_grad
+from ..autograd.grad_mode import enable_grad
 from ..tensor.api.creation import empty
 from . import functional as F
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from ..engine import warn
-from ..autograd.modes import no_grad as _no_grad
+from ..autograd.grad_mode import no_grad as _no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.api import docs as _docs
 from ..tensor.core.device import to_jax

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..engine import Instance, Operator, context, literal, record
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read

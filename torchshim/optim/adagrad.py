@@ -1,7 +1,7 @@
 """Adagrad (Duchi, Hazan & Singer, 2011)."""
 from __future__ import annotations
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._functional import functional

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..engine import is_host, literal
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.core.dispatch import wrap

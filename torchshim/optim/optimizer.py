@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..engine import context, literal, warn
 from ..engine.record.context import steppers
 from ..ops import promotion as P

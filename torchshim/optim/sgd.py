@@ -1,7 +1,7 @@
 """Stochastic gradient descent with momentum (Sutskever et al., 2013, in torch's variant)."""
 from __future__ import annotations
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ._functional import functional
 from ._update import Update, add_scaled, mul, number
 from .optimizer import Optimizer, check, check_fused, check_lr, flags_of, sparse_and_dense, with_grads

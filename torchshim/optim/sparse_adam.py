@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 
-from ..autograd.modes import grad_mode
+from ..autograd.grad_mode import grad_mode
 from ..tensor.api.creation import zeros_like
 from ..tensor.api.sparse import sparse_coo_tensor
 from ._update import number

@@ -5,7 +5,7 @@ import itertools
 import math
 from copy import deepcopy
 
-from ..autograd.modes import no_grad
+from ..autograd.grad_mode import no_grad
 from ..nn.modules.module import Module
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.core.dtype import int64

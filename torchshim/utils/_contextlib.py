@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 
-from ..autograd.modes import _Decorating
+from ..autograd.grad_mode import _Decorating
 
 __all__ = ["context_decorator"]
 

@@ -15,7 +15,7 @@ from ..amp import autocast_mode as amp
 from ..autograd import _is_checkpoint_valid, backward as _backward
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
-from ..autograd.modes import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, warn
 from ..ops.remat import again

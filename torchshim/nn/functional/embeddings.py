@@ -33,7 +33,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if weight._ts_meta.ndim == 2 and input._ts_meta.dtype.kind == "i":
         in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
-        from ...autograd.modes import no_grad
+        from ...autograd.grad_mode import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
     layout = (T, T, padding_idx, bool(scale_grad_by_freq), False)
@@ -125,7 +125,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     in_range(input, 0, rows, lambda i: RuntimeError(f"Index {_first_at(input, i)} of input takes value {i} which is not in the valid range "
                                                     f"[0, {rows})"))
     if max_norm is not None:
-        from ...autograd.modes import no_grad
+        from ...autograd.grad_mode import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))
     padding_idx = -1 if padding_idx is None else padding_idx

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ... import __future__ as future
-from ...autograd.modes import no_grad
+from ...autograd.grad_mode import no_grad
 from ...engine import warn
 from ...tensor.core.copying import swap
 from ...tensor.core.device import device as torch_device

@@ -8,7 +8,7 @@ from collections import OrderedDict, namedtuple
 
 from ... import __future__ as future
 from ...engine import warn
-from ...autograd.modes import no_grad
+from ...autograd.grad_mode import no_grad
 from ...tensor.core.copying import swap
 from ...tensor.core.tensor import Tensor
 from . import _hooks

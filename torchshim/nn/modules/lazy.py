@@ -28,7 +28,7 @@ class LazyModuleMixin:
 
     def _lazy_load_hook(self, state_dict, prefix, *rest):
         """Parameters that are loaded take the shapes of what is loaded."""
-        from ...autograd.modes import no_grad
+        from ...autograd.grad_mode import no_grad
         for name, own in [*self._parameters.items(), *self._buffers.items()]:
             given = state_dict.get(prefix + name)
             if given is not None and own is not None and is_lazy(own) and not is_lazy(given):

@@ -35,7 +35,7 @@ class Embedding(Module):
 
     def _fill_padding_idx_with_zero(self):
         if self.padding_idx is not None:
-            from ...autograd.modes import no_grad
+            from ...autograd.grad_mode import no_grad
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 

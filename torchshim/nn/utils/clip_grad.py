@@ -122,7 +122,7 @@ def _scale(grads, max_norm, total_norm):
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scale the gradients in place so that their norm, all together, is at most max_norm; returns the norm before."""
-    from ...autograd.modes import no_grad
+    from ...autograd.grad_mode import no_grad
     grads = _grads(_listed(parameters))
     with no_grad():
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
@@ -139,7 +139,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Clamp every gradient in place to [-clip_value, clip_value]."""
-    from ...autograd.modes import no_grad
+    from ...autograd.grad_mode import no_grad
     with no_grad():
         for g in _grads(_listed(parameters)):
             g.clamp_(-float(clip_value), float(clip_value))

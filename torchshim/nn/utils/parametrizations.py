@@ -1,7 +1,7 @@
 """Parametrizations that come with torch: orthogonal matrices, weight normalisation, spectral normalisation."""
 from __future__ import annotations
 
-from ...autograd.modes import no_grad
+from ...autograd.grad_mode import no_grad
 from ...linalg import householder_product, solve
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dtype import finfo

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 
-from ...autograd.modes import no_grad
+from ...autograd.grad_mode import no_grad
 from ...tensor.core.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter

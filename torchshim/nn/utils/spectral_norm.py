@@ -1,7 +1,7 @@
 """Spectral normalisation by a hook before forward (Miyato et al., arXiv:1802.05957); parametrizations.spectral_norm is the newer form."""
 from __future__ import annotations
 
-from ...autograd.modes import no_grad
+from ...autograd.grad_mode import no_grad
 from ...tensor.api.bind import FUNCTIONS
 from .. import functional as F
 from ..parameter import Parameter, UninitializedParameter
