@@ -480,6 +480,8 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape
 # -- at once --------------------------------------------------------------------------------------------------------------------
 def _cropped(a, layout, index):
     d = layout[1]
+    if index.ndim != a.ndim:                   # only an index without elements may
+        return np.empty(index.shape, a.dtype)
     return np.take_along_axis(a[tuple([slice(None) if k == d else slice(n) for k, n in enumerate(index.shape)])], index, d)
 
 

@@ -95,3 +95,9 @@ def test_memory_that_numpy_saw_once_is_at_hand_again():
     assert x[torch.tensor([0, 1])].tolist() == [9, 8] and context.trace.state is before and part.tolist() == [8, 2]
     x += 1
     assert part.tolist() == [9, 3]
+
+
+def test_an_index_without_elements_may_have_other_dimensions():
+    x = torch.arange(5)
+    assert torch.gather(x, 0, torch.zeros(2, 0, dtype=torch.int64)).shape == (2, 0)
+    assert x.gather(0, torch.zeros(0, 3, dtype=torch.uint8)).dtype == torch.int64
