@@ -146,7 +146,7 @@ class _Text:
 @functools.lru_cache(maxsize=2048)
 def _made(source):
     found: dict[str, Callable] = {}
-    exec(source, {"__builtins__": {}}, found)
+    exec(source, {"__builtins__": {"__import__": __import__}}, found)          # it is asked for where a warning is given
     return found["make"]
 
 
