@@ -59,7 +59,6 @@ class Piece:
         self.own = sum([len(step[3]) for step in steps[:repeated]])
         self.wanted = self.overwrites = frozenset()
 
-
     def taken(self):
         """Those of `overwrites` whose buffer some result can take (XLA warns about the others)."""
         made = {k: m for inst, _, _, results in self.body for k, m in zip(results, inst.out_metas)} if self.overwrites else {}
@@ -74,8 +73,8 @@ class Piece:
 
 
 def cut(steps, live, donate=()):
-    """The Pieces of a trace (`expanded` steps) of which the slots `live` are wanted and the inputs `donate` may be overwritten. Pieces of one body agree
-    about the rest, too."""
+    """The Pieces of a trace (`expanded` steps) of which the slots `live` are wanted and the inputs `donate` may be overwritten. Pieces of
+    one body agree about the rest, too."""
     starts = _starts(steps)
     views = {results[0]: k for k, (inst, _, _, results) in enumerate(steps) if inst.op.view is not None} if len(starts) > 1 else {}
     pieces = [Piece(*_with_views(steps, a, b, views)) for a, b in zip(starts, [*starts[1:], len(steps)])]

@@ -10,6 +10,7 @@ from ...ops import index as I
 from ...ops.registry import T
 from ..core import host
 from ..core.dispatch import apply, apply2, wrap
+from ..core.elements import followed
 from ..core.handle import look, meta, read
 from ..core.host import HostStorage
 from ..core.write import needs_grad
@@ -104,14 +105,13 @@ def picked(op, tensors, layout):
     return apply2(op, *tensors, layout) if len(tensors) == 2 else apply(op, tensors, layout)
 
 
-_TRACED_BY = {"transform", "vmap without values", "forward AD"}     # modes in which what a function does with its arguments is wanted
 _FEW = 1 << 16             # elements that are picked at once, from arrays that are there: a record would cost more
 
 
 def _picked_now(op, t, indices, layout):
     """`picked` without a record, where NumPy has everything at hand; else None."""
     pick, m = I.AT_ONCE.get(op), meta(t)
-    if pick is None or context.grad and needs_grad(t) or not _TRACED_BY.isdisjoint(context.modes):
+    if pick is None or context.grad and needs_grad(t) or followed():
         return None
     if op is I.INDEX and (None in layout[1] or not (m.contiguous or len(indices) == m.ndim)):
         return None                            # the result lies otherwise
@@ -133,7 +133,7 @@ def _picked_now(op, t, indices, layout):
 
 def masked(t, m, mask, xm):
     """t[mask], likewise."""
-    if not _TRACED_BY.isdisjoint(context.modes) or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or host.shared(t._ts_st):
+    if followed() or xm.device is not m.device or not (m.contiguous or xm.ndim == m.ndim) or host.shared(t._ts_st):
         return None
     check_mask(xm, m, 0)
     if mask._ts_st.value.extra is TRACED or not is_host(m.device):

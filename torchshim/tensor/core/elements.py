@@ -13,14 +13,19 @@ from .storage import Storage
 from .view import _seen_as
 
 LEAST = 8                  # elements of memory of which one is a small part
-_FOLLOWED = {"transform", "vmap without values", "forward AD"}       # modes in which it counts what a value was computed from
+_FOLLOWED = {"transform", "vmap without values", "forward AD"}
 _steps: dict = {}          # {Meta: the Instance that selects one element at run-time places}
+
+
+def followed():
+    """Whether it counts what values are computed from, so that nothing may be done without a record."""
+    return not _FOLLOWED.isdisjoint(context.modes)
 
 
 def at_hand(t):
     """Whether a tensor's memory is NumPy's already, and what is done with it may be done at once, if no gradient is wanted."""
     v = t._ts_st.value
-    return v.array.__class__ is np.ndarray and v.meta.numel >= LEAST and is_host(v.meta.device) and _FOLLOWED.isdisjoint(context.modes)
+    return v.array.__class__ is np.ndarray and v.meta.numel >= LEAST and is_host(v.meta.device) and not followed()
 
 
 def element(t, m, spec, shift):
