@@ -1,7 +1,7 @@
 """`python -m compat.sweep --torch PYTHON`: the same calls by torchshim and by real torch, over layouts, dtypes and values.
 
 A call is a template with `x`, a tensor of every layout and dtype, and `{d}`, every dimension counted from the end. What is compared:
-dtype, shape, strides, values and first gradients, and of errors the type (with --texts the first line too).
+dtype, shape, strides, values, first gradients and the grad_fn's name, and of errors the type (with --texts the first line too).
 """
 import argparse
 import json
@@ -67,6 +67,65 @@ CALLS += """torch.flip(x, ({d},))|torch.diff(x, 1, {d})|torch.unique_consecutive
     F.cosine_similarity(x, x, {d})|x.add_(1)|x.mul_(2)|x.clamp_(max=1)|x.zero_()|x.fill_(2)|x.copy_(x.flip(-1))|x.sort()[0].add_(1)
     x.unsqueeze_(0)|x.squeeze_()|x.t_()|-x|x + 1.5|1 - x|x / 2|x // 2|x % 2|x ** 2|2 ** x|x == x|~x|x & 1|x << 1|abs(x)|x.item()
     float(x)|int(x)|bool(x)|len(x)|x.tolist()""".replace("\n", "|").split("|")
+CALLS += """F.threshold(x, 1, 2)|F.hardtanh(x, 0, 3)|F.hardtanh(x, inplace=True)|F.relu6(x)|F.hardsigmoid(x)|F.hardswish(x)|F.selu(x)|F.celu(x, 0.5)
+    F.elu(x, 2.)|F.logsigmoid(x)|F.hardshrink(x)|F.softshrink(x)|F.tanhshrink(x)|F.softsign(x)|F.mish(x)|F.gelu(x, approximate='tanh')
+    F.prelu(x, u(1))|F.prelu(x, u(x.shape[1]))|F.rrelu(x)|F.softplus(x, 2, 3)|F.leaky_relu(x, 0)|torch.celu(x, 0)|F.glu(x)|F.relu(x, inplace=True)
+    F.softmax(x, {d}, dtype=torch.float64)|F.log_softmax(x, {d}, dtype=torch.float32)|F.softmin(x, {d})|F.gumbel_softmax(x, dim={d}).shape
+    torch.logcumsumexp(x, {d})|torch.cummax(x, {d}).indices|torch.cumsum(x, {d}, dtype=torch.float64)|torch.cumprod(x, {d}, dtype=torch.int64)
+    torch.sum(x, {d}, dtype=torch.int64)|torch.mean(x, {d}, dtype=torch.float64)|torch.prod(x, {d}, dtype=torch.float32)|torch.sum(x, ())
+    torch.sum(x, (0, {d}))|torch.mean(x, (0, -1))|torch.amax(x, (0, -1))|torch.all(x, (0, -1))|torch.var(x, (0, -1))|torch.logsumexp(x, (0, -1))
+    torch.std(x, {d}, unbiased=False)|torch.var_mean(x, {d}, correction=2)|torch.norm(x, 3, {d})|torch.norm(x, float('inf'))|torch.norm(x, 0, {d})
+    torch.linalg.vector_norm(x, 3.5, {d})|torch.linalg.vector_norm(x, 0)|torch.linalg.vector_norm(x, float('-inf'), {d}, True)|torch.aminmax(x)
+    torch.nansum(x, {d}, dtype=torch.float64)|torch.max(x, {d}).indices|torch.amin(x, {d}, True)|torch.mvlgamma(x + 4, 2)|torch.mvlgamma(x, 1)
+    torch.polygamma(2, x)|torch.special.ndtri(x)|torch.special.log_ndtr(x)|torch.special.erfcx(x)|torch.special.entr(x)|torch.special.i1e(x)
+    torch.special.zeta(x, 2)|torch.special.xlog1py(x, x)|torch.special.multigammaln(x + 4, 2)|torch.special.logit(x, 0.1)|torch.special.softmax(x, {d})
+    torch.float_power(x, 2)|torch.float_power(x, x)|torch.clamp(x, 3, 1)|torch.clamp(x, x, x + 1)|torch.clip(x, max=2.5)|torch.clamp_min(x, 1)
+    torch.clamp(x)|torch.add(x, x, alpha=2)|torch.sub(x, 1, alpha=2.5)|torch.rsub(x, 2)|torch.div(x, 2, rounding_mode='floor')
+    torch.div(x, x, rounding_mode='trunc')|torch.addcmul(x, x, x[..., :1], value=0.5)|torch.lerp(x, x + 1, x)|torch.lerp(x, x.flip(-1), 2)
+    torch.where(x > 1, x, x[..., :1])|torch.where(x > 1)|torch.heaviside(x, u())|torch.masked_fill(x, x > 1, 1e40)|x.masked_fill(x > 1, -1)
+    x.masked_fill_(x > 1, 300)|x.fill_(300)|x.fill_(1e40)|torch.full_like(x, 1e40)|x.add_(1e40)|x.mul_(1.5)|x.clamp_(1.5)|x.addcmul_(x, x)
+    x.lerp_(x, 0.5)|x.relu_()|x.sigmoid_()|x.cumsum_({d})|x.div_(2)|x.pow_(2)|x.sqrt_()|F.normalize(x, 1, {d})|F.normalize(x, p=0.5, dim={d})
+    F.pairwise_distance(x, x + 1)|F.pairwise_distance(x, x, keepdim=True)|F.pdist(x)|F.cosine_similarity(x, x[..., :1], {d})
+    F.layer_norm(x, x.shape[-1:], u(*x.shape[-1:]), u(*x.shape[-1:]))|F.layer_norm(x, x.shape)|F.layer_norm(x, (2,))|F.layer_norm(x, ())
+    F.rms_norm(x, x.shape[-1:])|F.rms_norm(x, x.shape[-1:], u(*x.shape[-1:]), 0.1)|F.group_norm(x, 3)|F.group_norm(x, 1, u(*x.shape[1:2]), u(*x.shape[1:2]))
+    F.batch_norm(x, u(*x.shape[1:2]), u(*x.shape[1:2]))|F.batch_norm(x, u(*x.shape[1:2]), u(*x.shape[1:2]) + 1, u(*x.shape[1:2]), u(*x.shape[1:2]), True)
+    F.batch_norm(x, u(*x.shape[1:2]), u(*x.shape[1:2]) + 1, u(*x.shape[1:2]), None, False, 0.1, 0.5)|F.instance_norm(x)
+    F.instance_norm(x, u(*x.shape[1:2]), u(*x.shape[1:2]) + 1, u(*x.shape[1:2]), u(*x.shape[1:2]), False)|F.local_response_norm(x, 2)
+    F.mse_loss(x, x.flip(-1), reduction='none')|F.mse_loss(x, x.flip(-1), reduction='sum')|F.l1_loss(x, x.flip(-1), reduction='none')
+    F.smooth_l1_loss(x, x.flip(-1), reduction='none', beta=2.)|F.smooth_l1_loss(x, x.flip(-1), beta=0)|F.huber_loss(x, x.flip(-1), delta=2.)
+    F.huber_loss(x, x.flip(-1), reduction='none')|F.binary_cross_entropy(x / 8, x / 8)|F.binary_cross_entropy_with_logits(x, x / 8)
+    F.binary_cross_entropy_with_logits(x, x, pos_weight=u(1))|F.kl_div(x, x, reduction='sum')|F.kl_div(x, x, reduction='batchmean', log_target=True)
+    F.soft_margin_loss(x, x)|F.poisson_nll_loss(x, x)|F.poisson_nll_loss(x, x, False, True)|F.gaussian_nll_loss(x, x.flip(-1), x + 1)
+    F.hinge_embedding_loss(x, x - 2)|F.margin_ranking_loss(x, x.flip(-1), x)|F.cosine_embedding_loss(x, x, torch.ones(len(x)))
+    F.triplet_margin_loss(x, x.flip(-1), x + 1)|F.multilabel_soft_margin_loss(x, x)|F.multilabel_margin_loss(x, k(*x.shape))
+    F.multi_margin_loss(x, k(*x.shape[:1]))|F.nll_loss(x, k(*x.shape[:1], *x.shape[2:]))|F.cross_entropy(x, k(*x.shape[:1], *x.shape[2:]))
+    F.cross_entropy(x, x)|F.cross_entropy(x, k(*x.shape[:1], *x.shape[2:]), u(*x.shape[1:2]), label_smoothing=0.1)
+    F.cross_entropy(x, k(), reduction='sum')|F.nll_loss(x, k(*x.shape[:1]), u(*x.shape[1:2]), reduction='none')|F.cross_entropy(x, k(*x.shape[:1]), ignore_index=0)
+    F.conv1d(x, u(2, *x.shape[-2:-1], 2))|F.conv1d(x, u(2, *x.shape[-2:-1], 2), u(2), 2, 1)|F.conv2d(x, u(2, *x.shape[-3:-2], 2, 2))
+    F.conv2d(x, u(2, *x.shape[-3:-2], 2, 1), u(2), padding='same')|F.conv2d(x, u(*x.shape[-3:-2], 1, 2, 2), groups=(*x.shape, 1, 1, 1)[-3])
+    F.conv3d(x, u(2, *x.shape[-4:-3], 1, 1, 1))|F.conv_transpose1d(x, u(*x.shape[-2:-1], 2, 2), stride=2)|F.conv1d(x, u(2, 2, 2))
+    F.conv_transpose2d(x, u(*x.shape[-3:-2], 2, 2, 2), u(2), 2, 1, 1)|F.conv2d(x, x)|F.conv1d(x, u(2, 3, 2), padding=-1)|F.linear(x, u(2, *x.shape[-1:]))
+    F.linear(x, u(2, *x.shape[-1:]), u(2))|F.linear(x, u(*x.shape[-1:]))|F.bilinear(x, x, u(2, *x.shape[-1:], *x.shape[-1:]))
+    F.avg_pool1d(x, 2, 1, 1, True, False)|F.avg_pool2d(x, 2, 1, 1, True, False, 3)|F.avg_pool3d(x, 2)|F.max_pool1d(x, 2, 1, 1, ceil_mode=True)
+    F.max_pool2d(x, 2, 1, 1, 2)|F.max_pool2d(x, 2, return_indices=True)|F.max_pool3d(x, 2)|F.max_pool1d(x, 2, return_indices=True)
+    F.adaptive_avg_pool1d(x, 2)|F.adaptive_avg_pool2d(x, (None, 1))|F.adaptive_avg_pool3d(x, 2)|F.adaptive_max_pool1d(x, 2)|F.adaptive_max_pool2d(x, 1)
+    F.adaptive_max_pool2d(x, (2, 3), return_indices=True)|F.lp_pool1d(x, 2, 2)|F.lp_pool2d(x, 3, 2)|F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2)
+    F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)|F.avg_pool2d(x, 5)|F.max_pool2d(x, 2, 0)|F.max_pool1d(x, 2, padding=2)|F.adaptive_avg_pool2d(x, 0)
+    F.interpolate(x, 5)|F.interpolate(x, size=3, mode='linear')|F.interpolate(x, scale_factor=2, mode='bilinear', align_corners=True)
+    F.interpolate(x, scale_factor=1.5, mode='bicubic')|F.interpolate(x, scale_factor=0.5, mode='area')|F.interpolate(x, scale_factor=2, mode='nearest-exact')
+    F.interpolate(x, size=(3, 3), mode='bilinear', antialias=True)|F.interpolate(x, scale_factor=1.7, recompute_scale_factor=True)|F.interpolate(x, size=0)
+    F.interpolate(x, mode='linear')|F.interpolate(x, size=(2, 2), scale_factor=2)|F.pixel_shuffle(x, 2)|F.pixel_unshuffle(x, 2)|F.channel_shuffle(x, 3)
+    F.grid_sample(x, u(2, 2, 2, 2) / 8 - 0.5, align_corners=False)|F.grid_sample(x, u(2, 3, 2, 2) / 4 - 1, 'nearest', 'border', True)
+    F.grid_sample(x, u(2, 2, 2, 2) / 2 - 2, 'bicubic', 'reflection', False)|F.affine_grid(x[..., :2, :3], (2, 1, 2, 2), align_corners=False)
+    F.unfold(x, 2)|F.unfold(x, (2, 1), 1, 1, 2)|F.fold(x, (2, 2), 1)|F.pad(x, (1, 0), mode='reflect')|F.pad(x, (1, 1), mode='replicate')
+    F.pad(x, (1, 1), mode='circular')|F.pad(x, (1, -1, 2, 0), value=3)|F.pad(x, (1, 1, 1, 1), mode='reflect')|F.pad(x, (-1, -1))|F.pad(x, (1,))
+    F.scaled_dot_product_attention(x, x, x)|F.scaled_dot_product_attention(x, x, x, is_causal=True)|F.scaled_dot_product_attention(x, x, x, x @ x.mT > 1)
+    F.dropout(x, 0.)|F.dropout(x, 1.)|F.alpha_dropout(x, 0., True)|F.dropout2d(x, 0., True)|F.dropout(x, 2.)|F.feature_alpha_dropout(x, 1., True)
+    F.embedding(k(2), x)|F.embedding(k(2, 2), x, 0)|F.embedding_bag(k(2, 2), x)|F.embedding_bag(k(2), x, torch.tensor([0]), mode='max')
+    torch.rnn_tanh_cell(x, x, x, x)|torch.lstm_cell(x, (x, x), u(16, *x.shape[-1:]), u(16, 4))|torch.gru_cell(x, x, u(12, *x.shape[-1:]), u(12, 4))
+    torch.cumulative_trapezoid(x, dx=2)|torch.trapezoid(x, x)|torch.gradient(x)|torch.renorm(x, 1, 0, 1)|torch.logaddexp2(x, x)|torch.signbit(-x)
+    torch.frexp(x)|torch.real(x)|torch.imag(x)|torch.view_as_real(x)|torch.polar(x, x)|torch.complex(x, x)|torch.nan_to_num(x, 1, 2, 3)
+    torch.count_nonzero(x, {d})|torch.var(x, 0)|torch.std(x)|torch.special.bessel_j0(x)|torch.sigmoid(x).mul(x).sum()""".replace("\n", "|").split("|")
 CALLS = list(dict.fromkeys(c.strip() for c in CALLS))
 
 
@@ -109,13 +168,21 @@ def serve():
         def t(*shape):
             n = math.prod(shape)
             return ((torch.arange(n) * 7 % 11).reshape(shape) * (0.75 if d.is_floating_point else 1)).to(d)
+
+        def u(*shape):
+            return t(*shape) * t(*shape).flip(0) if shape else t()
+
+        def k(*shape):
+            return torch.arange(math.prod(shape)).reshape(shape) % 2
         x = torch.tensor(eval(f"[{SPECIAL}]")) if made == "special" else eval(made, {"t": t, "torch": torch})
         wants = (d.is_floating_point or d.is_complex) and not re.search(r"\w_\(", call)
         x = x.requires_grad_() if wants else x
         try:
-            r = eval(call, {"x": x, "torch": torch, "F": F})
+            r = eval(call, {"x": x, "torch": torch, "F": F, "u": u, "k": k})
             seen = {"result": digest(r)}
             first = r if isinstance(r, torch.Tensor) else r[0] if isinstance(r, (tuple, list)) and r else None
+            if isinstance(first, torch.Tensor):
+                seen["grad_fn"] = first.grad_fn and first.grad_fn.name()
             if isinstance(first, torch.Tensor) and first.requires_grad and d != torch.bfloat16:
                 weights = torch.arange(1., first.numel() + 1, dtype=torch.float64).reshape(first.shape).to(first.dtype)
                 seen["grad"] = digest(torch.autograd.grad((first * weights).sum().abs(), x)[0], True)
@@ -142,7 +209,15 @@ def same(mine, theirs, dtype, texts):
     if "error" in mine or "error" in theirs:
         return mine.get("error", [0])[:1 + texts] == theirs.get("error", [1])[:1 + texts]
     near = {"float64": 1e-9, "bfloat16": 2e-2}.get(dtype, 2e-5)
-    return all([close(mine.get(part), theirs.get(part), near) for part in ("result", "grad")])
+    return all([close(mine.get(part), theirs.get(part), near) for part in ("result", "grad", "grad_fn")])
+
+
+def asked(child, call):
+    """A contender's answer."""
+    try:
+        return child.ask(json.dumps(call), 120)
+    except RuntimeError as failed:
+        raise RuntimeError(f"{call}: {failed}") from None
 
 
 def main(argv=None):
@@ -160,7 +235,7 @@ def main(argv=None):
     names, total, differing = [child.receive(120) for child in both], 0, []
     try:
         for name, call in every_call(args.only):
-            mine, theirs = [child.ask(json.dumps(call), 120) for child in both]
+            mine, theirs = [asked(child, call) for child in both]
             total += 1
             if not same(mine, theirs, call[1], args.texts):
                 differing.append(name)

@@ -8,7 +8,7 @@ from torchshim.engine.interpret import build
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
 from torchshim.ops.nn.loss import cross_entropy
-from torchshim.ops.nn.norm import layer_norm
+from torchshim.ops.nn.norm import batch_norm_eval, batch_norm_train, group_norm, layer_norm
 from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
@@ -79,6 +79,30 @@ def test_layer_norm(shape, rows):
     x, w, b = 3 * numbers(*shape) + 2, numbers(*rows), numbers(*rows)[::-1].copy()
     for more, layout in (((), (None, None)), ((w,), (T, None)), ((w, b), (T, T)), ((b,), (None, T))):
         same(both(layer_norm, (T, rows, *layout, SF), [x, *more], [1e-5]), 1e-5)
+
+
+GIVEN = (None, None), (T, None), (T, T), (None, T)         # weights and biases
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 4, 5), (1, 4, 12000), (5, 6), (200, 30, 17), (2, 2, 30, 30)])
+def test_batch_norm(shape):
+    x, c = 3 * numbers(*shape) + 2, shape[1]
+    w, b, mean, var = [numbers(c) + k for k in range(4)]
+    for layout in GIVEN:
+        more = [a for a, there in zip((w, b), layout) if there]
+        same(both(batch_norm_train, (T, *layout, None, None, SF, SF), [x, *more], [0.1, 1e-5]), 1e-5)
+        same(both(batch_norm_train, (T, *layout, T, T, SF, SF), [x, *more, mean, var * var], [0.3, 0.1]), 1e-5)
+        inst = batch_norm_eval.resolve((T, T, T, *layout, SF), tuple([torch.tensor(a)._ts_meta for a in (x, mean, var, *more)]), "f")
+        same([f(x, mean, var * var, *more, np.asarray(1e-5)) for f in (inst.op.on_host(inst), build(inst.jaxpr))], 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 4, 5), (1, 4, 12000), (2, 30, 17)])
+def test_group_norm(shape):
+    x, w, b = 3 * numbers(*shape) + 2, numbers(shape[1]), numbers(shape[1])[::-1].copy()
+    for groups in (1, 2, shape[1]):
+        for layout in GIVEN:
+            more = [a for a, there in zip((w, b), layout) if there]
+            same(both(group_norm, (T, groups, *layout, SF), [x, *more], [1e-5]), 1e-5)
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (5,), (300, 333)])

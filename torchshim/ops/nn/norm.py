@@ -5,8 +5,9 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ...engine.interpret import fused
+from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, lies_channels_last, not_channels_last
@@ -151,9 +152,62 @@ def _check_group_norm(x, num_groups, weight, bias, eps):
                                f"shape {_shown(t.shape)} and input of shape {_shown(x.shape)}")
 
 
+def _one_dtype(inst):
+    """Whether the operands have one dtype that NumPy knows, and elements."""
+    x = inst.in_metas[0]
+    return x.numel and x.dtype in (P.float32, P.float64) and all([m.dtype == x.dtype for m in inst.in_metas])
+
+
+def _groups_on_host(inst):
+    """The sizes for `channels.forward`, or None."""
+    x, groups = inst.in_metas[0], inst.layout[1]
+    if _one_dtype(inst) and len(inst.kinds) == 1:
+        n, c = x.shape[:2]
+        sizes = n * groups, c // groups, x.numel // (n * c)
+        return None if channels.few_places(1, *sizes) else (1, *sizes, x.shape, x.dtype)
+
+
+def _group_norm_on_host(inst):
+    given, (has_weight, has_bias) = _groups_on_host(inst), [t is not None for t in inst.layout[2:4]]
+    if given is None:
+        return None
+    made, groups, each, samples = channels.forward(*given), inst.layout[1], given[2], inst.in_metas[0].shape[0]
+
+    def run(x, *more):
+        weight, bias = [_tiled(t, samples, groups, each) for t in _split(more, has_weight, has_bias)]
+        return made(x, more[-1].astype(given[-1]), weight, bias)[:1]
+    return run
+
+
+def _split(given, *there):
+    """The operands of which `there` says whether they are given, in order; None for the others."""
+    it = iter(given)
+    return [next(it) if this else None for this in there]
+
+
+def _tiled(parameter, samples, groups, each):
+    """A parameter of the channels as that of the groups of every sample."""
+    return parameter if parameter is None else np.tile(np.asarray(parameter).reshape(groups, each), (samples, 1))
+
+
+def _group_norm_back_on_host(inst, plan):
+    given, has_weight = _groups_on_host(inst), inst.layout[2] is not None
+    if given is None or plan.outs or plan.args != (0, 1)[:1 + has_weight] or len(plan.nums) != 1:
+        return None
+    names = ["x"] + ["weight"] * has_weight + ["bias"] * (inst.layout[3] is not None)
+    wants = [names[i] for i in plan.needs]
+    made, groups, each, samples = channels.backward(*given, wants), inst.layout[1], given[2], inst.in_metas[0].shape[0]
+
+    def run(x, *more):
+        weight = _tiled(more[0], samples, groups, each) if has_weight else None
+        found = made(x, more[-2], more[-1].astype(given[-1]), weight)
+        return [found[name] if name == "x" else np.add.reduce(found[name].reshape(samples, -1), 0) for name in wants]
+    return run
+
+
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
-    method=False, plain_gradients=not_channels_last)
+    method=False, plain_gradients=not_channels_last, host=_group_norm_on_host, host_back=_group_norm_back_on_host)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -177,10 +231,53 @@ def _check_batch_norm(x, *parameters):
         share_dtype(x, *parameters)
 
 
+def _channels_of(inst):
+    """(samples, channels, places, shape, dtype) of what is normalised channel by channel in NumPy, or None."""
+    x = inst.in_metas[0]
+    if _one_dtype(inst):
+        n, c = x.shape[:2]
+        sizes = n, c, x.numel // (n * c)
+        return None if channels.few_places(n, c, 1, sizes[2]) else (*sizes, x.shape, x.dtype)
+
+
+def _batch_norm_on_host(inst):
+    given, there = _channels_of(inst), [t is not None for t in inst.layout[1:5]]
+    if given is None or len(inst.kinds) != 2:
+        return None
+    n, c, places, shape, dtype = given
+    made, count, one = channels.forward(n, c, 1, places, shape, dtype), n * places, dtype.type(1)
+    unbiased = dtype.type(count / (count - 1) if count > 1 else np.nan)
+
+    def run(x, *more):
+        weight, bias, mean, var = [a if a is None else np.asarray(a) for a in _split(more, *there)]
+        momentum, eps = more[-2].astype(dtype), more[-1].astype(dtype)
+        y, now, var_now = made(x, eps, *[a if a is None else a.reshape(c, 1) for a in (weight, bias)])
+        var_now *= unbiased
+        moved = [new if old is None else (one - momentum) * old + momentum * new for old, new in ((mean, now), (var, var_now))]
+        return [y, *moved]
+    return run
+
+
+def _batch_norm_back_on_host(inst, plan):
+    given, has_weight = _channels_of(inst), inst.layout[1] is not None
+    if given is None or plan.outs or plan.args != (0, 1)[:1 + has_weight] or len(plan.nums) != 1 or plan.cts != (0, 1, 2):
+        return None
+    n, c, places, shape, dtype = given
+    names = ["x"] + ["weight"] * has_weight + ["bias"] * (inst.layout[2] is not None)
+    wants = [names[i] for i in plan.needs]
+    made = channels.backward(n, c, 1, places, shape, dtype, wants)
+
+    def run(x, *more):                         # the cotangents of the statistics lead nowhere
+        weight = np.asarray(more[0]).reshape(c, 1) if has_weight else None
+        found = made(x, more[int(has_weight)], more[-1].astype(dtype), weight)
+        return [found[name] if name == "x" else found[name].reshape(c) for name in wants]
+    return run
+
+
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
-    function=False, method=False, twice=2, plain_gradients=not_channels_last)
+    function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host, host_back=_batch_norm_back_on_host)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -199,10 +296,25 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     return y.astype(self.dtype), moved(mean, now.reshape(-1)), moved(var, unbiased)
 
 
+def _batch_norm_eval_on_host(inst):
+    given, there = _channels_of(inst), [t is not None for t in inst.layout[3:5]]
+    if given is None or len(inst.kinds) != 1:
+        return None
+    made, dtype = channels.with_given(*given), given[-1]
+
+    def run(x, mean, var, *more):
+        weight, bias = _split(more, *there)
+        scale = 1 / np.sqrt(np.asarray(var) + more[-1].astype(dtype))
+        if weight is not None:
+            scale *= weight
+        return [made(x, np.asarray(mean), scale, bias if bias is None else np.asarray(bias))]
+    return run
+
+
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     grad="NativeBatchNormBackward0",
     check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
-    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last)
+    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host)
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)
