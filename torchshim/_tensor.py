@@ -44,6 +44,8 @@ def reduce(t):
         lies, metadata = t.detach(), None
         if t.is_conj():
             lies, metadata = lies.conj(), {"conj": True}
+        if t.is_neg():
+            lies, metadata = lies._neg_view(), {**(metadata or {}), "neg": True}
         place = lies.storage_offset(), tuple(lies.shape), tuple(lies.stride()), t.requires_grad, hooks
         flags = () if metadata is None else (metadata,)
         if t.dtype.name not in _UNTYPED:

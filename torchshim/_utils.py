@@ -1,6 +1,9 @@
 """torch._utils: the functions by which pickles of PyTorch rebuild tensors. Their names are part of the file format."""
 from __future__ import annotations
 
+import contextlib
+import threading
+
 from .tensor.api.storages import tensor_on
 from .tensor.core.dispatch import wrap
 from .engine import meta_of, value_of
@@ -25,7 +28,7 @@ def _flagged(t, requires_grad, backward_hooks, metadata):
     if metadata and metadata.get("conj"):
         t = t.conj()
     if metadata and metadata.get("neg"):
-        t = t.neg()
+        t = t._neg_view()
     if requires_grad:
         t.requires_grad_(True)
     for hook in (backward_hooks or {}).values():
@@ -70,13 +73,36 @@ def _missing(what):
     return rebuild
 
 
+#: Per thread the sparse tensors of a file whose numbers come after them, to be checked once these are there.
+_unchecked = threading.local()
+
+
+@contextlib.contextmanager
+def _checked_at_the_end():
+    """A context in which sparse tensors are rebuilt unseen, and checked when it ends."""
+    _unchecked.found = []
+    try:
+        yield
+        for layout, data in _unchecked.found:
+            _sparse_tensor(layout, data, True)
+    finally:
+        _unchecked.found = None
+
+
 def _rebuild_sparse_tensor(layout, data):
     """A sparse tensor of a layout from its parts: indices, values, size and whether it is coalesced, or both indices, values and size."""
+    later = getattr(_unchecked, "found", None)
+    if later is not None:
+        later.append((layout, data))
+    return _sparse_tensor(layout, data, later is None)
+
+
+def _sparse_tensor(layout, data, check):
     from .tensor.api.bind import FUNCTIONS
     if layout.name == "sparse_coo":
         indices, values, size, *coalesced = data
-        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None, check_invariants=True)
-    return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout, check_invariants=True)
+        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None, check_invariants=check)
+    return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout, check_invariants=check)
 
 
 _rebuild_qtensor = _missing("quantized")

@@ -115,3 +115,8 @@ def test_gradients_of_gamma_and_beta_samples_are_torchs_approximations():
     x, a, n = torch.tensor([[.01, .98, .3, .6, .45, .9], [.5, 3., 2., 1., 20., 7.], [2., 3.5, 9., 2.5, 44., 14.]], dtype=d)
     np.testing.assert_allclose(torch._dirichlet_grad(x, a, n), [0.085561407547, 0.357006918257, 0.145468469276, 0.664377758632,
                                                                 0.02297528283, 0.09961097955], rtol=1e-10)
+
+
+def test_what_cannot_be_expanded_says_which_sizes():
+    with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(7\) must match the existing size \(2\)"):
+        torch.distributions.Weibull(torch.ones(2), torch.ones(2)).expand((7,))

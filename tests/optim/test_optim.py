@@ -288,3 +288,19 @@ def test_a_learning_rate_that_is_a_tensor_is_a_number_in_double_precision():
 def test_fused_refuses_complex_parameters():
     with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors.*but torch.complex64 and cpu"):
         torch.optim.Adam([torch.nn.Parameter(torch.ones(1, dtype=torch.complex64))], fused=True)
+
+
+def test_step_hooks_see_the_optimizer_among_the_arguments():
+    o, seen = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1), []
+    o.register_step_pre_hook(lambda opt, args, kwargs: seen.append((args, kwargs)))
+    o.register_step_post_hook(lambda opt, args, kwargs: seen.append((args, kwargs)))
+    o.step()
+    o.step(closure=None)
+    assert [(a == (o,), k) for a, k in seen] == [(True, {}), (True, {}), (True, {"closure": None}), (True, {"closure": None})]
+
+
+def test_composed_schedulers_state_dicts_name_what_they_hold_last():
+    o = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    S = torch.optim.lr_scheduler
+    assert list(S.ChainedScheduler([S.StepLR(o, 1)]).state_dict()) == ["_last_lr", "_schedulers"]
+    assert list(S.CyclicLR(o, 0.1, 0.2, cycle_momentum=False).state_dict())[-1] == "_scale_fn_custom"

@@ -2,6 +2,7 @@
 
 goldens/ was written by PyTorch 2.13: ``python tests/serialization/goldens/record.py``.
 """
+import copy
 import importlib.util
 import io
 import os
@@ -249,3 +250,42 @@ def test_layouts_and_memory_formats():
     made = [torch.strided, torch.channels_last]
     assert pickle.loads(pickle.dumps(made)) == made and loaded(saved(torch.strided)) is torch.strided
     assert loaded(saved(made), weights_only=False)[1] is torch.channels_last
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_negated_views_come_back_negated(zipped):
+    b = io.BytesIO()
+    torch.save(torch._neg_view(torch.arange(3.)), b, _use_new_zipfile_serialization=zipped)
+    b.seek(0)
+    y = torch.load(b)
+    assert y.tolist() == [-0., -1., -2.] and y.is_neg()
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "coo"])
+def test_sparse_tensors_of_the_older_format_are_checked_once_their_numbers_are_there(layout):
+    x = torch.eye(4)
+    s = {"csr": x.to_sparse_csr, "csc": x.to_sparse_csc, "coo": x.to_sparse, "bsr": lambda: x.to_sparse_bsr((2, 2))}[layout]()
+    b = io.BytesIO()
+    torch.save(s, b, _use_new_zipfile_serialization=False)
+    b.seek(0)
+    y = torch.load(b)
+    assert y.layout is s.layout and torch.equal(y.to_dense(), x)
+
+
+def test_a_buffer_is_a_plain_tensor_in_files():
+    m = torch.nn.Module()
+    m.b = torch.nn.Buffer(torch.ones(2), persistent=False)
+    assert type(m.b) is torch.Tensor and isinstance(m.b, torch.nn.Buffer) and not m.state_dict()
+    assert isinstance(copy.deepcopy(m).b, torch.nn.Buffer) and "b" in dict(copy.deepcopy(m).named_buffers())
+    b = io.BytesIO()
+    torch.save({"b": m.b}, b)
+    b.seek(0)
+    assert type(torch.load(b)["b"]) is torch.Tensor
+
+
+def test_odd_entries_of_the_allow_list_matter_only_when_it_is_asked():
+    b = io.BytesIO()
+    torch.save(torch.ones(2), b)
+    b.seek(0)
+    with torch.serialization.safe_globals([3]):
+        assert torch.load(b).tolist() == [1, 1]

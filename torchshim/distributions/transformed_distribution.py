@@ -46,13 +46,13 @@ class TransformedDistribution(Distribution):
         owner = next(c for c in type(self).__mro__ if "_own" in vars(c))
         new = self._get_checked_instance(owner, _instance)
         batch_shape = torch.Size(batch_shape)
-        shape = batch_shape + self.event_shape
-        for t in reversed(self.transforms):
-            shape = t.inverse_shape(shape)
-        new.base_dist = self.base_dist.expand(shape[:len(shape) - len(self.base_dist.event_shape)])
-        new.transforms = self.transforms
         for name in owner._own:
             setattr(new, name, getattr(self, name).expand(batch_shape))
+        shape = batch_shape + self.event_shape
+        for t in reversed(self.transforms):
+            shape = torch.Size(t.inverse_shape(shape))
+        new.base_dist = self.base_dist.expand(shape[:len(shape) - len(self.base_dist.event_shape)])
+        new.transforms = self.transforms
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new

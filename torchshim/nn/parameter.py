@@ -81,6 +81,8 @@ class Buffer(Tensor, metaclass=_Kind):
 
     def __new__(cls, data=None, *, persistent=True):
         t = _marked(cls, data, data is not None and data.requires_grad)
+        if type(t) is cls:
+            t.__class__ = Tensor               # as in torch, where a buffer is no class of tensors: files hold plain ones
         t.persistent = persistent
         t._is_buffer = True
         return t

@@ -99,7 +99,8 @@ class CyclicLR(_Momentum):
     def state_dict(self):
         """Everything but the optimizer; of scale_fn only the attributes, where it is an object."""
         f, state = self._scale_fn_custom, super().state_dict()
-        state.pop("_scale_fn_ref", None)
+        for name in ("_scale_fn_ref", "_scale_fn_custom"):
+            state.pop(name, None)
         return {**state, "_scale_fn_custom": None if f is None else _portable(f)}
 
     def load_state_dict(self, state_dict):

@@ -271,7 +271,9 @@ class _Composed(LRScheduler):
 
     def state_dict(self):
         """Everything but the optimizer; the schedulers as their own state dicts."""
-        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+        state = super().state_dict()
+        state.pop("_schedulers")               # last, as torch has it
+        return {**state, "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict):
         """Take over what state_dict() gave."""

@@ -127,6 +127,7 @@ class Optimizer:
         """`step` with its hooks around and a step boundary at its end."""
         @functools.wraps(func)
         def step(self, *args, **kwargs):
+            args = (self, *args)               # hooks see the optimizer among the arguments
             for hook in itertools.chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
                 r = hook(self, args, kwargs)
                 if r is not None:
@@ -137,7 +138,7 @@ class Optimizer:
             if undo is not None:
                 undo.append(functools.partial(_restore_state, self.state, {p: dict(s) for p, s in self.state.items()}))
             try:
-                out = func(self, *args, **kwargs)
+                out = func(*args, **kwargs)
             except NotImplementedError as error:
                 _refuse_sparse(self, error)
             for hook in itertools.chain(self._optimizer_step_post_hooks.values(), _global_post.values()):

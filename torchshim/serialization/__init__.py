@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .. import _utils
 from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage, fresh_storage
 from ..tensor.core.device import accelerators, device as torch_device
 from ..tensor.core.dtype import ALL, dtype as torch_dtype
@@ -387,7 +388,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
             made = _Zipped(archive, restore, mmap)
             return _unpickle(io.BytesIO(archive.read("data.pkl")), made, weights_only, pickle_module, args)
         if mmap:
-            raise RuntimeError("mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), "
+            raise RuntimeError(f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
                                "please torch.save your checkpoint with this option in order to use mmap.")
         return _load_legacy(file, restore, weights_only, pickle_module, args)
 
@@ -503,8 +504,14 @@ def _load_legacy(file, restore, weights_only, module, args):
         raise RuntimeError(f"Invalid protocol version: {version}")
     part()                                     # the system it was written on: always little-endian numbers of known sizes
     storages = _Legacy(restore)
-    made = _unpickle(file, storages, weights_only, module, args)
-    for key in part():
+    with _utils._checked_at_the_end():
+        made = _unpickle(file, storages, weights_only, module, args)
+        _read_storages(file, part(), storages)
+    return made
+
+
+def _read_storages(file, keys, storages):
+    for key in keys:
         if key not in storages.known:
             raise RuntimeError(f"the file has a storage {key!r:.50} that nothing uses. The file might be corrupted.")
         s, dtype, numel = storages.known[key]
@@ -518,7 +525,6 @@ def _load_legacy(file, restore, weights_only, module, args):
         a = _array(bytearray(data), dtype, numel)
         if s.device.type != "meta" and numel:
             _fill(s, a, dtype)
-    return made
 
 
 def _fill(s, array, dtype):

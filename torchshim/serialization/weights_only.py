@@ -110,7 +110,11 @@ class Unpickler:
     def __init__(self, file, persistent_load, overrides, encoding="bytes"):
         self.file, self.persistent_load, self.encoding = file, persistent_load, encoding
         self.allowed = {**default_table(), **overrides}
-        self.users = _user_table()
+
+    @functools.cached_property
+    def users(self):
+        """What the user allows, looked at when something else than the default is met."""
+        return _user_table()
 
     def find(self, full):
         """The object behind a global's name, or an UnpicklingError that says how to allow it."""
@@ -138,11 +142,11 @@ class Unpickler:
             items, stack = stack, marks.pop()
             return items
 
-        def constructors():
+        def allows(value):
             nonlocal allowed_values
             if allowed_values is None:
-                allowed_values = {id(v) for v in (*self.allowed.values(), *self.users.values())}
-            return allowed_values
+                allowed_values = {id(v) for v in self.allowed.values()}
+            return id(value) in allowed_values or any(value is v for v in self.users.values())
         import pickletools
         try:
             for opcode, arg, _ in pickletools.genops(self.file):
@@ -157,7 +161,7 @@ class Unpickler:
                     stack.append(self.find(".".join(arg.split(" ", 1))))
                 elif name == "NEWOBJ":
                     args, cls = stack.pop(), stack.pop()
-                    if id(cls) not in constructors():
+                    if not allows(cls):
                         raise UnpicklingError(f"Can not create new object for {cls}, only allowlisted constructors are allowed.")
                     from ..tensor.core.tensor import Tensor
                     made = cls.__new__(cls, *args)
@@ -166,7 +170,7 @@ class Unpickler:
                     stack.append(made)
                 elif name == "REDUCE":
                     args, f = stack.pop(), stack.pop()
-                    if id(f) not in constructors():
+                    if not allows(f):
                         raise UnpicklingError(f"Trying to call reduce for unrecognized function {f}")
                     stack.append(f(*args))
                 elif name == "BUILD":
@@ -178,7 +182,7 @@ class Unpickler:
                     stack[-1].extend(items)
                 elif name in ("SETITEM", "SETITEMS"):
                     items = [stack.pop(-2), stack.pop()] if name == "SETITEM" else to_mark()
-                    if type(stack[-1]) not in (dict, collections.OrderedDict, collections.Counter) and id(type(stack[-1])) not in constructors():
+                    if type(stack[-1]) not in (dict, collections.OrderedDict, collections.Counter) and not allows(type(stack[-1])):
                         raise UnpicklingError(f"Can only SETITEMS for dict, collections.OrderedDict, collections.Counter, but got {type(stack[-1])}")
                     for k in range(0, len(items), 2):
                         stack[-1][items[k]] = items[k + 1]
