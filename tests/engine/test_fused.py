@@ -7,7 +7,7 @@ import torchshim as torch
 from torchshim.engine.interpret import build
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
-from torchshim.ops.nn.loss import cross_entropy
+from torchshim.ops.nn.loss import binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
 from torchshim.ops.nn.norm import batch_norm_eval, batch_norm_train, group_norm, layer_norm
 from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.rnn import rnn_layer
@@ -43,7 +43,7 @@ def same(pair, near=2e-6):
 
 
 def numbers(*shape, special=False):
-    x = np.random.RandomState(0).randn(*shape).astype(F32)
+    x = np.asarray(np.random.RandomState(0).randn(*shape), F32)
     if special:
         x.reshape(-1)[:3] = np.inf, -np.inf, np.nan
     return x
@@ -72,6 +72,36 @@ def test_cross_entropy_of_rows_that_are_not_finite():
     x = numbers(3, 4, special=True)
     same(both(cross_entropy, (T, T, None, "none", 0, None), [x, np.array([0, 1, 3])]))
     same(both(cross_entropy, (T, T, None, "none", 1, None), [x, np.array([0, 1, 3])]))
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("shape", [(), (7,), (90, 800)])
+def test_losses_of_alike_operands(shape, reduction):
+    x, t = np.asarray(2 * numbers(*shape)), numbers(*shape)[..., ::-1].copy() if shape else np.array(0.5, F32)
+    for beta in (1.0, 0.25):
+        same(both(smooth_l1_loss, (T, T, reduction, beta), [x, t]), 3e-6)
+        same(both(huber_loss, (T, T, None, reduction, SF), [x, t], [beta]), 3e-6)
+    inst = binary_cross_entropy_with_logits.resolve((T, T, None, None, reduction), (torch.tensor(x)._ts_meta,) * 2, "")
+    plan = inst.plan(1)
+    back, ct = plan.vjp.resolve((), None, None), np.full(inst.out.shape, 0.7, F32)
+    for given, f in (((x, t), inst), ((x, t, ct), back)):
+        same([f.op.on_host(f)(*given), build(f.jaxpr)(*given)], 3e-6)
+
+
+def test_losses_of_what_is_not_finite():
+    x = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 1, 1, 200, -200], F32)
+    t = np.array([0, 0, 0, 0, 0, np.inf, np.nan, 1, 0], F32)
+    with np.errstate(all="ignore"):
+        same(both(smooth_l1_loss, (T, T, "none", 1.0), [x, t]))
+        same(both(huber_loss, (T, T, None, "none", SF), [x, t], [2.0]))
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("ignored", [-100, 1])
+def test_nll(reduction, ignored):
+    for rows, n in ((1, 1), (4, 5), (600, 33)):
+        same(both(nll_loss, (T, T, None, reduction, ignored), [numbers(rows, n), np.arange(rows) % n]))
+    same(both(nll_loss, (T, T, None, "mean", -100), [numbers(3, 4), np.full(3, -100)]))
 
 
 @pytest.mark.parametrize("shape, rows", [((4, 5), (5,)), ((600, 33), (33,)), ((5, 30, 20), (30, 20)), ((2, 3000), (3000,))])

@@ -200,12 +200,15 @@ class _inside:
 
     def __init__(self, target, n, ignore_index):
         at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
-        self.kept, self.count = None, at.size
-        ignored = at == ignore_index
-        if ignored.any():
-            self.kept = ~ignored
+        self.kept, self.count, self.at = None, at.size, at
+        if not at.size:
+            return
+        low, high = at.min(), at.max()
+        if low <= ignore_index <= high:
+            self.kept = at != ignore_index
             self.count = np.count_nonzero(self.kept)
-        self.at = at if at.size == 0 or at.min() >= 0 and at.max() < n else np.clip(at, 0, n - 1)
+        if low < 0 or high >= n:
+            self.at = np.clip(at, 0, n - 1)
 
 
 def cross_entropy_back(rows, n, dtype, reduction, ignore_index):

@@ -90,10 +90,14 @@ def _check_soft(m, tm, weight, ignore_index):
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log-likelihood: minus the log-probability (in `input`) of each target class."""
-    reduction = reduction_of(reduction, size_average, reduce)
-    m = input._ts_meta
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        reduction = reduction_of(reduction, size_average, reduce)
+    m, tm = input._ts_meta, target._ts_meta
+    if m.ndim == 2 and weight is None and tm.dtype == P.int64 and tm.shape == m.shape[:1] and P.kind_of(m.dtype) == 2:
+        _check_targets(target, m.shape[1], ignore_index)
+        return unguarded(apply(ops.nll_loss, (input, target), (T, T, None, reduction, ignore_index), (), ""))
     if m.ndim:
-        ops.check_classes(m, target._ts_meta, None if weight is None else weight._ts_meta)
+        ops.check_classes(m, tm, None if weight is None else weight._ts_meta)
         not_differentiable(_classes_kernel(m.ndim), weight=weight)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     return call(ops.nll_loss, (input, target, weight, reduction, ignore_index))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine.interpret import fused
+from ...engine.interpret import fused, losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import taken, wide
@@ -139,6 +139,22 @@ def _nll_name(inst):
     return "NllLossBackward0" if inst.in_metas[0].ndim <= 2 else "NllLoss2DBackward0"
 
 
+def _classes_on_host(inst):
+    """(rows, classes, dtype) of rows of classes that NumPy knows, else None."""
+    x = inst.in_metas[0]
+    return (*x.shape, x.dtype) if x.ndim == 2 and x.numel and x.dtype in (P.float32, P.float64) else None
+
+
+def _nll_on_host(inst):
+    rows = _classes_on_host(inst)
+    return losses.nll(*rows, *inst.layout[3:]) if rows and inst.layout[2] is None else None
+
+
+def _nll_back_on_host(inst, plan):
+    rows = _classes_on_host(inst)
+    return losses.nll_back(*rows, *inst.layout[3:]) if rows and inst.layout[2] is None and plan.args == (1,) and not plan.outs else None
+
+
 def _check_nll(x, target, weight, *rest):
     check_classes(x, target, weight)
     if P.kind_of(x.dtype) != 2:
@@ -147,7 +163,7 @@ def _check_nll(x, target, weight, *rest):
 
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
-    grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros")
+    grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros", host=_nll_on_host, host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
@@ -161,22 +177,15 @@ def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
     check_classes(x, target, weight)
 
 
-def _classes_on_host(inst):
-    """The arguments of `fused.cross_entropy`, for rows of classes without weights; else None."""
-    x, target = inst.in_metas[:2]
-    weight, reduction, ignore_index, smoothing = inst.layout[2:]
-    if weight is None and smoothing is None and x.ndim == 2 and x.numel and x.dtype in (P.float32, P.float64):
-        return x.shape[0], x.shape[1], x.dtype, reduction, ignore_index
-
-
 def _cross_entropy_on_host(inst):
-    given = _classes_on_host(inst)
-    return given and fused.cross_entropy(*given)
+    rows, (weight, *rest, smoothing) = _classes_on_host(inst), inst.layout[2:]
+    return fused.cross_entropy(*rows, *rest) if rows and weight is None and smoothing is None else None
 
 
 def _cross_entropy_back_on_host(inst, plan):
-    given = _classes_on_host(inst)
-    return fused.cross_entropy_back(*given) if given and plan.args == (0, 1) and not plan.outs else None
+    rows, (weight, *rest, smoothing) = _classes_on_host(inst), inst.layout[2:]
+    known = rows and weight is None and smoothing is None and plan.args == (0, 1) and not plan.outs
+    return fused.cross_entropy_back(*rows, *rest) if known else None
 
 
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, "
@@ -237,6 +246,25 @@ def _no_integers(kernel):
 _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
 
 
+def _on_host(forward, backward, numbers, target_too=True):
+    """(host, host_back) of the declarations of losses of two alike operands; `numbers`, of an Instance, gives the static ones, or None."""
+    def alike(inst):
+        x, target = inst.in_metas[:2]
+        if len(inst.in_metas) == 2 and x.numel and x.dtype in (P.float32, P.float64) and target.dtype == x.dtype and target.shape == x.shape:
+            return x.shape, x.dtype, next(a for a in inst.layout if a in ("none", "mean", "sum"))
+
+    def host(inst):
+        given, known = alike(inst), numbers(inst)
+        return None if given is None or known is None else forward(*given, *known)
+
+    def host_back(inst, plan):
+        given, known = alike(inst), numbers(inst)
+        if given is None or known is None or plan.args != (0, 1) or plan.outs or not (target_too or plan.needs == (0,)):
+            return None
+        return backward(*given, plan.needs, *known)
+    return dict(host=host, host_back=host_back)
+
+
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
     check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
@@ -290,7 +318,8 @@ def l1_loss(self, target, weight, reduction):
 
 
 @op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
-    check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True)
+    check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True,
+    **_on_host(losses.smooth_l1, losses.smooth_l1_back, lambda inst: inst.layout[3:] if inst.layout[3] > 0 else None))
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
     a = _abs(self - target)
@@ -299,12 +328,26 @@ def smooth_l1_loss(self, target, reduction, beta):
     return reduced(jnp.where(far, a - 0.5 * beta, 0.5 * near * near / jnp.where(beta > 0, beta, 1)), reduction)
 
 
+@jax.custom_jvp
+def _huber(d, delta):
+    a = jnp.abs(d)
+    return jnp.where(a <= delta, 0.5 * a * a, delta * (a - 0.5 * delta))
+
+
+@_huber.defjvp
+def _huber_jvp(primals, tangents):
+    # torch's slope: delta far out, also at infinity, and nan where d is
+    d, delta = primals
+    slope = jnp.where(jnp.abs(d) < delta, d, delta * jnp.sign(d))
+    return _huber(d, delta), tangents[0] * slope
+
+
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad=_weighted("HuberLossBackward0"), check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True)
+    grad=_weighted("HuberLossBackward0"), check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True,
+    **_on_host(losses.huber, losses.huber_back, lambda inst: () if len(inst.kinds) == 1 else None))
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
-    a = _abs(self - target)
-    y = jnp.where(a <= delta, 0.5 * a * a, delta * (a - 0.5 * delta))
+    y = _huber(self - target, delta)
     if weight is None:
         return reduced(y, reduction)
     y = y * weight
@@ -339,7 +382,8 @@ def binary_cross_entropy(self, target, weight, reduction):
 
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", **_LOSS)
+    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", **_LOSS,
+    **_on_host(losses.entropy, losses.entropy_back, lambda inst: (), target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
     less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))

@@ -1,0 +1,150 @@
+"""Losses of an array and a target as one NumPy function each, in blocks that stay in the processor's memory. For the makers see `fused`."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from .fused import _BLOCK, _contiguous, _inside, _starts, _summed
+
+
+def _elementwise(term, spare):
+    """The maker of a loss from `term`, which writes that of a block; it gets (where to, x, target, `spare` arrays, numbers)."""
+    @functools.wraps(term)
+    def make(shape, dtype, reduction, *numbers):
+        n = math.prod(shape)
+        one, kept = functools.partial(term, numbers), reduction == "none"
+
+        def run(x, target, *more):
+            x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
+            more = [a.astype(dtype) for a in more]
+            room = [np.empty(min(n, _BLOCK), dtype) for _ in range(spare + (not kept))]
+            out, total = np.empty(n, dtype) if kept else None, 0.0
+            for start in range(0, n, _BLOCK):
+                part = slice(start, start + _BLOCK)
+                a = x[part]
+                into, *free = ([out[part]] if kept else []) + [r[:len(a)] for r in room]
+                one(into, a, target[part], *free, *more)
+                if not kept:
+                    total += float(_summed(1, len(a), dtype)(into.reshape(1, -1)).sum())
+            return [out.reshape(shape)] if kept else [np.asarray(total / n if reduction == "mean" else total, dtype)]
+        return run
+    return make
+
+
+def _elementwise_back(slope, spare):
+    """The maker of the gradients of a loss from `slope`, which writes that of x in a block; it gets (where to, x, target, `spare` arrays,
+    numbers). The target's, where it is wanted, is the same with another sign."""
+    @functools.wraps(slope)
+    def make(shape, dtype, reduction, wants, *numbers):
+        n = math.prod(shape)
+        one = functools.partial(slope, numbers)
+
+        def run(x, target, ct, *more):
+            x, target, ct = _contiguous(x, (n,)), _contiguous(target, (n,)), np.asarray(ct)
+            if reduction == "mean":
+                ct = ct / dtype.type(n)
+            ct = np.ascontiguousarray(ct).reshape(-1) if reduction == "none" else ct
+            more = [a.astype(dtype) for a in more]
+            out, room = np.empty(n, dtype), [np.empty(min(n, _BLOCK), dtype) for _ in range(spare)]
+            for start in range(0, n, _BLOCK):
+                part = slice(start, start + _BLOCK)
+                a, into = x[part], out[part]
+                one(into, a, target[part], *[r[:len(a)] for r in room], *more)
+                into *= ct[part] if ct.ndim else ct
+            out = out.reshape(shape)
+            return [out if k == 0 else np.negative(out) for k in wants]
+        return run
+    return make
+
+
+def _smooth(out, x, target, near, half, limit):
+    """near * (|x - target| - near / 2), where near is at most `limit`."""
+    np.subtract(x, target, out=out)
+    np.abs(out, out=out)
+    np.minimum(out, limit, out=near)
+    np.multiply(near, 0.5, out=half)
+    out -= half
+    out *= near
+
+
+def _smooth_l1(numbers, out, x, target, near, half):
+    beta, = numbers
+    _smooth(out, x, target, near, half, beta)
+    if beta != 1:
+        out /= beta
+
+
+def _smooth_l1_back(numbers, out, x, target):
+    beta, = numbers
+    _huber_back((), out, x, target, beta)
+    if beta != 1:
+        out /= beta
+
+
+def _huber(numbers, out, x, target, near, half, delta):
+    _smooth(out, x, target, near, half, delta)
+
+
+def _huber_back(numbers, out, x, target, delta):
+    np.subtract(x, target, out=out)
+    np.clip(out, -delta, delta, out=out)
+
+
+def _entropy(numbers, out, x, target, less):
+    """(1 - target) * x - log(sigmoid(x))."""
+    np.abs(x, out=less)
+    np.negative(less, out=less)
+    np.exp(less, out=less)
+    np.log1p(less, out=less)
+    np.minimum(x, 0, out=out)
+    less -= out
+    np.subtract(1, target, out=out)
+    out *= x
+    out += less
+
+
+def _entropy_back(numbers, out, x, target):
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    out += 1
+    np.divide(1, out, out=out)
+    out -= target
+
+
+smooth_l1, smooth_l1_back = _elementwise(_smooth_l1, 2), _elementwise_back(_smooth_l1_back, 0)
+huber, huber_back = _elementwise(_huber, 2), _elementwise_back(_huber_back, 0)
+entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_back, 0)
+
+
+# ---------------------------------------------------------------- classes
+
+
+def nll(rows, n, dtype, reduction, ignore_index):
+    """Of rows of log-probabilities and class numbers: minus what is at the class; the mean is over those that count."""
+    def run(x, target):
+        target = _inside(target, n, ignore_index)
+        loss = -np.asarray(x).reshape(-1)[_starts(rows, n) + target.at]
+        if target.kept is not None:
+            loss = np.where(target.kept, loss, dtype.type(0))
+        if reduction == "none":
+            return [loss]
+        total = np.add.reduce(loss)
+        return [np.asarray(total / dtype.type(target.count) if reduction == "mean" else total, dtype)]
+    return run
+
+
+def nll_back(rows, n, dtype, reduction, ignore_index):
+    """The gradient of `nll` from class numbers and the cotangent."""
+    def run(target, ct):
+        target, out = _inside(target, n, ignore_index), np.zeros(rows * n, dtype)
+        slope = -np.asarray(ct)
+        if reduction == "mean":
+            slope = slope / dtype.type(target.count)
+        if target.kept is not None:
+            slope = np.where(target.kept, slope, dtype.type(0))
+        out[_starts(rows, n) + target.at] = slope
+        return [out.reshape(rows, n)]
+    return run
