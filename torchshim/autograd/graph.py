@@ -10,8 +10,10 @@ from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, accumulator, around_nodes, node_class
 from ..tensor.core.handle import TensorBase, edge, read
+from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump
 from .grad_mode import grad_mode
+from .saved import RELEASED, saved_names
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
@@ -68,9 +70,16 @@ class HookedNode(Node):
     """A node that saved what a pack hook returned."""
     __slots__ = ()
 
+    def _ts_pack(self, nr, st, steps, offset, e=None):
+        """Output `nr` is there, in memory that whoever unpacks it may find written; `e`: its edge, where that is not plain."""
+        plan = self._ts_plan
+        if e is None and nr in self._ts_inst.diff_outs:
+            e = self if len(self._ts_inst.out_metas) == 1 else (self, nr)
+        t = tensor_on(st, steps, offset, e)
+        self._ts_saved[len(plan.args) + plan.outs.index(nr)] = Packed(t, active())
+
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:
-            from .saved import RELEASED
             raise RuntimeError(RELEASED)
         plan = self._ts_plan
         saved = [read(p.unpack()) for p in self._ts_saved]
@@ -96,17 +105,11 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     hooks = active()
     if node is None or hooks is None or not node._ts_saved:
         return node
-    plan, packed = node._ts_plan, []
-    for k, v in enumerate(node._ts_saved):
-        if k < len(plan.args):
-            i = plan.args[k]
-            t = tensors[i]
-            if t is None:
-                t = wrap(v, edges[i])
-        else:
-            nr = plan.outs[k - len(plan.args)]
-            t = wrap(v, node if len(inst.out_metas) == 1 else (node, nr))
-        packed.append(Packed(t, hooks))
+    args = node._ts_plan.args
+    packed, names = [None] * len(node._ts_saved), saved_names(node)
+    for k in sorted(range(len(args)), key=lambda k: names[k] if names else ""):       # torch saves by the alphabet, results last
+        i = args[k]                            # of what is written in place it saves a clone
+        packed[k] = Packed(wrap(vals[i], edges[i]).clone() if tensors[i] is None else tensors[i], hooks)
     node._ts_saved, node._ts_guard = packed, []
     node._ts_more()                               # backward passes with such nodes are not replayed
     node.__class__ = node_class(type(node).__name__, HookedNode)

@@ -10,6 +10,7 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, leads_nowhere
 from ..tensor.core.handle import TensorBase, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, read_steps
+from ..tensor.core.view import tensor_on
 from . import anomaly_mode
 from .second_order import by_comparison
 
@@ -22,6 +23,7 @@ RELEASED = ("Trying to backward through the graph a second time (or directly acc
 def saved_tensors(node, saved):
     """What a node saved as tensors with their histories."""
     plan, tensors, constant = node._ts_plan, [], by_comparison(node)
+    places = {g[0]: g for g in node._ts_guard}
     for k, v in enumerate(saved):
         if constant:
             e = None
@@ -30,11 +32,11 @@ def saved_tensors(node, saved):
         else:
             nr = plan.outs[k - len(plan.args)]
             e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None
-        tensors.append(tensor_at(v, e))
+        tensors.append(tensor_at(v, e, places.get(k)))
     return tensors
 
 
-def _saved_names(node):
+def saved_names(node):
     """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
     inst, plan, given = node._ts_inst, node._ts_plan, []
     for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
@@ -50,7 +52,7 @@ def _saved_names(node):
 def _saved_attribute(node, name):
     """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
     if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
-        names = _saved_names(node)
+        names = saved_names(node)
         if name[7:] in names:
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)
@@ -64,12 +66,17 @@ def _saved_attribute(node, name):
 Node.__getattr__ = _saved_attribute
 
 
-def tensor_at(value, e):
-    """A tensor with this value and history; a leaf is itself while it holds the value."""
+def tensor_at(value, e, place=None):
+    """A tensor with this value and history; a leaf is itself while it holds the value. `place`: the entry of a node's `_ts_guard`, where it
+    was saved from: it goes on counting the writes there."""
     leaf = e.variable if e.__class__ is AccumulateGrad else e
-    if not isinstance(leaf, TensorBase):
+    if isinstance(leaf, TensorBase):
+        if read(leaf) is value:
+            return leaf
+        e = accumulator(leaf)
+    if place is None or place[1].gen != place[3]:
         return wrap(value, e)
-    return leaf if read(leaf) is value else wrap(value, accumulator(leaf))
+    return tensor_on(place[1], *place[4:], e, value)
 
 
 def modified_error(meta, now, expected, producer=None, nr=0):
@@ -89,7 +96,7 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
 def residuals(node):
     """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
     saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
-    for k, st, version, gen, steps in node._ts_guard:
+    for k, st, version, gen, steps, _ in node._ts_guard:
         if st.gen == gen:
             continue
         if k >= len(args):
@@ -109,7 +116,7 @@ def residuals(node):
         if st.version == version:
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
-        name = (_saved_names(node) or [""] * (k + 1))[k]
+        name = (saved_names(node) or [""] * (k + 1))[k]
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
@@ -141,10 +148,17 @@ def written_error(t, st, version):
     return modified_error(meta(t), st.version, version, target.name() if isinstance(target, Node) else None, nr)
 
 
+class Entrance(Node):
+    """The history of what a function that is differentiated gets for its argument: for those who are told, it is the argument itself."""
+    __slots__ = ()
+
+
 def _written_through(node, k, st, version, steps):
     """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
     i, producer = node._ts_plan.args[k], None
     target, nr = end_of(node._ts_next[i])
+    while isinstance(target, Entrance):
+        (target, nr), steps = end_of(target._ts_next[0]), steps[:-1]
     if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
         producer = getattr(st, "writer", None) or target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import AccumulateGrad, sequence
-from ..tensor.core.handle import TensorBase, edge, read
+from ..tensor.core.graph import AccumulateGrad, OwnVersion, sequence
+from ..tensor.core.handle import TensorBase, edge, offset_of, read
 
 
 def now():
@@ -59,3 +59,33 @@ def gradients(outs, edges, cts, create_graph):
     captured = run([edge(o) for o, _ in pairs], cts, True, create_graph, edges, False)
     got = [captured.get(k) for k in range(len(edges))]
     return [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in got]
+
+
+def nodes(tensors):
+    """The nodes that the graph of `tensors` consists of."""
+    seen, stack = {}, [edge(t) for t in tensors]
+    while stack:
+        e = stack.pop()
+        target = e[0] if e.__class__ is tuple else e
+        if target is not None and not isinstance(target, TensorBase) and id(target) not in seen:
+            seen[id(target)] = target
+            stack.extend(target._ts_next)
+    return seen.values()
+
+
+def counted_with(tensors, pairs):
+    """What the graph of `tensors` saved of the first of two tensors with the same values is a saved second one from now on: it may not be
+    written before a backward pass."""
+    places = {id(t._ts_st): other for t, other in pairs}
+    for node in nodes(tensors):
+        if any([id(g[1]) in places for g in node._ts_guard]):
+            node._ts_guard = [_moved(g, places[id(g[1])]) if id(g[1]) in places else g for g in node._ts_guard]
+
+
+def _moved(entry, t):
+    """An entry of a node's `_ts_guard` as one of what `t` sees."""
+    st, vw, x = t._ts_st, t._ts_view, t._ts_extra
+    if x is not None and x.version is not None:
+        st = OwnVersion(st, x.version)
+    k, _, _, _, steps, offset = entry
+    return k, st, st.version, st.gen, (() if vw is None else vw.steps) + steps, offset + offset_of(t)

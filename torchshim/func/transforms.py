@@ -8,17 +8,31 @@ from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
 from ..autograd.levels import Level, running
 from ..autograd.grad_mode import grad_mode
+from ..autograd.saved import Entrance
 from ..engine import context
-from ..tensor.core.handle import TensorBase, edge
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.graph import node_class
+from ..tensor.core.handle import TensorBase, chain_node, edge, read
 from ..tensor.core.write import is_inference
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
-from .graphs import auxiliary, gradients, leaf, now, outside
+from .graphs import auxiliary, counted_with, gradients, leaf, now, outside
 from .vmap import batched
 
 
-def _inner(x):
-    """`x` as an input that can be differentiated alone: whatever history it has stays behind it."""
-    return x.view_as(x) if edge(x) is not None else leaf(x.data if is_inference(x) else x.detach())
+def _inner(x, dual):
+    """`x` as an input that can be differentiated alone: whatever history it has stays behind it. `dual`: as what has a tangent, which is a
+    view of it in torch."""
+    if edge(x) is None:
+        return leaf(x.data if is_inference(x) else x.detach())
+    y = x.view_as(x)
+    if not dual:
+        y._ts_edge.__class__ = node_class(type(y._ts_edge).__name__, Entrance)
+    return y
+
+
+def _writable(t):
+    """What `t` sees as memory of its own, with its history; no leaf."""
+    return wrap(read(t), chain_node(t, ()) if edge(t) is t else edge(t))
 
 
 _HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
@@ -42,9 +56,9 @@ class _Run:
         with grad_mode(True):
             given, self.form = tree_flatten(tuple([args[k] for k in which]))
             self.given = given
-            self.ins = copies = [_inner(x) if isinstance(x, TensorBase) else x for x in given]
+            self.ins = copies = [_inner(x, hooks) if isinstance(x, TensorBase) else x for x in given]
             if hooks:                          # forward mode lets the function write to its arguments
-                self.ins = [t.clone() if isinstance(t, TensorBase) else t for t in copies]
+                self.ins = [_writable(t) if isinstance(t, TensorBase) else t for t in copies]
             self.starts = [edge(t) if isinstance(t, TensorBase) else None for t in self.ins]
             full = list(args)
             for k, a in zip(which, tree_unflatten(self.ins, self.form)):
@@ -61,7 +75,9 @@ class _Run:
                     with grad_mode(False):
                         x.copy_(t.detach())
             leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
-            own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
+            if hooks:
+                counted_with(leaves, [(t, c) for t, c in zip(self.ins, copies) if isinstance(t, TensorBase) and not t._ts_st.gen])
+            own = [t for t in (*copies, *self.ins) if isinstance(t, TensorBase) and t._ts_edge is True]
             self.deep = self.on and bool(outside(leaves, since, own))
 
     def plain(self, x):
@@ -256,6 +272,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
+    _differentiable(primals)
     r = _Run(func, primals, tuple(range(len(primals))), traced=True)
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..autograd.function import FunctionNode
 from ..autograd.levels import Level, is_traced, levels, running
+from ..autograd.saved import written_error
 from ..engine import array_of, context, default_device, is_host, meta_of, value_of
 from ..engine.interpret import build
 from ..interop import from_jax, to_jax
@@ -22,10 +23,10 @@ from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class, sequence
-from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read
+from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, version
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .graphs import gradients, leaf, now, outside
+from .graphs import gradients, leaf, nodes, now, outside
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
                  "please file an issue at https://github.com/pytorch/pytorch/issues .")
@@ -90,6 +91,8 @@ def batched(fn, xs, dims, randomness="error"):
         info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
+        saved = {id(g[1]) for node in nodes(outs) for g in node._ts_guard} if any(info["grads"]) else ()
+        info["saved"] = [id(t._ts_st) in saved for t in ts]
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
@@ -171,8 +174,11 @@ class VmapNode(FunctionNode):
     __slots__ = ()
 
     def _ts_custom_backward(self, box, mode):
-        fn, xs, dims, wants, found, grads, randomness, state = self._call
+        fn, xs, dims, wants, found, grads, randomness, state, versions = self._call
         from ..autograd.grad_mode import grad_mode
+        for x, counted in zip(xs, versions):
+            if counted is not None and version(x) != counted:
+                raise written_error(x, x._ts_st, counted)
         cts = [mode.tensor(box[k]) for k in range(len(grads)) if k in box]
         at = [k for k in range(len(grads)) if k in box]
 
@@ -221,7 +227,8 @@ def _attach(made, fn, xs, dims, wants, info, randomness):
     node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
     node._ts_seq = next(sequence)
     node._ts_out_metas = [t._ts_meta for t in made]
-    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states())
+    node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states(),
+                  [version(x) if kept else None for x, kept in zip(xs, info["saved"])])
     for k, t in enumerate(made):
         if info["grads"][k]:
             t._ts_edge = node if len(made) == 1 else (node, k)

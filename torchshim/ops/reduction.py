@@ -399,7 +399,7 @@ def shared_extreme(reduce, x, axes, keepdim):
 
 def _amaximum(name, kernel, self, dim, keepdim, reduce):
     axes = wrap_dims(dim, self.ndim)
-    nonempty(name, self, dim, axes)
+    nonempty(name, self, dim, (dim,) if dim.__class__ is int else dim or ())      # torch names the dimension as it was given
     if is_complex(self):
         raise unsupported(kernel, self)
     return shared_extreme(reduce, self, axes, keepdim)

@@ -520,6 +520,11 @@ def _places(size, stride, offset):
 
 def _get_as_strided(x, size, stride, offset, base):
     flat = flat_memory(x, base)
+    if all(size):                                  # a gradient is asked for of what lies outside of `base`, too: it goes nowhere
+        last = offset + sum([(n - 1) * s for n, s in zip(size, stride)])
+        if offset < 0 or last >= flat.size:
+            flat = jnp.pad(flat, (max(0, -offset), max(0, last + 1 - flat.size)))
+            offset = max(offset, 0)
     if stride == contiguous_strides(size):
         count = int(np.prod(size, dtype=np.int64))
         return jax.lax.slice(flat, [offset], [offset + count]).reshape(size) if count else jnp.zeros(size, x.dtype)

@@ -15,6 +15,7 @@ from .bind import FUNCTIONS, function, type_name
 from ..core.settings import warn_once
 from ..core.dispatch import Tensor
 from ..core.dtype import dtype as torch_dtype, np_dtype
+from ..core import graph
 from ..core.graph import loosen_shapes, node_class
 from ..core.handle import edge, log_edge, meta, offset_of, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
@@ -459,7 +460,11 @@ def _from_memory(t, size, stride, at):
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
     source, seen, before = _window_source(t, size, stride, at, last)
     creation = t._ts_view.creation if t._ts_view is not None else None
-    return make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
+    y = make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
+    if source is not t and context.grad and edge(t) is not None:       # memory is the base's; the gradient goes where the tensor came from
+        inst = V.as_strided.resolve((size, stride, at - offset_of(t), here, "AsStridedBackward0"), (here,), "")
+        y._ts_edge = graph.make_node(inst, 1, (edge(t),), (None,), (None,), (None,), ())
+    return y
 
 
 def _window_source(t, size, stride, first, last):

@@ -34,10 +34,11 @@ class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
     `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
-    lies: (place in `_ts_saved`, storage, version, generation, view steps), for the check that it was not written since.
+    lies: (place in `_ts_saved`, storage, version, generation, view steps, offset), for the check that it was not written since.
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
+    _ts_pack = None            # where hooks pack what is saved: what packs an output once there is a tensor of it
     _ts_home = "builtins"      # the module that torch's classes of this kind name
     _ts_turn = None            # when a backward pass comes here, where its number does not say: smaller ones are first
 
@@ -259,7 +260,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                 version = st.version
                 if version != version:         # NaN: made in inference mode
                     raise RuntimeError(_INFERENCE)
-                guard.append((len(saved), st, version, st.gen, () if vw is None else vw.steps))
+                guard.append((len(saved), st, version, st.gen, (), 0) if vw is None else
+                             (len(saved), st, version, st.gen, vw.steps, vw.offset))
             saved.append(vals[i])
         node._ts_saved, node._ts_guard = saved, guard
     else:
@@ -302,10 +304,14 @@ class OwnVersion:
     moved = property(lambda self: self.st.moved)
 
 
-def guard_output(node, k, st, steps=(), later=0):
+def guard_output(node, k, st, steps=(), offset=0, later=0):
     """Note that output `k`, which the backward reads, lies in storage `st`; `later`: so many of its generations from now."""
     plan = node._ts_plan
-    node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps))
+    if node._ts_pack is not None:
+        if not later:
+            node._ts_pack(k, st, steps, offset)
+        return
+    node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps, offset))
 
 
 def retain_too(t, e, node):

@@ -113,6 +113,22 @@ def alias(t, offset):
     return _seen_as(t, (), meta(t), read(t), offset, None, None)
 
 
+def tensor_on(st, steps, offset, e, value=None):
+    """A tensor with the edge `e` that sees `steps` of the memory `st` (or of an OwnVersion) and counts versions with it, as what a graph
+    saved does; `offset`: where that lies, `value`: what it reads."""
+    y, count = _new_tensor(dispatch.Tensor), None
+    if st.__class__ is graph.OwnVersion:
+        st, count = st.st, st.count
+    y._ts_st, y._ts_view, y._ts_edge, y._ts_extra = st, None, e, None
+    if steps:
+        y._ts_view = vw = _new_view(View)
+        vw.steps, vw.skip, vw.base, vw.creation, vw.offset, vw.meta = steps, 0, None, None, offset, steps[-1][0].out
+        vw.ref, vw.gen, vw.seen = (_unread, -1, st.version) if value is None else (weakref(value), st.gen, st.version)
+    if count is not None:
+        y._ts_more().version = count
+    return y
+
+
 def detached(t):
     """`t.detach()`: the same storage and version, no history."""
     y = alias(t, offset_of(t))

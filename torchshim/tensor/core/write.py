@@ -74,8 +74,10 @@ def rewrite(t, value, node):
         array_of(whole)                        # may fail: nothing has happened yet
     owner, e, writer, retained, nr = _history(t, node)
     count(t)
-    if node is not None and node._ts_plan is not None and 0 in node._ts_plan.outs:
-        guard_output(node, 0, st, () if vw is None else vw.steps, later=1)
+    saves = node is not None and node._ts_plan is not None and 0 in node._ts_plan.outs
+    place = ((), 0) if vw is None else (vw.steps, vw.offset)
+    if saves:
+        guard_output(node, 0, st, *place, later=1)
     st.writer = writer
     st.gen += 1
     if vw is not None:
@@ -88,6 +90,8 @@ def rewrite(t, value, node):
         retained.pop(nr, None)
     if owner is not t and t._ts_extra is not None and t._ts_extra.retains:
         edge(t)                                # its gradient is kept where its history is read anew
+    if saves and node._ts_pack is not None:
+        node._ts_pack(0, st, *place, edge(t))
 
 
 def _rewrite_hosted(st, whole, owner, e):
