@@ -240,7 +240,7 @@ def main(argv=None):
             if not same(mine, theirs, call[1], args.texts):
                 differing.append(name)
                 if len(differing) <= args.show:
-                    print(f"--- {name}\n    torch: {str(theirs)[:300]}\n    here:  {str(mine)[:300]}")
+                    print(f"--- {name}\n    torch: {str(theirs)[:2000]}\n    here:  {str(mine)[:2000]}")
     finally:
         for child in both:
             child.close()
