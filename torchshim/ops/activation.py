@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.interpret import fused
 from . import promotion as P
 from .common import is_complex, wrap_dim
-from .layout import part_strides
+from .layout import contiguous, part_strides
 from .registry import NUMBER_KIND, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
@@ -73,14 +73,14 @@ def leaky_relu(self, negative_slope):
 
 
 @op("rrelu.mean(Tensor self, Scalar slope) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
-    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"))
+    inplace_grad="RreluWithNoiseBackward1", refuses=("leaky_relu_cpu", "bic"), strides=contiguous)
 def rrelu(self, slope):
     """x, times the slope below 0."""
     return jnp.where(self > 0, self, self * slope)
 
 
 @op("rrelu.noise(Tensor self, Tensor noise) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
-    inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",))
+    inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",), strides=contiguous)
 def rrelu_noisy(self, noise):
     """x, times its slope."""
     return self * noise
@@ -190,7 +190,7 @@ def softplus(self, beta, threshold):
     return jnp.where(z > threshold, self, jnp.log1p(jnp.exp(z)) / beta)
 
 
-@op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", refuses=("log_sigmoid_cpu", "bic"), **FUNCTIONAL,
+@op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", refuses=("log_sigmoid_cpu", "bic"), strides=contiguous, **FUNCTIONAL,
     rule=(lambda out, x: jax.lax.logistic(-x),))
 def logsigmoid(self):
     """log(sigmoid(x)) without overflow."""
@@ -251,7 +251,7 @@ def check_prelu(self, weight):
 
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: None if self.contiguous else self.strides, twice="zeros")
+    strides=lambda inst, self, weight: None if self.contiguous or not self.dense else self.strides, twice="zeros")
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from . import promotion as P
 from .arithmetic import NUMBERS, named
-from .registry import SC, T, common_of, op
+from .registry import SC, SF, SI, T, common_of, op
 
 
 # Of two equal operands torch keeps the first, which shows in the sign of zeros, and the primitives the second; nan wins from either side.
@@ -31,6 +31,16 @@ def check_clamp(self, min, max):
             raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(common_of((self, bound)))}\'')
 
 
+def refuse_beyond(self, *bounds):
+    """torch's error for numbers that the result's dtype cannot hold."""
+    for n in bounds:
+        if n.__class__ is float or n.__class__ is int:
+            d = self.dtype
+            if P.kind_of(d) < 2:
+                d = common_of((self,), (SF if n.__class__ is float else SI,))
+            P.refuse_beyond(n, d)
+
+
 def _inside(out, x, lo, hi):
     keep = x >= lo if hi is None else x <= hi if lo is None else (x >= lo) & (x <= hi)
     return keep
@@ -46,7 +56,7 @@ def _at_hi(out, x, lo, hi):
 
 @op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
     grad=lambda inst: "ClampBackward0" if T in inst.layout[1:] else "ClampBackward1", check=check_clamp,
-    rule=(_inside, _at_lo, _at_hi), kernel_numbers=True, twice="compared")
+    rule=(_inside, _at_lo, _at_hi), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp(self, min, max):
     """Elements below min become min, above max max."""
     x = self if min is None else at_least(self, min)
@@ -64,7 +74,7 @@ def check_bound(kernel):
 
 @op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
     check=check_bound("maximum_cpu"),
-    rule=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo), kernel_numbers=True, twice="compared")
+    rule=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp_min(self, min):
     """Elements below min become min."""
     return at_least(self, min)
@@ -72,7 +82,7 @@ def clamp_min(self, min):
 
 @op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
     check=check_bound("minimum_cpu"),
-    rule=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi), kernel_numbers=True, twice="compared")
+    rule=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp_max(self, max):
     """Elements above max become max."""
     return at_most(self, max)

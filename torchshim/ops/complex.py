@@ -14,13 +14,9 @@ def _same_real(first, second):
     """torch's checks of the two parts."""
     a, b = first.dtype, second.dtype
     if a.name not in _NAMES or b.name not in _NAMES:
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {_long_name(a)} and {_long_name(b)}")
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {P.c_name(a)} and {P.c_name(b)}")
     if a != b:
         raise RuntimeError(f"Expected object of scalar type {_NAMES[a.name]} but got scalar type {_NAMES[b.name]} for second argument")
-
-
-def _long_name(d):
-    return {"int64": "Long", "bool": "Bool"}.get(d.name) or P.c_name(d).capitalize()
 
 
 def _check_complex(real, imag):

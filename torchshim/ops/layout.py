@@ -53,6 +53,10 @@ def fastest_first(rows, shape):
     return perm
 
 
+def contiguous(inst, *operands):
+    """The `strides` of an elementwise operator whose result is contiguous, however the operands lie."""
+
+
 def elementwise_strides(metas, shape, number=False):
     """Element strides of an elementwise result: the inputs' common dimension order, made dense. None if contiguous.
     `number`: a Python number takes part, as a 0-d tensor."""

@@ -22,9 +22,26 @@ _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16:
               bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>",
               complex128: "c10::complex<double>"}
 _OLD_TYPES = {uint8, int8, int16, int32, int64, float16, float32, float64}
+_C_TYPES = {float32: "float", float64: "double", float16: "c10::Half", bfloat16: "c10::BFloat16", complex64: "c10::complex<float>",
+            **{d: f"{d.name}_t" for d in (int8, uint8, int16, int64, uint16, uint32, uint64)}, int32: "int"}
+_RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
+_LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, bfloat16: 3.3895313892515355e38}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
 conv_tf32 = True            # torch.backends.cudnn.allow_tf32
+
+
+def refuse_beyond(n, d, bad=False):
+    """torch's error for a real Python number that is finite and becomes infinite, or does not fit, in dtype `d`; negative integers fit
+    unsigned ones. bad: it does not, for another reason."""
+    limits = _RANGES.get(d)
+    if limits is not None:
+        low, high = limits
+        bad = bad or not (low <= n <= high or n.__class__ is int and low == 0 and -high <= n < 0)
+    elif d in _LARGEST:
+        bad = bad or abs(n) > _LARGEST[d] and (n.__class__ is int or n - n == 0)
+    if bad:
+        raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d, d.name)} without overflow")
 
 
 def settings():

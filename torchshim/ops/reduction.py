@@ -96,6 +96,8 @@ def nanmean(self, dim, keepdim, dtype):
     """Mean that leaves nan out."""
     if P.kind_of(self.dtype) < 2:
         raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got " + P.c_name(self.dtype))
+    if P.kind_of(self.dtype) == 3:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     out = floating_result("nanmean", self, dtype)
     axes, bad = wrap_dims(dim, self.ndim), jnp.isnan(self)
     x = cast(self, P.compute_dtype(out))
@@ -290,9 +292,9 @@ def nonempty(name, x, dim, axes):
             raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
                                "the 'dim' argument.")
         return
-    for a in axes:
+    for a, told in zip(axes, dim if isinstance(dim, (tuple, list)) else (dim,)):
         if x.ndim and x.shape[a] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {a} to have non-zero size.")
+            raise IndexError(f"{name}(): Expected reduction dim {told} to have non-zero size.")
 
 
 def orderable(name, x):
@@ -589,7 +591,7 @@ def vector_norm(x, p, dim, keepdim, dtype):
         if dim is None or dim == ():
             raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on an empty tensor because the operation "
                                "does not have an identity")
-        a = next(a for a in axes if not x.shape[a])
+        a = next(told for a, told in zip(axes, dim if isinstance(dim, (tuple, list)) else (dim,)) if not x.shape[a])
         raise RuntimeError(f"linalg.vector_norm cannot compute the {shown_order(p)} norm on the dimension {a}because this dimension is "
                            "empty and the operation does not have an identity")
     return p_norm(wide(x), p, axes, keepdim).astype(real_dtype(x.dtype))

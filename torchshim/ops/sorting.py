@@ -338,7 +338,7 @@ def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
     if not self.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if self.dtype not in (P.float32, P.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if q.dtype != self.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in INTERPOLATIONS:

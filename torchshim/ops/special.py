@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .common import special
+from .layout import contiguous
 from .loops import while_loop
 from .registry import T, op
 from .unary import declare, lgamma
@@ -46,7 +47,8 @@ def _log_ndtr(x):
 declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
         rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
-declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros")
+declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",
+        rule=(lambda out, x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(out) / 2),))
 
 
 def plain(name, f, doc):
@@ -122,9 +124,14 @@ def polygamma(n, self):
     return polygamma_of(n, self) if n else digamma.core(self)
 
 
+def _zeta_name(inst):
+    """torch has the second operand's derivative alone."""
+    return "NotImplemented" if inst.layout[0] is T and inst.layout[1] is not T else _numbered("SpecialZeta")(inst)
+
+
 @op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
-    grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "hc"),
-    rule=(None, lambda out, s, q: -s * hurwitz(*jnp.broadcast_arrays(s + 1, q))))
+    grad=_zeta_name, refuses=("zeta_cpu", "hc"),
+    rule=(lambda out, s, q: jnp.full_like(out, jnp.nan), lambda out, s, q: -s * hurwitz(*jnp.broadcast_arrays(s + 1, q))))
 def zeta(self, other):
     """Hurwitz' zeta function: the sum of (k + other) ** -self."""
     return hurwitz(*jnp.broadcast_arrays(self, other))
@@ -138,13 +145,14 @@ def check_mvlgamma(self, p):
 
 
 @op("mvlgamma(Tensor self, int p) -> Tensor", promote="float", grad="MvlgammaBackward0", inplace="method", check=check_mvlgamma,
-    refuses=("arange_cpu", "c"))
-def mvlgamma(self, p):
+    refuses=("arange_cpu", "c"), strides=contiguous, half_steps=True)
+def mvlgamma(self, p, half=None):
     """The logarithm of the multivariate gamma function of dimension p."""
-    total = p * (p - 1) / 4 * math.log(math.pi)
-    for j in range(p):
-        total = total + lgamma.core(self - j / 2)
-    return total
+    def rounded(a):
+        return a if half is None else a.astype(half).astype(a.dtype)
+    steps = jnp.arange(1 - p, 1, dtype=self.dtype) / 2
+    total = jnp.sum(rounded(lgamma.core(rounded(self[..., None] + steps))), -1)
+    return rounded(total) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def _at_the_ends(a, x, f, upper):

@@ -146,7 +146,12 @@ def _areas(name, y, x, dx, dim):
     both = jax.lax.slice_in_dim(y, min(1, n), n, axis=d) + jax.lax.slice_in_dim(y, 0, max(n - 1, 0), axis=d)
     if x is not None:
         broadcast_shapes([both.shape, h.shape])
-    return cast(both, to) * h, d, out
+    return _kept(_kept(cast(both, to), out) * h, out), d, out
+
+
+def _kept(a, d):
+    """`a` rounded to the half type `d`, as torch keeps each step; else as it is."""
+    return a if P.compute_dtype(d) == d else a.astype(d).astype(a.dtype)
 
 
 def _long(x):
@@ -155,10 +160,12 @@ def _long(x):
 
 def _trapezoid(y, x, dx, dim):
     area, d, out = _areas("trapezoid", y, x, dx, dim)
-    if x is None and P.kind_of(y.dtype) < 2 and y.shape[d]:             # of integers: the ends are added in their own dtype
-        ends = jax.lax.index_in_dim(y, 0, d, False) + jax.lax.index_in_dim(y, -1, d, False)
-        return ((cast(jnp.sum(_long(y), d), area.dtype) - cast(ends, area.dtype) / 2) * cast(jnp.asarray(dx), area.dtype)).astype(out)
-    return (cast(jnp.sum(_long(area), d), P.compute_dtype(out)) / 2).astype(out)
+    if x is None and y.shape[d]:               # the ends are added in their own dtype
+        first, last = [jax.lax.index_in_dim(y, k, d, False) for k in (0, -1)]
+        ends = cast(first + last, area.dtype) if P.kind_of(y.dtype) < 2 else _kept(cast(first, area.dtype) + cast(last, area.dtype), out)
+        total = cast(jnp.sum(_long(y) if P.kind_of(y.dtype) < 2 else cast(y, area.dtype), d), area.dtype)
+        return (_kept(_kept(total, out) - ends / 2, out) * cast(jnp.asarray(dx), area.dtype)).astype(out)
+    return (_kept(cast(jnp.sum(_long(area), d), P.compute_dtype(out)), out) / 2).astype(out)
 
 
 def _cumulative_trapezoid(y, x, dx, dim):
@@ -347,10 +354,12 @@ def hash_tensor(self, dim, keepdim, mode):
 @op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True, saves=("result",))
 def pdist(self, p):
     """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""
-    if not is_float(self):
-        raise RuntimeError("pdist only supports floating-point dtypes")
     if self.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
+    if not is_float(self):
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if self.dtype not in (P.float32, P.float64):
+        raise NotImplementedError(f"\"pdist\" not implemented for '{P.c_name(self.dtype)}'")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.shape[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float, special
+from .layout import elementwise_strides
 from .registry import op
 
 
@@ -203,7 +204,8 @@ def _mantissa_jvp(primals, tangents):
     return _mantissa(*primals), tangents[0] * jnp.exp2(-exponent.astype(tangents[0].dtype))
 
 
-@op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0")
+@op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", grad="FrexpBackward0",
+    strides=lambda inst, self: (elementwise_strides((self,), self.shape),) * 2)
 def frexp(self):
     """self = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
     if not is_float(self):

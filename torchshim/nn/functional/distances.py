@@ -38,6 +38,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
                            f"input2: {input2.size()}, target: {target.size()} ")
+    L.refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
     return call(ops.margin_ranking_loss, (input1, input2, target, float(margin), reduction))
 
 

@@ -53,7 +53,7 @@ def _drop(input, p, shape=None, inplace=False):
     m = input._ts_meta
     if not m.numel:
         return input
-    if P.kind_of(m.dtype) < 2:
+    if P.kind_of(m.dtype) < 2 and p != 1:
         kept(m.shape, p, input)                # as in torch the numbers are drawn before it fails
         raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(m.dtype)}")
     if p == 1:
@@ -157,6 +157,6 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     _check(p)
     if not training or p == 0:
         return input
-    if input.dim() < 2 and input._ts_meta.numel:
+    if input.dim() < 2 and input._ts_meta.numel and p != 1:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return _alpha(input, p, _channels(input), inplace)

@@ -142,6 +142,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     whole = P.kind_of(dtype) < 2                # torch averages by its pooling, in whole numbers, which it has for int64 alone
     if whole and dtype != P.int64:
         raise NotImplementedError(f"\"avg_pool{'2d' if dim == 3 else '3d_out_frame'}\" not implemented for '{P.c_name(dtype)}'")
+    if dim > 3 and dtype in (P.float16, P.bfloat16):
+        raise NotImplementedError(f"\"avg_pool3d_out_frame\" not implemented for '{P.c_name(dtype)}'")
     square = input.mul(input)
     wide = pad(square, (0, 0) * (dim - 2) + (size // 2, (size - 1) // 2))
     total = wide.narrow(1, 0, input.shape[1])

@@ -1,6 +1,7 @@
 """pad, in all its modes."""
 from __future__ import annotations
 
+from ...ops import promotion as P
 from ...ops.nn import padding as ops
 from ...tensor.api.bind import call
 from ...tensor.core.dtype import bool as torch_bool
@@ -17,7 +18,11 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-        return call(ops.constant_pad_nd, (input, pad, 0 if value is None else value))
+        if value is None:
+            value = 0
+        elif value.__class__ in (int, float):
+            P.refuse_beyond(float(value), input._ts_meta.dtype)
+        return call(ops.constant_pad_nd, (input, pad, value))
     if value is not None and value != 0:
         raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
     n, k = input.dim(), len(pad) // 2

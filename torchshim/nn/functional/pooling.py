@@ -109,6 +109,9 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
     if dims > 1:
         _check(name, input, windows, ceil_mode)
     else:
+        if with_indices and input.dim() not in (2, 3):
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
+                               "arguments for max_pool1d)")
         _check_1d(input, windows, ceil_mode)
         if P.kind_of(input._ts_meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")

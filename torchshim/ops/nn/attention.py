@@ -24,6 +24,8 @@ def _name(inst):
     q, k, v = inst.in_metas[:3]
     if _is_flash(q, k, v, inst.layout[4], inst.layout[8]):
         return "ScaledDotProductFlashAttentionForCpuBackward0"
+    if q.dtype in (P.float16, P.bfloat16):     # multiplied in float32
+        return "ToCopyBackward0"
     return "MmBackward0" if q.ndim == k.ndim == 2 else "UnsafeViewBackward0"
 
 

@@ -14,7 +14,7 @@ from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..registry import op
-from .softmax import log_softmax_of, refuse_integers
+from .softmax import half_of, log_softmax_of, refuse_integers
 
 
 def reduced(x, reduction):
@@ -196,7 +196,7 @@ def _cross_entropy_back_on_host(inst, plan):
 def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
     """nll_loss of log_softmax, for class numbers."""
     x = wide(self)
-    logp = log_softmax_of(x, _class_dim(x))
+    logp = log_softmax_of(x, _class_dim(x), half_of(self.dtype))
     return _nll(logp, target, weight, reduction, ignore_index, label_smoothing).astype(self.dtype)
 
 
@@ -206,7 +206,7 @@ def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     """Cross entropy with class probabilities."""
     x = wide(self)
     dim = _class_dim(x)
-    logp = log_softmax_of(x, dim)
+    logp = log_softmax_of(x, dim, half_of(self.dtype))
     t = target.astype(jnp.promote_types(logp.dtype, target.dtype))
     if label_smoothing is not None:
         s = label_smoothing.astype(t.dtype)
@@ -382,7 +382,7 @@ def binary_cross_entropy(self, target, weight, reduction):
 
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", **_LOSS,
+    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_LOSS,
     **_on_host(losses.entropy, losses.entropy_back, lambda inst: (), target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
@@ -434,8 +434,13 @@ def soft_margin_loss(self, target, reduction):
     return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)
 
 
+def _check_poisson(x, target, log_input, *rest):
+    if x.dtype == P.bool_ and (target.dtype == P.bool_ or not log_input):
+        raise RuntimeError(ONE_BOOL)
+
+
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "promote": "float"})
+    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_poisson, **{**_LOSS, "promote": "float"})
 def poisson_nll_loss(self, target, log_input, full, eps, reduction):
     """Negative log-likelihood of counts; full: with Stirling's term."""
     y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)

@@ -125,7 +125,7 @@ def _check_rms_norm(x, normalized_shape, weight, eps):
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     grad=lambda inst: "ToCopyBackward0" if inst.in_metas[0].dtype in (P.float16, P.bfloat16) else "MulBackward0",
-    check=_check_rms_norm, function=False, method=False, sizes=("normalized_shape",))
+    check=_check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)

@@ -4,7 +4,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from ..layout import channels_last_strides, lies_channels_last, not_channels_last
+from ...engine import meta_of
+from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
 from ..registry import cast, op
 
 
@@ -39,7 +40,10 @@ def _check(x, pad, value):
 
 
 def _strides(inst, self, pad, how):
-    """channels_last stays so, except around."""
+    """channels_last stays so, except around; what is only cut is cloned."""
+    if how not in _NAMES and how != "circular" and max(pad, default=0) <= 0:
+        out = inst.out
+        return elementwise_strides((meta_of(out.shape, out.dtype, out.device, self.strides),), out.shape)
     return channels_last_strides(inst.out.shape) if how != "circular" and lies_channels_last(self) else None
 
 

@@ -299,8 +299,6 @@ def _at(flat, indices, sizes):
 
 def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
     x, g = input.shape, grid.shape
-    if input.dtype != grid.dtype:
-        raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(grid.dtype)}")
     if x[0] != g[0]:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and grid "
                            f"with sizes {list(g)}")
@@ -318,6 +316,8 @@ def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
     if P.kind_of(input.dtype) != 2:
         kernel = "grid_sampler_2d_cpu_kernel_impl" if len(x) == 4 else "grid_sampler3d_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input.dtype)}'")
+    if input.dtype != grid.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(grid.dtype)}")
 
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",

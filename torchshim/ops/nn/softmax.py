@@ -28,18 +28,27 @@ def _softmax_jvp(dim, primals, tangents):
     return y, y * (t + -(jnp.sum(y * t, dim, keepdims=True) if y.ndim else y * t))
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def log_softmax_of(x, dim):
-    """log of softmax, without overflow."""
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def log_softmax_of(x, dim, half=None):
+    """log of softmax, without overflow. half: the half type to which torch rounds the result and, along the last dimension, the sum and
+    its logarithm."""
     if not x.ndim:
         return jnp.where(jnp.isfinite(x), jnp.zeros_like(x), x * jnp.nan)
-    d = x - _peak(x, dim)
-    return d - jnp.log(jnp.sum(jnp.exp(d), dim, keepdims=True))
+
+    def rounded(a):
+        return a if half is None else a.astype(half).astype(a.dtype)
+    d, steps = x - _peak(x, dim), rounded if dim == x.ndim - 1 else lambda a: a
+    return rounded(d - steps(jnp.log(steps(jnp.sum(jnp.exp(d), dim, keepdims=True)))))
+
+
+def half_of(d):
+    """`d` where it is a half type, else None."""
+    return None if P.compute_dtype(d) == d else d
 
 
 @log_softmax_of.defjvp
-def _log_softmax_jvp(dim, primals, tangents):
-    y, t = log_softmax_of(primals[0], dim), tangents[0]
+def _log_softmax_jvp(dim, half, primals, tangents):
+    y, t = log_softmax_of(primals[0], dim, half), tangents[0]
     e = jnp.exp(y) * t
     return y, t + -(jnp.sum(e, dim, keepdims=True) if y.ndim else e)
 
@@ -91,4 +100,4 @@ def softmax(self, dim, dtype):
 def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)
-    return log_softmax_of(x, dim).astype(d)
+    return log_softmax_of(x, dim, half_of(d)).astype(d)

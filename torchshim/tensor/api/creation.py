@@ -36,7 +36,7 @@ def unset(shape, d, device, strides=None):
         return made(ZEROS, shape, d, device, strides=strides)
     kind = P.kind_of(d)
     x = True if kind == 0 else int(np.iinfo(d).max) if kind == 1 else float("nan")
-    return filled(shape, _storable(x, d), d, device, strides)
+    return filled(shape, _storable(x, d, shape), d, device, strides)
 
 
 def done(t, requires_grad, pin_memory=False, layout=None):
@@ -196,7 +196,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     if layout is not None and out is None and layout.name == "sparse_coo":
         raise RuntimeError("full(...) is not implemented for sparse layout")
     shape = check_memory(sizes_of("full", (size,)), d.itemsize)
-    return delivered("full", filled(shape, _storable(x, d), d, where), out, requires_grad, layout)
+    return delivered("full", filled(shape, _storable(x, d, shape), d, where), out, requires_grad, layout)
 
 
 def _number(name, x):
@@ -207,10 +207,10 @@ def _number(name, x):
     return n
 
 
-def _storable(x, d):
-    """`x`, which torch's `fill_` takes into a tensor of dtype `d`."""
+def _storable(x, d, shape):
+    """`x`, which torch's `fill_` takes into a tensor of this shape and dtype."""
     from .shape import filler
-    return filler(x, meta_of((), d, "meta"), "fill_")
+    return filler(x, meta_of((), d, "meta"), "fill_", not len(shape))
 
 
 def filled(shape, x, d, device, strides=None):
@@ -265,7 +265,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """A tensor like `input`, filled with one number."""
     m, x = _model("full_like", input), _number("full_like", fill_value)
     d = np_dtype(dtype, m.dtype)
-    return done(filled(m.shape, _storable(x, d), d, m.device if device is None else to_jax(device),
+    return done(filled(m.shape, _storable(x, d, m.shape), d, m.device if device is None else to_jax(device),
                        like_strides(m, memory_format)), requires_grad)
 
 

@@ -13,7 +13,7 @@ from ..core import dispatch
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
 from ..core.dispatch import apply, apply1, apply2, apply3
 from ..core.dtype import FROM_NP
-from ..core.handle import TensorBase, read
+from ..core.handle import TensorBase, meta, read
 from ..core.write import apply_inplace
 
 POW = arithmetic.pow
@@ -219,6 +219,10 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     if isinstance(input, TensorBase) and isinstance(other, TensorBase):
         r = apply3(WHERE, condition, input, other, WHERE.layout)
     else:
+        if isinstance(input, TensorBase) is not isinstance(other, TensorBase):
+            m, n = (meta(input), other) if isinstance(input, TensorBase) else (meta(other), input)
+            if P.compute_dtype(m.dtype) == m.dtype:        # the others become infinite
+                bounds.refuse_beyond(m, n)
         r = call(WHERE, (condition, input, other))
     return r if out is None else into(out, r, "where", (condition, input, other))
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import TRACED, context, present, record, warn
+from ...engine import TRACED, context, known, present, record, warn
 from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
@@ -333,6 +333,10 @@ def _masked_fill(inplace, self, mask, value):
         vm = meta(value)
         if vm.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {vm.ndim} dimension(s).")
+        if vm.dtype != m.dtype and P.kind_of(vm.dtype) in (1, 2):
+            there = known(read(value))         # one that is not computed yet is not waited for
+            if there is not None:
+                P.refuse_beyond(np.asarray(there).item(), m.dtype)
         return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
     token, nums, kinds = packed(value, m, "masked_fill")
     return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")

@@ -93,21 +93,10 @@ def fill_(self, value, op=FILL):
             value = value.to(device=self.device)
         return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
-    token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM), nums)
+    token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM or not meta(self).ndim), nums)
     if len(nums) == 1 and 0 not in meta(self).strides:
         return inplace_number(op.inplace_op, self, nums[0], (T, token), PACKED[token])
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
-
-
-_C_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-            "complex64": "c10::complex<float>", "int8": "int8_t", "uint8": "uint8_t",
-            "int16": "int16_t", "int32": "int", "int64": "int64_t", "bool": "bool"}
-
-
-_RANGES = {np.dtype(n): (int(np.iinfo(n).min), int(np.iinfo(n).max)) for n in
-           ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
-_LARGEST = {P.float32: 3.4028235677973366e38, P.complex64: 3.4028235677973366e38, np.dtype(P.float16): 65504.0,
-            np.dtype(P.bfloat16): 3.3895313892515355e38}
 
 
 def filler(value, m, name, item=False):
@@ -126,13 +115,8 @@ def filler(value, m, name, item=False):
         bad, n, c = n.imag != 0, n.real, float
     elif c is int and not -2 ** 63 <= n < 2 ** 63 and k != 1:
         n, c = float(n), float
-    if k == 1 and c in (int, float):
-        low, high = _RANGES[d]
-        bad = bad or not (low <= n <= high or c is int and low == 0 and -high <= n < 0)
-    elif c in (int, float) and d in _LARGEST and not (item and d.itemsize == 2):
-        bad = bad or abs(n) > _LARGEST[d] and n - n == 0
-    if bad:
-        raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(d.name, d.name)} without overflow")
+    if bad or c is not complex and not (item and d.itemsize == 2 and k == 2):
+        P.refuse_beyond(n, d, bad)
     if c is int and k == 1 and n >= 2 ** 63:
         n -= 2 ** 64                           # packed as int64
     return n
@@ -155,7 +139,7 @@ def fill(input, value):
         if meta(value).ndim:
             raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
         return call(FILL_TENSOR, (input, value))
-    return call(FILL, (input, filler(value, meta(input), "fill")))
+    return call(FILL, (input, filler(value, meta(input), "fill", not meta(input).ndim)))
 
 
 def zero_(self):
