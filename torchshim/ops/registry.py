@@ -28,6 +28,9 @@ precheck: errors that depend on numbers, at each call; see `bind.precheck` for t
 strides: the result's, from (inst, *arguments), where they are neither contiguous nor those of an elementwise operator.
 variant: from metas and static arguments, another body to take where torch's kernel depends on how the tensors lie, or None.
 host: from an Instance a function of NumPy arrays that does it all at once where it is interpreted, or None (`engine.interpret.fused`);
+  results: from metas and static arguments the shape and dtype of each result where they are known without tracing the body, which has to
+  take such arguments; else None. With `host` and `weight` (of an Instance, what `engine.compile.cost.weighed` says of its program) a call
+  is traced only when it is differentiated or compiled.
   host_back: likewise from (Instance, Plan) its gradients, from what the Plan keeps, the cotangents and the numbers.
 sizes: the static parameters (`int` or `int[]`) that are sizes, which change as shapes do: the body is traced with symbols for them,
   so what does not fit is refused by `check`, not by the body. least: sizes below it are special to the body, each in its own way (2).
@@ -104,7 +107,7 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None):
+                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -121,7 +124,9 @@ class Op(Operator):
             self.least = least
         self.twice = twice
         self.plain_gradients = plain_gradients
-        self.variant, self.host, self.host_back = variant, host, host_back
+        self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
+        if weight is not None:
+            self.weight = weight
         if saves.__class__ is tuple:
             results = self.fields or ("result",)
             kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
@@ -179,13 +184,13 @@ class Op(Operator):
         core = self.variant and self.variant(*spread(layout, metas))
         fn = self.function_of(layout, common, core)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
-        strides = None
+        strides, results = None, None if core or self.results is None else self.results(*spread(layout, metas))
         if self.elementwise:
             number = not self.kernel_numbers and any([p.kind == "tensor" and x in PACKED_SET for p, x in zip(self.params, layout)])
             strides = elementwise_strides(metas, shape, number)
         try:
             inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout),
-                            **({"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)))
+                            **({"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)), results=results)
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from ..engine import Instance, Operator, meta_of
+from ..engine.interpret import rearranged
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
 from .layout import broadcast_shapes, channels_last_strides, kept_strides, lies_channels_last
@@ -97,8 +98,27 @@ def _cat_strides(inst, tensors, dim):
     return channels_last_strides(shape) if like == {True} else None
 
 
+def _cat_results(tensors, dim):
+    full = [m for m in tensors if not _skipped(m)]
+    if not full:
+        return None
+    d = wrap_dim(dim, full[0].ndim)
+    n = sum([m.shape[d] for m in full])
+    return [((*full[0].shape[:d], n, *full[0].shape[d + 1:]), _joined_dtype(tensors))]
+
+
+def _cat_on_host(inst):
+    shapes, out = [None if _skipped(m) else m.shape for m in inst.in_metas], inst.out_metas[0]
+    return rearranged.concatenated(shapes, out.dtype, wrap_dim(inst.layout[1], out.ndim)) if any(shapes) else None
+
+
+def _moves(primitives, copies=1):
+    """`weight` of what only moves elements."""
+    return lambda inst: (primitives, primitives, copies * inst.out_metas[0].numel, 0)
+
+
 @op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="CatBackward0", check=_check_cat,
-    strides=_cat_strides)
+    strides=_cat_strides, results=_cat_results, host=_cat_on_host, weight=_moves(1))
 def cat(tensors, dim):
     """Tensors one after the other along an existing dimension."""
     dtype = _joined_dtype(tensors)
@@ -114,7 +134,18 @@ def _check_stack(tensors, dim):
                                f"{list(m.shape)} at entry {k}")
 
 
-@op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="StackBackward0", check=_check_stack)
+def _stack_results(tensors, dim):
+    m, d = tensors[0], wrap_dim(dim, tensors[0].ndim + 1)
+    return [((*m.shape[:d], len(tensors), *m.shape[d:]), _joined_dtype(tensors))]
+
+
+def _stack_on_host(inst):
+    m = inst.in_metas[0]
+    return rearranged.stacked(m.shape, inst.out_metas[0].dtype, wrap_dim(inst.layout[1], m.ndim + 1))
+
+
+@op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="StackBackward0", check=_check_stack,
+    results=_stack_results, host=_stack_on_host, weight=_moves(1))
 def stack(tensors, dim):
     """Tensors of one shape along a new dimension."""
     dtype = _joined_dtype(tensors)
@@ -177,8 +208,24 @@ def _roll_strides(inst, m, shifts, dims):
     return channels_last_strides(m.shape) if along and lies_channels_last(m) else None
 
 
+def _roll_plan(m, shifts, dims):
+    """(shifts, dims) of a roll as tuples."""
+    return (shifts if shifts.__class__ is tuple else (shifts,),
+            tuple([wrap_dim(d, m.ndim) for d in ((dims,) if isinstance(dims, int) else dims or ())]))
+
+
+def _roll_results(m, shifts, dims):
+    _roll_plan(m, shifts, dims)
+    return [(m.shape, m.dtype)]
+
+
+def _roll_on_host(inst):
+    m = inst.in_metas[0]
+    return rearranged.rolled(m.shape, *_roll_plan(m, *inst.layout[1:]))
+
+
 @op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",), apart=0,
-    strides=_roll_strides)
+    strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
     shifts = shifts if shifts.__class__ is tuple else (shifts,)
@@ -224,15 +271,23 @@ def _triangle(name):
     return check
 
 
+def _cut(lower):
+    """results, host and weight of a triangle's declaration."""
+    def host(inst):
+        m = inst.in_metas[0]
+        return rearranged.triangle(m.shape, m.dtype, inst.layout[1], lower)
+    return dict(results=lambda m, diagonal: [(m.shape, m.dtype)], host=host, weight=_moves(6, 6))
+
+
 @op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"),
-    sizes=("diagonal",), apart=0)
+    sizes=("diagonal",), apart=0, **_cut(True))
 def tril(self, diagonal):
     """The lower triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
 
 
 @op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"),
-    sizes=("diagonal",), apart=0)
+    sizes=("diagonal",), apart=0, **_cut(False))
 def triu(self, diagonal):
     """The upper triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal - 1), jnp.zeros((), self.dtype), self)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides
+from ..engine.interpret import rearranged
 from . import promotion as P
 from .common import as_number, is_complex, is_float, taken, wide, wrap_dim
 from .loops import kernel, searchsorted as insertions
@@ -77,27 +78,50 @@ def _sort(self, dim, descending):
     return tracked(self, values, index, d), index
 
 
+def _order_alone(of, values=True):
+    """(results, host and weight) of a sort's declaration; `of` gives the dimension and whether it descends."""
+    def results(self, *args):
+        d, _ = of(self, args)
+        if self.ndim and not is_complex(self):
+            return [(self.shape, self.dtype), (self.shape, np.dtype(np.int64))][0 if values else 1:]
+
+    def host(inst):
+        m = inst.in_metas[0]
+        return rearranged.sort(m.shape, m.dtype, *of(m, inst.layout[1:]), values) if m.ndim else None
+
+    def weight(inst):
+        n = inst.in_metas[0].numel
+        return 20, 20, 18 * n, -480 * n
+    return dict(results=results, host=host, weight=weight)
+
+
+_STABLE = lambda m, args: (wrap_dim(args[1], m.ndim), args[2])
+_PLAIN = lambda m, args: (wrap_dim(args[0], m.ndim), args[1])
+
+
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    grad="SortBackward1", saves=("indices",), strides=sorted_strides)
+    grad="SortBackward1", saves=("indices",), strides=sorted_strides, **_order_alone(_STABLE))
 def sort_stable(self, stable, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    grad="SortBackward0", saves=("indices",), strides=sorted_strides)
+    grad="SortBackward0", saves=("indices",), strides=sorted_strides, **_order_alone(_PLAIN))
 def sort(self, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)
 
 
-@op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides)
+@op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides,
+    **_order_alone(_STABLE, False))
 def argsort_stable(self, stable, dim, descending):
     """Where the elements in order along a dimension were; always stable."""
     return _sort(self, dim, descending)[1]
 
 
-@op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides, out=False)
+@op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides, out=False,
+    **_order_alone(_PLAIN, False))
 def argsort(self, dim, descending):
     """Where the elements in order along a dimension were; always stable."""
     return _sort(self, dim, descending)[1]
@@ -113,8 +137,26 @@ def _check_topk(self, k, dim, *_):
         raise RuntimeError("topk does not support bool dtypes on CPU")
 
 
+def _topk_results(self, k, dim, *_):
+    d = wrap_dim(dim, self.ndim)
+    if self.ndim:
+        shape = (*self.shape[:d], k, *self.shape[d + 1:])
+        return [(shape, self.dtype), (shape, np.dtype(np.int64))]
+
+
+def _topk_on_host(inst):
+    m, (_, k, dim, largest, _) = inst.in_metas[0], inst.layout
+    return rearranged.topk(m.shape, m.dtype, k, wrap_dim(dim, m.ndim), largest) if m.ndim and m.numel else None
+
+
+def _topk_weight(inst):
+    n = inst.in_metas[0].numel
+    return 17, 17, 12 * n, -498 * n
+
+
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    grad="TopkBackward0", saves=("indices",), check=_check_topk, sizes=("k",), ordered=1)
+    grad="TopkBackward0", saves=("indices",), check=_check_topk, sizes=("k",), ordered=1,
+    results=_topk_results, host=_topk_on_host, weight=_topk_weight)
 def topk(self, k, dim, largest, sorted):
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     d = wrap_dim(dim, self.ndim)
@@ -167,8 +209,26 @@ def _check_kthvalue(self, k, dim, keepdim):
     kernel_refuses("kthvalue_cpu", self)
 
 
+def _kth_results(self, k, dim, keepdim):
+    d = wrap_dim(dim, self.ndim)
+    if self.ndim:
+        shape = (*self.shape[:d], *((1,) if keepdim else ()), *self.shape[d + 1:])
+        return [(shape, self.dtype), (shape, np.dtype(np.int64))]
+
+
+def _kth_on_host(inst):
+    m, (_, k, dim, _) = inst.in_metas[0], inst.layout
+    return rearranged.kthvalue(m.shape, m.dtype, k, wrap_dim(dim, m.ndim), inst.out_metas[0].shape) if m.ndim and m.numel else None
+
+
+def _kth_weight(inst):
+    n = inst.in_metas[0].numel
+    return 31, 31, 20 * n, -480 * n
+
+
 @op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1)
+    grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1,
+    results=_kth_results, host=_kth_on_host, weight=_kth_weight)
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)

@@ -72,7 +72,9 @@ def of_instance(inst):
     if parts:
         each = [part.cost for part, _, _ in parts]
         return sum([c[0] for c in each]), sum([c[1] for c in each])
-    if inst.family is not None:
+    if inst.op.weight is not None:
+        ran, programmed, elements, costly = inst.op.weight(inst)
+    elif inst.family is not None:
         ran, programmed, elements, costly = inst.family.weight(inst.sizes)
     elif inst.traced:
         ran, programmed, elements, costly = weighed(inst.jaxpr.jaxpr)

@@ -45,17 +45,16 @@ class Instance:
 
     `alike` says, hashably, what `fn` depends on beside the shapes of its arguments (and beside `values`, static arguments that are
     sizes; `remade(values)` is the layout and `fn` with others): Instances with the same share what was traced (a `Family`). None: `fn`
-    is made for these shapes. `results`, where they are known, are the shapes and dtypes.
+    is made for these shapes. `results`, where they are known, are the shapes and dtypes: then nothing is traced until somebody asks for
+    the jaxpr or the family.
     """
-    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "family", "sizes", "node_class", "plans", "steps",
+    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "node_class", "plans", "steps",
                  "_jaxpr", "_jit", "_interp", "_cost", "info", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
-        self._jaxpr = self._jit = self._interp = self._cost = self.info = self.family = self.sizes = None
-        if alike is not None:
-            from .family import family_of
-            self.family, self.sizes = family_of(self, alike, values, remade)
+        self._jaxpr = self._jit = self._interp = self._cost = self.info = self._family = self._sizes = None
+        self._alike = None if alike is None else (alike, values, remade)
         if results is None:
             results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         strides = out_strides or (None,) * len(results)
@@ -65,6 +64,24 @@ class Instance:
         self.node_class = self.grad_fn_name = None
         self.diff_ins = _inexact(in_metas)
         self.diff_outs = _inexact(self.out_metas)
+
+    @property
+    def family(self):
+        """What Instances like this one share, or None; looked up when it is first asked for."""
+        alike, self._alike = self._alike, None
+        if alike is not None:
+            from .family import family_of
+            self._family, self._sizes = family_of(self, *alike)
+        return self._family
+
+    @property
+    def sizes(self):
+        """The sizes of this one in its family."""
+        return self.family and self._sizes
+
+    def share(self, family, sizes):
+        """Be one of a family."""
+        self._family, self._sizes = family, sizes
 
     @property
     def jaxpr(self):

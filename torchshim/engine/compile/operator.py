@@ -30,6 +30,7 @@ class Operator:
     ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
     saves_number = False       # whether a Python number counts among what a node saved
+    weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that
     edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     saves = None               # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
@@ -106,7 +107,7 @@ class VjpOp(Operator):
         strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
         made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results)
-        made.family, made.sizes = self.family, self.inst.sizes
+        made.share(self.family, self.family and self.inst.sizes)
         return made
 
     def on_host(self, inst):

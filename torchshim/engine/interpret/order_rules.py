@@ -222,7 +222,8 @@ known_call(_median(True), "nanmedian_value")
 known_call(_median(False), "median_value")
 
 
-def _leading(largest):
+def leading_places(largest):
+    """The rule that finds the places of the largest, or smallest, of the last dimension, in order."""
     def make(params, ins, outs):
         key, k, n = _comparable(ins[0]), outs[0].shape[-1], ins[0].shape[-1]
         if key is None or not k:
@@ -292,8 +293,8 @@ def _leading(largest):
     return make
 
 
-known_call(_leading(True), "largest_places")
-known_call(_leading(False), "smallest_places")
+known_call(leading_places(True), "largest_places")
+known_call(leading_places(False), "smallest_places")
 
 
 def _insertions(side):
