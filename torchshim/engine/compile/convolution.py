@@ -11,10 +11,11 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+_TAPS = 49                 # of channels of their own, up to which a sum of shifted products is better than XLA's slow loop over groups
 _MOST = 64                 # parts; beyond, compiling them costs more than they save
 
 
-def lowered(eqn, x, w):
+def lowered(eqn, x, w, fence):
     """The result of a `conv_general_dilated` equation, or None where XLA does well by itself."""
     p = eqn.params
     lhs, rhs, out = (tuple(map(int, spec)) for spec in p["dimension_numbers"])
@@ -24,10 +25,15 @@ def lowered(eqn, x, w):
     groups = p["feature_group_count"] * p["batch_group_count"]
     points = groups == 1 and not spread and _points(p, [x.shape[d] for d in lhs[2:]], [w.shape[d] for d in rhs[2:]])
     crops = not spread and any(n < 0 for pair in p["padding"] for n in pair)
+    kind = eqn.outvars[0].aval.dtype
+    floats = jnp.issubdtype(kind, jnp.floating) and x.dtype == w.dtype == kind
+    taps = floats and groups > 1 and _tap_by_tap(p, groups, x.shape, w.shape, eqn.outvars[0].aval.shape)
+    if taps:
+        made = taps(x.transpose(lhs), w.transpose(rhs), p, groups, [eqn.outvars[0].aval.shape[d] for d in out[2:]])
+        return fence(made).transpose([out.index(d) for d in range(len(out))])
     if groups > _MOST or not (groups > 1 or deep or points or crops or spread and all(n == 1 for n in p["window_strides"])):
         return None
-    kind = eqn.outvars[0].aval.dtype
-    if not (jnp.issubdtype(kind, jnp.floating) and x.dtype == w.dtype == kind):
+    if not floats:
         return None
     x, w = x.transpose(lhs), w.transpose(rhs)
     one = _Form(p)
@@ -38,6 +44,48 @@ def lowered(eqn, x, w):
     parts = [one(a, b) for a, b in zip(xs, jnp.split(w, groups, 0) if groups > 1 else [w])]
     made = jnp.concatenate(parts, 1) if groups > 1 else parts[0]
     return made.transpose([out.index(d) for d in range(len(out))])
+
+
+def _tap_by_tap(p, groups, x, w, out):
+    """The function for groups of one channel or one filter and few taps: sums of shifted products."""
+    lhs, rhs, made = p["dimension_numbers"]
+    channels, filters = w[rhs[1]], w[rhs[0]] // groups
+    if p["feature_group_count"] > 1:
+        return _each_channel if min(channels, filters) == 1 and math.prod([w[d] for d in rhs[2:]]) <= _TAPS else None
+    return _each_filter if x[lhs[0]] == groups and math.prod([out[d] for d in made[2:]]) <= _TAPS else None
+
+
+def _shifted(x, tap, counts, steps, reach):
+    """What a tap meets of a padded `x`."""
+    first = [t * d for t, d in zip(tap, reach)]
+    last = [f + (c - 1) * s + 1 for f, c, s in zip(first, counts, steps)]
+    return lax.slice(x, (0, 0, *first), (*x.shape[:2], *last), (1, 1, *steps))
+
+
+def _padded(x, p):
+    around = [(int(a), int(b), s - 1) for (a, b), s in zip(p["padding"], p["lhs_dilation"])]
+    return lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *around])
+
+
+def _each_channel(x, w, p, groups, out):
+    """(N, C, ...) and (O, C / groups, *kernel): each channel with filters of its own, or several with one."""
+    kernel, channels = w.shape[2:], w.shape[1]
+    x, w = _padded(x, p), w.reshape(-1, *kernel)
+    if channels == 1:
+        x = jnp.repeat(x, len(w) // groups, 1)
+    total = 0
+    for tap in itertools.product(*map(range, kernel)):
+        part = _shifted(x, tap, out, p["window_strides"], p["rhs_dilation"])
+        total = total + part * w[(slice(None), *tap)].reshape(-1, *(1,) * len(out))
+    return total if channels == 1 else total.reshape(len(x), groups, channels, *out).sum(2)
+
+
+def _each_filter(x, w, p, groups, out):
+    """(groups, N, ...) and (O, N, ...): the sums over everything of products, for each of few shifts; weights' gradients."""
+    x = jnp.repeat(_padded(x, p), len(w) // groups, 0)
+    sums = [jnp.sum(_shifted(x, tap, w.shape[2:], p["rhs_dilation"], p["window_strides"]) * w, tuple(range(1, w.ndim)))
+            for tap in itertools.product(*map(range, out))]
+    return jnp.stack(sums, 1).reshape(1, len(w), *out)
 
 
 def _points(p, sizes, kernel):

@@ -145,7 +145,7 @@ def _outer_product(eqn, operands, fence):
 
 @_rule("conv_general_dilated")
 def _convolution(eqn, operands, fence):
-    made = convolution.lowered(eqn, *operands)
+    made = convolution.lowered(eqn, *operands, fence)
     return None if made is None else [made]
 
 

@@ -52,11 +52,11 @@ def _make_conv(params, ins, outs):
     if one is None:
         return None
     whole = None
-    if features > 1 and channels == filters == 1 and work.kind == "f" and all(s == 1 for s in params["lhs_dilation"]):
-        whole = depthwise.correlation(x_shape, out_shape[2:], kernel, params["window_strides"], params["padding"], params["rhs_dilation"], work)
-    elif batches > 1 and count == filters == 1 and work.kind == "f" and \
-            all(s == 1 for s in (*params["lhs_dilation"], *params["rhs_dilation"], *params["window_strides"])):
-        whole = depthwise.weights(x_shape, kernel, out_shape[2:], params["padding"], work)
+    sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
+    if features > 1 and min(channels, filters) == 1 and work.kind == "f":
+        whole = depthwise.correlation(x_shape, w_shape, out_shape[2:], groups, *sizes)
+    elif batches > 1 and count == 1 and work.kind == "f":
+        whole = depthwise.weights(x_shape, w_shape, out_shape[2:], *sizes)
     restore = tuple(np.argsort(out_spec).tolist())
 
     def conv(x, w):

@@ -5,7 +5,6 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .. import promotion as P
 from ..common import wide
@@ -172,10 +171,11 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     x, w = wide(input), wide(weight)
     if transposed:
         spread = [d * (k - 1) for d, k in zip(dilation, kernel)]
-        y = _correlate(x, _turned(w, groups), (1,) * len(kernel), [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)],
-                       stride, dilation, groups, _precision(input.dtype))
+        w, strides, spacing = _turned(w, groups), (1,) * len(kernel), stride
+        around = [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)]
     else:
-        y = _correlate(x, w, stride, [(p, p) for p in padding], (1,) * len(kernel), dilation, groups, _precision(input.dtype))
+        strides, spacing, around = stride, (1,) * len(kernel), [(p, p) for p in padding]
+    y = jax.lax.conv_general_dilated(x, w, strides, around, spacing, dilation, feature_group_count=groups, precision=_precision(input.dtype))
     if bias is not None:
         y = y + bias.astype(y.dtype).reshape((-1,) + (1,) * len(kernel))
     return y.astype(input.dtype)
@@ -190,31 +190,6 @@ def _nothing(input, weight, bias, shape):
 def _precision(dtype):
     """TensorFloat32, if the device has it, where torch.backends.cudnn.allow_tf32 lets it (the default); half numbers lose nothing by it."""
     return jax.lax.Precision.HIGH if P.conv_tf32 or dtype in (P.float16, P.bfloat16) else jax.lax.Precision.HIGHEST
-
-
-_TAPS = 49                 # a depthwise kernel up to this size is a sum of shifted products: XLA's grouped convolution is a slow loop
-
-
-def _correlate(x, w, stride, padding, spacing, dilation, groups, precision):
-    if groups > 1 and w.shape[1] == 1 and math.prod(w.shape[2:]) <= _TAPS:
-        return _depthwise(x, w, stride, padding, spacing, dilation)
-    return jax.lax.conv_general_dilated(x, w, stride, padding, spacing, dilation, feature_group_count=groups, precision=precision)
-
-
-def _depthwise(x, w, stride, padding, spacing, dilation):
-    """Every channel with kernels of its own, tap by tap."""
-    x = jax.lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *[(a, b, s - 1) for (a, b), s in zip(padding, spacing)]])
-    if w.shape[0] > x.shape[1]:
-        x = jnp.repeat(x, w.shape[0] // x.shape[1], 1)
-    kernel, each = w.shape[2:], (1, -1) + (1,) * (w.ndim - 2)
-    counts = [(n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(x.shape[2:], dilation, kernel, stride)]
-    total = 0
-    for tap in np.ndindex(*kernel):
-        first = [t * d for t, d in zip(tap, dilation)]
-        last = [f + (c - 1) * s + 1 for f, c, s in zip(first, counts, stride)]
-        part = jax.lax.slice(x, (0, 0, *first), (*x.shape[:2], *last), (1, 1, *stride))
-        total = total + part * w[(slice(None), 0, *tap)].reshape(each)
-    return total
 
 
 def _turned(w, groups):
