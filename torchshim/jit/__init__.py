@@ -1,10 +1,13 @@
-"""torch.jit. There is no TorchScript: `script` and `trace` give back what they get, which is recorded and compiled like everything else.
+"""torch.jit. There is no TorchScript compiler: `script` and `trace` give back what they get, which is recorded and compiled like everything
+else.
 
-Answers are the same. What only TorchScript has (saved archives, its graphs) raises NotImplementedError when it is asked for.
+Answers are the same. Archives that PyTorch's `torch.jit.save` wrote are read and computed. What only TorchScript has (its graphs) raises
+NotImplementedError when it is asked for.
 """
 from __future__ import annotations
 
 import builtins
+import io
 import typing
 import warnings
 from contextlib import contextmanager
@@ -43,9 +46,15 @@ class TracingCheckError(Exception):
 class ScriptModule(Module):
     """A base for modules whose methods are `script_method`s: an ordinary module."""
 
-    def save(self, f, **kwargs):
-        """NotImplementedError."""
-        save(self, f)
+    def save(self, f, _extra_files=None):
+        """Write the module for `load`."""
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files=None):
+        """The bytes that `save` writes."""
+        out = io.BytesIO()
+        save(self, out, _extra_files)
+        return out.getvalue()
 
 
 class RecursiveScriptModule(ScriptModule):
@@ -177,13 +186,15 @@ def optimize_for_inference(mod, other_methods=None):
 
 
 def save(m, f, _extra_files=None):
-    """NotImplementedError: the archive holds TorchScript."""
-    raise NotImplementedError("torchshim: torch.jit.save; there is no TorchScript here (torch.save the state_dict instead)")
+    """Write a module for `load`; see jit/modules.py."""
+    from .modules import save
+    save(m, f, _extra_files)
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
-    """NotImplementedError: the archive holds TorchScript."""
-    raise NotImplementedError("torchshim: torch.jit.load; there is no TorchScript here")
+    """A module from an archive of `torch.jit.save`, PyTorch's or ours; see jit/modules.py."""
+    from .modules import load
+    return load(f, map_location, _extra_files, _restore_shapes)
 
 
 def _get_trace_graph(f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False):

@@ -384,13 +384,25 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         if _is_zip(file):
             archive = Reader(file, os.fspath(f) if mmap else None)
             if archive.has("constants.pkl"):
-                raise NotImplementedError("torchshim: loading TorchScript archives (torch.jit.save)")
+                return _torchscript(file, map_location, weights_only)
             made = _Zipped(archive, restore, mmap)
             return _unpickle(io.BytesIO(archive.read("data.pkl")), made, weights_only, pickle_module, args)
         if mmap:
             raise RuntimeError(f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
                                "please torch.save your checkpoint with this option in order to use mmap.")
         return _load_legacy(file, restore, weights_only, pickle_module, args)
+
+
+def _torchscript(file, map_location, weights_only):
+    """An archive of torch.jit.save, which torch.load reads too unless only weights are wanted."""
+    if weights_only:
+        raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + _CHANGED)
+    import warnings
+    from ..jit import load
+    warnings.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+                  "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3)
+    file.seek(0)
+    return load(file, map_location)
 
 
 def _unpickle(file, storages, weights_only, module, args):

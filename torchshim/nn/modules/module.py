@@ -141,6 +141,9 @@ class Module(State, Conversion):
         if table is not None and name in table:
             return table[name]
         if name in _TORCHSCRIPT and self in scripted:
+            if name in ("save", "save_to_buffer"):
+                from ...jit import ScriptModule
+                return getattr(ScriptModule, name).__get__(self)
             raise NoTorchScript(f"torchshim: .{name} of a scripted or traced module; there is no TorchScript here, and the module is what "
                                 "it was (torch.save keeps it and its state_dict)", name=name, obj=self)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
