@@ -304,3 +304,42 @@ def test_composed_schedulers_state_dicts_name_what_they_hold_last():
     S = torch.optim.lr_scheduler
     assert list(S.ChainedScheduler([S.StepLR(o, 1)]).state_dict()) == ["_last_lr", "_schedulers"]
     assert list(S.CyclicLR(o, 0.1, 0.2, cycle_momentum=False).state_dict())[-1] == "_scale_fn_custom"
+
+
+SHAPES = [(7, 3), (7,), (), (5000,), (3, 0), (2, 2, 2), (4,)]
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.Adam(p, weight_decay=0.1, amsgrad=True),
+                                  lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, nesterov=True),
+                                  lambda p: torch.optim.RMSprop(p, centered=True, momentum=0.5),
+                                  torch.optim.Rprop, torch.optim.NAdam, torch.optim.RAdam,
+                                  torch.optim.Adadelta, torch.optim.Adamax, torch.optim.ASGD, torch.optim.Adagrad, torch.optim.Adafactor])
+def test_small_parameters_are_computed_end_to_end_to_the_same_bits(make, monkeypatch):
+    """Where it is interpreted: what is computed for several small parameters at once is what each alone gives."""
+    def run():
+        torch.manual_seed(3)
+        params = [torch.nn.Parameter(torch.randn(s).to(d)) for s in SHAPES for d in (torch.float32, torch.float64)]
+        params.append(torch.nn.Parameter(torch.randn(3).bfloat16()))
+        optimizer = make(params)
+        optimizer.update.made.clear()
+        for _ in range(4):
+            for p in params:
+                p.grad = torch.randn(p.shape).to(p.dtype)
+            optimizer.step()
+        return [p.detach().to(torch.float64).numpy().tobytes() for p in params]
+    together = run()
+    monkeypatch.setattr(make([torch.nn.Parameter(torch.ones(2))]).update, "each", False)
+    assert together == run()
+
+
+def test_parameters_are_grouped_by_size_and_dtype():
+    from torchshim.engine import meta_of
+    from torchshim.optim._update import _small
+    def metas(*shapes, dtype=np.float32):
+        return [meta_of(s, np.dtype(dtype), None) for s in shapes]
+    small, large = (10, 10), (100, 100)
+    lists = metas(small, large, small, small) + metas(small, dtype=np.float64) + metas(small)
+    assert _small(6, 2, lists * 2) == [[0, 2, 3, 5]]
+    assert _small(2, 2, metas(small, small, small, (1, 100))) == []
+    many = _small(20, 1, metas(*[(4000,)] * 20))
+    assert [len(g) for g in many] == [8, 8, 4]

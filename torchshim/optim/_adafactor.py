@@ -49,7 +49,8 @@ def _lerp(x, end, weight):
 class Adafactor(SteppedOptimizer):
     """Adam without momentum whose second moments of matrices are products of a row and a column; steps are relative to the
     parameters' sizes."""
-    update = Update("adafactor_step", _adafactor)
+    update = Update("adafactor_step", _adafactor, elementwise=False)
+    flags_differ = True
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None, maximize=False):
         check_lr(lr, "Learning rate should be >= 0 but is: {}")

@@ -1,12 +1,15 @@
 """An optimizer's step as one recorded operator over all its parameters, and the steps of arithmetic that it is written in."""
 from __future__ import annotations
 
+import itertools
+from operator import itemgetter
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..autograd.grad_mode import grad_mode
-from ..engine import Instance, Operator, context, literal, record
+from ..engine import Instance, Operator, context, literal, meta_of, record
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
 from ..tensor.core.tensor import Tensor
@@ -67,12 +70,12 @@ class Update(Operator):
     `body(p, g, *states, numbers, flags)` gets the arrays of one parameter and returns (new p, *new states). They are real: a
     complex parameter is a real one with a last dimension of two. Numbers are 0-d arrays of the precision that the parameter
     is computed in (float32 for the short dtypes), flags the static rest of the layout. Bodies are written in the steps below
-    (`add`, `mul` ...), which round short dtypes where torch's operators do.
+    (`add`, `mul` ...), which round short dtypes where torch's operators do. `elementwise`: no element meets another.
     """
 
-    def __init__(self, name, body):
+    def __init__(self, name, body, elementwise=True):
         super().__init__(name)
-        self.body = body
+        self.body, self.each = body, elementwise
         self.traced = Traced(name, self.all)
 
     def key(self, layout, metas, kinds):
@@ -111,6 +114,44 @@ class Update(Operator):
         places = [([j * n + k for j in range(lists)], [j * n + k for j in results]) for k in range(n)]
         return [(self.resolve((1, lists, flags), tuple([inst.in_metas[i] for i in ins]), inst.kinds), ins, outs) for ins, outs in places]
 
+    def on_host(self, inst):
+        """Small parameters end to end: a NumPy function of few elements costs what its call costs."""
+        n, lists, flags = inst.layout
+        groups = _small(n, lists, inst.in_metas) if self.each else ()
+        if not groups:
+            return None
+        alone = set(range(n)).difference(*groups)
+        flat = [self._end_to_end(inst, ks) for ks in groups]
+        others = [(part.interpreted(), itemgetter(*ins), list(outs)) for k, (part, ins, outs) in enumerate(self.parts(inst)) if k in alone]
+        made, given = len(inst.out_metas), n * lists
+
+        def run(*args):
+            out, numbers = [None] * made, args[given:]
+            for f in flat:
+                f(args, numbers, out)
+            for f, get, places in others:
+                for k, a in zip(places, f(*get(args), *numbers)):
+                    out[k] = a
+            return out
+        return run
+
+    def _end_to_end(self, inst, ks):
+        """What computes the parameters `ks` as one: from the arguments, and the numbers among them, into the list of results."""
+        n, lists, flags = inst.layout
+        metas = [inst.in_metas[k] for k in ks]
+        ends = list(itertools.accumulate([m.numel for m in metas], initial=0))
+        whole = meta_of((ends[-1],), metas[0].dtype, metas[0].device)
+        f = self.resolve((1, lists, flags), (whole,) * lists, inst.kinds).interpreted()
+        ins = [itemgetter(*[j * n + k for k in ks]) for j in range(lists)]
+        pieces = [(k, slice(a, b), m.shape) for k, a, b, m in zip(ks, ends, ends[1:], metas)]
+
+        def run(args, numbers, out):
+            results = f(*[np.concatenate(get(args), None) for get in ins], *numbers)
+            for at, r in zip(range(0, len(out), n), results):
+                for k, piece, shape in pieces:
+                    out[at + k] = r[piece].reshape(shape)
+        return run
+
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""
         n = len(params)
@@ -136,6 +177,26 @@ class Update(Operator):
             for old, new in zip(olds, out):
                 old.copy_(new)
         return list(out[len(olds):])
+
+
+_SMALL, _TOGETHER = 1 << 12, 1 << 15           # elements of a parameter that is not computed by itself, and of several in one
+
+
+def _small(n, lists, metas):
+    """Groups of parameters, by number, that are small and whose lists all have their shape and dtype."""
+    groups, sizes = [], {}
+    for k in range(n):
+        m = metas[k]
+        if m.numel > _SMALL or m.dtype not in (np.float32, np.float64) or any(
+                [metas[j * n + k].shape != m.shape or metas[j * n + k].dtype != m.dtype for j in range(1, lists)]):
+            continue
+        group, size = sizes.get(m.dtype, (None, _TOGETHER))
+        if size + m.numel > _TOGETHER:
+            groups.append(group := [])
+            size = 0
+        group.append(k)
+        sizes[m.dtype] = group, size + m.numel
+    return [group for group in groups if len(group) > 1]
 
 
 class Traced(Operator):

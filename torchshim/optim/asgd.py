@@ -19,6 +19,7 @@ def _asgd(p, g, mean, numbers, flags):
 class ASGD(SteppedOptimizer):
     """Gradient descent with decaying steps; the mean of the parameters since step t0 is `ax` in the state."""
     update = Update("asgd_step", _asgd)
+    flags_differ = True
     scalars = {"step": 0.0, "eta": None, "mu": 1.0}
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,

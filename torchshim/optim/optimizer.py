@@ -385,6 +385,7 @@ class SteppedOptimizer(Optimizer):
     """
     update = None
     scalars = {"step": 0.0}
+    flags_differ = False       # whether `_flags` looks at the parameter
 
     def _fresh(self, p, group):
         """The entries of a new state beside the scalars."""
@@ -407,6 +408,16 @@ class SteppedOptimizer(Optimizer):
         """What a state keeps as one number."""
         return state[name].item()
 
+    def _known_scalar(self, state, name, seen):
+        """The same; parameters that have come equally far share the value, which is looked at once."""
+        t = state[name]
+        if t._ts_view is not None:
+            return self._scalar(state, name)
+        key = name, t._ts_st.value
+        if key not in seen:
+            seen[key] = self._scalar(state, name)
+        return seen[key]
+
     def _first_scalars(self, group):
         return self.scalars
 
@@ -418,13 +429,15 @@ class SteppedOptimizer(Optimizer):
         return loss
 
     def _update_all(self, group, params, grads):
-        alike = {}
+        alike, seen, common = {}, {}, None
         for p, g in zip(params, grads):
             s = self.state[p]
             if not s:
                 s.update({n: host_scalar(number(x)) for n, x in self._first_scalars(group).items()})
                 s.update(self._fresh(p, group))
-            key = (*[self._scalar(s, n) for n in self.scalars], self._flags(group, p))
+            if common is None or self.flags_differ:
+                common = self._flags(group, p)
+            key = (*[self._known_scalar(s, n, seen) for n in self.scalars], common)
             alike.setdefault(key, []).append((p, g, s))
         for (step, *others, flags), rows in alike.items():
             self._advance(group, step + 1, others, flags, *zip(*rows))
@@ -449,7 +462,7 @@ class SteppedOptimizer(Optimizer):
         for name, x in zip(self.scalars, (step, *others)):
             x, shared = number(x), {}
             for s in states:
-                kind = s[name].dtype.np
+                kind = s[name]._ts_meta.dtype
                 if kind not in shared:
                     shared[kind] = host_scalar(x, kind)._ts_st.value
                 store(s[name], shared[kind])

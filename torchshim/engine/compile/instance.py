@@ -124,9 +124,10 @@ class Instance:
 
     def interpreted(self):
         if self._interp is None:
+            self._interp = self.op.on_host(self)
+        if self._interp is None:
             parts = self.op.parts(self)
-            self._interp = (_side_by_side(self, parts) if parts else
-                            self.op.on_host(self) or self.family and self.family.interpreted(self.sizes))
+            self._interp = _side_by_side(self, parts) if parts else self.family and self.family.interpreted(self.sizes)
         if self._interp is None:
             from ..interpret import build
             self._interp = build(self.jaxpr, guard=False, numbers=len(self.kinds))
