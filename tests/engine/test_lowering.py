@@ -111,3 +111,40 @@ def test_nothing_is_contracted_inside_loops(loop):
     run = jax.jit(lambda zero, *args: lowering.applied(closed, args, lowering.Fence(zero)), compiler_options=compiler_options())
     with jax.enable_x64(True):
         assert not np.asarray(run(np.int64(0), x, x.copy())[0]).any()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_writes_into_parts_copy_nothing(known):
+    """A write is a call of its own in the program: neither repeated where a slice of it is read, nor computed number by number."""
+    def step(x, k, i):
+        x = lax.dynamic_update_slice(x, x[1:-1, 1:-1] + k * (x[2:, 1:-1] + x[:-2, 1:-1] - 2 * x[1:-1, 1:-1]), (1, 1))
+        for to, of in ((0, 1), (79, 78)):
+            x = lax.dynamic_update_slice(x, x[of:of + 1], (to, 0) if known else (i + to, i))
+        return [x]
+    with jax.enable_x64(True):
+        x = np.random.default_rng(0).random((80, 80), np.float32)
+        closed = jax.make_jaxpr(step)(x, np.float32(0.5), 0)
+        run = jax.jit(lambda zero, *args: lowering.applied(closed, args, lowering.Fence(zero)), donate_argnums=1)
+        made = run.lower(np.int64(0), x, np.float32(0.5), 0).compile(compiler_options=compiler_options())
+        assert " copy(" not in made.as_text() and made.as_text().count(" call(") == 3
+        expected = x.copy()
+        expected[1:-1, 1:-1] += np.float32(0.5) * (x[2:, 1:-1] + x[:-2, 1:-1] - 2 * x[1:-1, 1:-1])
+        expected[0], expected[-1] = expected[1], expected[-2]
+        np.testing.assert_array_equal(made(np.int64(0), x, np.float32(0.5), 0)[0], expected)
+
+
+def test_writes_into_parts_are_the_same_in_both_tiers(tier):
+    x = torch.arange(6400.0).reshape(80, 80).requires_grad_()
+    y = x * 1
+    y[1:-1, 1:-1] += 0.5 * (y[2:, 1:-1] + y[:-2, 1:-1] - 2 * y[1:-1, 1:-1]) ** 2
+    y[0] = y[1]
+    for k in range(3):
+        y[k:k + 7, k] = y[40, 3:10] * 2
+    y.sum().backward()
+    expected = x.detach().numpy().copy()
+    expected[1:-1, 1:-1] += 0.5 * (expected[2:, 1:-1] + expected[:-2, 1:-1] - 2 * expected[1:-1, 1:-1]) ** 2
+    expected[0] = expected[1]
+    for k in range(3):
+        expected[k:k + 7, k] = expected[40, 3:10] * 2
+    np.testing.assert_array_equal(y.detach().numpy(), expected)
+    assert x.grad.sum() == 6421.0 and not x.grad[0].any() and x.grad[40, :5].tolist() == [1, 1, 1, 7, 7]        # torch's

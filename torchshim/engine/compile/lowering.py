@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from . import convolution
 from ..errorfunction import LIMIT, P, Q, polynomial
@@ -141,6 +142,24 @@ def _complex_product(eqn, operands, fence):
 def _outer_product(eqn, operands, fence):
     if not eqn.params["dimension_numbers"][0][0]:
         return [fence(x) for x in _bound(eqn, *operands)]
+
+
+_WIDE = 4096           # elements from which what a write into a part avoids costs more than a call inside of a program, half a microsecond
+
+
+@_rule("dynamic_update_slice")
+def _write(eqn, operands, fence):
+    """A write into a part, as a call of its own. XLA would repeat it in each kernel that reads a slice of what was written, which keeps the
+    array from before alive, so that it is copied; and it would compute what is written inside of the write, number by number."""
+    if operands[0].size >= _WIDE:
+        with set_xla_metadata(inlineable="false"):
+            return [_written(*[None if isinstance(x, jax.core.Tracer) else int(x) for x in operands[2:]])(*operands)]
+
+
+@functools.lru_cache(maxsize=512)
+def _written(*at):
+    """The function (array, part, place) that puts the part there; where the place is known it is `at`."""
+    return jax.jit(lambda x, part, *place: lax.dynamic_update_slice(x, part, [p if n is None else np.int64(n) for n, p in zip(at, place)]))
 
 
 @_rule("conv_general_dilated")
