@@ -1,4 +1,5 @@
 """Protects the compiling in pieces: what repeats within a trace is compiled once, and the numbers are those of one program."""
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -61,7 +62,7 @@ def test_views_are_made_where_they_are_read(small_pieces):
     """A view that passes from piece to piece would be copied."""
     def f(x, w):
         seen = []
-        for _ in range(4):
+        for _ in range(8):
             y = torch.tanh(x @ w)
             seen.append(y[:, :8].t())
             x = torch.sigmoid(y) * 2 + y.exp() - 1
@@ -72,7 +73,7 @@ def test_views_are_made_where_they_are_read(small_pieces):
     x, w = torch.randn(64, 64), torch.randn(64, 64) * 0.1
     outcome = f(x, w)
     outcome = outcome.tolist()
-    program = max(reversed(policy._lru), key=lambda p: len(p.pieces))
+    program = next(p for p in reversed(policy._lru) if p.state.n_ops > 30)
     assert len(program.pieces) >= 8
     policy.pin("operators")
     torch.testing.assert_close(torch.tensor(outcome), f(x, w), rtol=1e-4, atol=1e-5)
@@ -85,6 +86,40 @@ def test_what_comes_again_is_paid_once(small_pieces, monkeypatch):
     monkeypatch.setattr(pieces, "LONG", 3000)
     more, dearer = cost.of_trace(steps, live, program.state.n_inputs)
     assert price < 0.8 * dearer and saved < more
+
+
+def test_a_trace_is_cut_once(small_pieces, monkeypatch):
+    """What a trace's price was told by is what it is compiled by, without a second search."""
+    monkeypatch.setattr(pieces, "LONG", 30)
+    pieces._starts.cache_clear()
+    policy.pin(None)
+    x, w = torch.randn(40, 40), torch.randn(40, 40) * 0.1
+    engine.flush()
+    trie.clear()
+
+    def step():
+        y = x
+        for _ in range(14):
+            y = torch.tanh(y @ w) + y * 0.5
+        return y.sum().item()
+    for _ in range(3):
+        step()
+    state = max([s for s in trie.states() if s.due], key=lambda s: s.n_ops)
+    assert state.n_ops == 57 and not state.programs
+    policy.pin("compiled")
+    step()
+    assert len(state.programs[0].pieces) > 2 and pieces._starts.cache_info().misses == 1
+
+
+def test_repetitions_are_found_without_looking_at_every_period(monkeypatch):
+    monkeypatch.setattr(pieces, "LEAST", 1)
+    rng = np.random.default_rng(0)
+    for period, times, more in ((1, 900, 50), (7, 30, 400), (200, 20, 0), (700, 3, 900), (128, 2, 3000)):
+        word = rng.permutation(period)
+        tokens = np.concatenate([np.tile(word, times), 10_000 + rng.integers(0, 20, more)])
+        costs = np.full((len(tokens) + 1, 2), 50.0).cumsum(0)
+        assert pieces._repetition(tokens, costs) == (0, period, times)
+        assert len(pieces._periods(tokens)) < 20
 
 
 def test_no_piece_is_long(monkeypatch):

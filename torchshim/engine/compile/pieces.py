@@ -10,6 +10,7 @@ seconds stays whole.
 from __future__ import annotations
 
 import collections
+import functools
 import weakref
 
 import jax
@@ -75,7 +76,7 @@ class Piece:
 def cut(steps, live, donate=()):
     """The Pieces of a trace (`expanded` steps) of which the slots `live` are wanted and the inputs `donate` may be overwritten. Pieces of
     one body agree about the rest, too."""
-    starts = _starts(steps)
+    starts = _starts(tuple([s[0] for s in steps]), LONG)
     views = {results[0]: k for k, (inst, _, _, results) in enumerate(steps) if inst.op.view is not None} if len(starts) > 1 else {}
     pieces = [Piece(*_with_views(steps, a, b, views)) for a, b in zip(starts, [*starts[1:], len(steps)])]
     later, alike = set(live), {}
@@ -103,13 +104,15 @@ def _with_views(steps, first, end, views):
     return [*[steps[k] for k in sorted(before)], *steps[first:end]], len(before)
 
 
-def _starts(steps):
-    """The first step of each piece."""
-    costs = np.array([(0.0, 0.0)] + [s[0].cost for s in steps]).cumsum(0)
-    if costs[-1, 1] <= LONG:
-        return [0]
-    known, starts, waiting = {}, {0, len(steps)}, [(0, len(steps))]
-    tokens = np.array([known.setdefault(s[0], len(known)) for s in steps])
+@functools.lru_cache(maxsize=8)
+def _starts(instances, long):
+    """The first step of each piece of a trace, of whose steps these are the Instances; none has many more primitives than `long`. It is
+    asked for when a trace is priced and when it is compiled."""
+    costs = np.array([(0.0, 0.0)] + [inst.cost for inst in instances]).cumsum(0)
+    if costs[-1, 1] <= long:
+        return (0,)
+    known, starts, waiting = {}, {0, len(instances)}, [(0, len(instances))]
+    tokens = np.array([known.setdefault(inst, len(known)) for inst in instances])
     while waiting:
         first, end = waiting.pop()
         found = _repetition(tokens[first:end], costs[first:end + 1])
@@ -119,9 +122,9 @@ def _starts(steps):
             waiting += [(first, begin), (begin + width * count, end)]
     starts = sorted(starts)
     for first, end in zip(starts, starts[1:]):
-        into = -(-(costs[end, 1] - costs[first, 1]) // LONG)
+        into = -(-(costs[end, 1] - costs[first, 1]) // long)
         starts += [first + int((end - first) * k // into) for k in range(1, int(into))]
-    return sorted({*starts} - {len(steps)})
+    return tuple(sorted({*starts} - {len(instances)}))
 
 
 def _repetition(tokens, costs):
@@ -130,7 +133,7 @@ def _repetition(tokens, costs):
     whole = costs[-1] - costs[0]
     if whole[0] < 2 * LEAST or whole[1] < 2 * FEWEST:
         return None
-    for period in range(1, len(tokens) // 2 + 1):
+    for period in _periods(tokens):
         changes = np.flatnonzero(np.diff(np.concatenate([[False], tokens[period:] == tokens[:-period], [False]]).astype(np.int8)))
         begins, ends = changes[::2], changes[1::2]
         for begin, end in zip(begins[ends - begins >= period], ends[ends - begins >= period]):
@@ -140,6 +143,22 @@ def _repetition(tokens, costs):
             if (count - 1) * times * programmed > most:
                 best, most = (int(begin), period * times, count), (count - 1) * times * programmed
     return best
+
+
+def _periods(tokens):
+    """After how many steps something comes again at once, in order: of each word of 1, 2, 4, ... tokens it is asked how far away it comes
+    next. What repeats itself with a period has, for the words of at least half its length, that many such distances or nearly so; a
+    distance that is rarer than a quarter of itself is none. So few remain, and looking at all would take the square of the length."""
+    found, words, width = set(), tokens, 1
+    while 2 * width <= len(tokens):
+        order = np.argsort(words, kind="stable")
+        again = words[order[1:]] == words[order[:-1]]
+        distances = np.bincount((order[1:] - order[:-1])[again], minlength=1)
+        often = np.flatnonzero(4 * distances >= np.arange(len(distances)))
+        found.update(often[(often >= width) & (often < 4 * width)].tolist())
+        pairs = words[:-width] * (words.max() + 1) + words[width:]
+        words, width = np.unique(pairs, return_inverse=True)[1], 2 * width
+    return sorted([p for p in found - {0} if 2 * p <= len(tokens)])
 
 
 class PieceProgram:

@@ -13,7 +13,7 @@ from .. import heap
 from ..device import is_host
 from ..record.trie import counters
 from . import cost, report
-from .program import OWN, Program, state_device, steps_of
+from .program import OWN, Program, needed_steps, state_device, steps_of
 
 PROGRAM_CAP = 512
 LARGE = 5e8                # nanoseconds of compiling, by estimate, after which the heap holds much that is free: 170 MB for a GPT
@@ -53,7 +53,7 @@ def due(state, tier, live):
         return tier == "compiled"
     if state.due is None:
         host = is_host(state_device(state))
-        state.due = cost.repetitions(*cost.of_trace(steps_of(state), live, state.n_inputs)) if host else 2
+        state.due = cost.repetitions(*cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs)) if host else 2
     return state.seen >= state.due
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import collections
 
 from . import cost
-from .program import steps_of
+from .program import needed_steps, steps_of
 from ..record.meta import Meta
 from ..record.trie import counters, states
 
@@ -18,7 +18,7 @@ class Event:
     def __init__(self, state, live, cause, pieces):
         self.pieces, self.different = len(pieces), len({id(piece) for piece in pieces})
         self.operators, self.outputs, self.cause, self.site, self.seen = state.n_ops, len(live), cause, state.site, state.seen
-        self.saves, self.price = cost.of_trace(steps_of(state), live, state.n_inputs)
+        self.saves, self.price = cost.of_trace(needed_steps(steps_of(state), live), live, state.n_inputs)
         self.runs = 0
 
     def __str__(self):
