@@ -19,6 +19,7 @@ from .engine import context
 from .engine.site import leaving
 from .nn import functional as F, init
 from .tensor.api.placement import standing_at
+from .tensor.api.signatures import UNSET
 from .tensor.core.overriding import DisableTorchFunctionSubclass, ask, asked, overrides, switches
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -101,8 +102,8 @@ def spell(f, args, kwargs):
     params = inspect.signature(f).parameters
     bound = inspect.signature(f).bind(*args, **kwargs)
     bound.apply_defaults()
-    required = [v for k, v in bound.arguments.items() if params[k].default is inspect.Parameter.empty]
-    return tuple(required), {k: v for k, v in bound.arguments.items() if params[k].default is not inspect.Parameter.empty}
+    required = [k for k in bound.arguments if params[k].default in (inspect.Parameter.empty, UNSET)]
+    return tuple([bound.arguments[k] for k in required]), {k: v for k, v in bound.arguments.items() if k not in required}
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """torch._C: the names of PyTorch's compiled part that libraries touch. Switches of TorchScript are accepted; there is none."""
 import enum
 
-from .. import Generator, Tensor, device, dtype, layout, memory_format
+from .. import Generator, Tensor, _VF as _VariableFunctions, device, dtype, layout, memory_format
 from ..autograd.levels import levels as _levels
 from ..dropin import missing_attribute as _missing_attribute
 from ..tensor.api.linalg import _LinAlgError

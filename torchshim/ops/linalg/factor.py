@@ -1,6 +1,8 @@
 """Cholesky, LU and QR factorizations."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -161,7 +163,7 @@ def permutation(pivots, rows):
     """The order of rows that LAPACK's pivots (from 1) make."""
     if not pivots.size:
         return jnp.broadcast_to(jnp.arange(rows), pivots.shape[:-1] + (rows,)).astype(np.int32)
-    return jax.lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
+    return jax.lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots - 1, 0, rows - 1), rows)       # others would be written beyond the end
 
 
 @op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
@@ -188,8 +190,28 @@ def solve_packed(LU, perm, B, adjoint=False):
     return triangular_solve(LU, X, left_side=True, lower=False)
 
 
+@functools.cache
+def _pivot(words, wrong):
+    """What `precheck` returns of pivots: where they are, who says that some are wrong, and the error."""
+    return 1, wrong, lambda: RuntimeError(f"Pivots given to lu_solve must all be {words}. Did you properly pass the result of lu_factor?")
+
+
+@functools.cache
+def _above(n):
+    return op(f"any_above_{n}.late(Tensor self) -> Tensor")(lambda self: jnp.any(self > n))
+
+
+BELOW_ONE = op("any_below_one.late(Tensor self) -> Tensor")(lambda self: jnp.any(self < 1))
+
+
+def _refuse_pivots(LU, pivots, B, left, adjoint):
+    if getattr(pivots, "dtype", None) != np.int32 or not LU.ndim or not pivots.numel:
+        return ()
+    return _pivot("greater or equal to 1", BELOW_ONE), _pivot("smaller or equal to LU.size(-2)", _above(LU.shape[-1]))
+
+
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
-    grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns(), twice="zeros")
+    grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns(), twice="zeros", precheck=_refuse_pivots)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""
     name = "linalg.lu_solve"

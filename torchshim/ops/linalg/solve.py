@@ -47,8 +47,12 @@ def is_vector(A, B):
     return B.ndim == 1 or A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
 
 
+def _solution_strides(inst, A, B, left, check_errors):
+    return columns(0)(inst) if left else (None,) * len(inst.out_metas)
+
+
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", **DECLARED,
-    grad="LinalgSolveExBackward0", strides=columns(0), twice="zeros")
+    grad="LinalgSolveExBackward0", strides=_solution_strides, twice="zeros")
 def linalg_solve_ex(A, B, left, check_errors):
     """X with A X = B (or X A = B), and per matrix the place of the first zero pivot."""
     name = "linalg.solve"
@@ -56,6 +60,8 @@ def linalg_solve_ex(A, B, left, check_errors):
     square(name, A)
     vector = is_vector(A, B)
     if vector and not left:
+        same_dtype(name, A, B)
+        fits(name, A, B[..., None], left)
         raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
                            "equivalent to B / A.squeeze(-1)")
     same_dtype(name, A, B)

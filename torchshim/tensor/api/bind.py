@@ -19,7 +19,9 @@ from . import docs
 from .compiled import compiled, keep
 from .placement import placed
 from .out import SHARED, dtype_of, into, writer
+from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
+from .signatures import NAMES as SIGNED, UNSET, guarded, refusal, refused_by_operator
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, wrapped
@@ -194,18 +196,6 @@ def _code(op, first, inplace, with_out, flag):
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
-#: Orders of the parameters that torch takes too, with a warning.
-OLD_FORMS = {"add": (("self", "alpha", "other"),), "sub": (("self", "alpha", "other"),),
-             "addcmul": (("self", "value", "tensor1", "tensor2"),), "addcdiv": (("self", "value", "tensor1", "tensor2"),)}
-for _name, *_two in (("addmm", "mat1", "mat2"), ("addmv", "mat", "vec"), ("addr", "vec1", "vec2"), ("addbmm", "batch1", "batch2"),
-                     ("baddbmm", "batch1", "batch2")):
-    OLD_FORMS[_name] = (("beta", "self", "alpha", *_two), ("beta", "self", *_two))
-
-
-#: Reductions that torch declares twice, and only with dimensions with a keepdim.
-KEPT_ALONG = {"sum", "mean", "prod"}
-
-
 def kept_of_nothing(op, method, dtype):
     """torch's error for a keepdim without a dim."""
     name = op.full_name
@@ -254,7 +244,8 @@ def _source(op, first, inplace, with_out, flag):
         if p.keyword_only and not star:
             sig.append("*old" if old else "*")
             star = True
-        sig.append(pname if p.default is REQUIRED else f"{pname}=_d_{p.name}")
+        required = "" if pname == "self" else "=_unset"                # a call without it is refused by what it meets
+        sig.append(pname + required if p.default is REQUIRED else f"{pname}=_d_{p.name}")
         names.append(pname)
     aliases = ""
     if "dim" in names:
@@ -276,7 +267,6 @@ def _source(op, first, inplace, with_out, flag):
         if not star:
             sig.append("*")
         sig.append("out=None")
-    required_dim = any(p.name == "dim" and p.default is REQUIRED for p in op.params)
     args = ", ".join(names)
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
@@ -319,14 +309,11 @@ def _source(op, first, inplace, with_out, flag):
             if op.elementwise or op.name in SHARED else ""
         body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name{operands})\n"
     body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
-    if required_dim:
-        sig = [s if s != "dim" else "dim=_unset" for s in sig]
-        sig = _legal(sig)
-        body = "    if dim is _unset and axis is _unset:\n        raise TypeError(_name + '() missing 1 required positional arguments: \"dim\"')\n" + body
     body = body.replace("    ", "        ", 1).replace("\n    ", "\n        ")
     meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
              "            return _self(*_args, **_kwargs)\n")
-    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        raise leaving(_error)\n"
+    refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
+    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        raise leaving({refused} or _error)\n"
 
 
 def float_parameter(op):
@@ -339,6 +326,8 @@ def as_written(op, values, out):
     """(args, kwargs) of a call, without what has its default."""
     args, kwargs = [], {} if out is None else {"out": out}
     for k, (p, x) in enumerate(zip(op.params, values)):
+        if x is UNSET:
+            continue
         if p.keyword_only or any([q.default is not REQUIRED and y is q.default for q, y in zip(op.params[:k], values)]):
             if x is not p.default:
                 kwargs[shown_name(p)] = x
@@ -347,33 +336,11 @@ def as_written(op, values, out):
     return args, kwargs
 
 
-def _legal(sig):
-    """Parameters after one with a default need one too."""
-    out, defaulted, star = [], False, False
-    for s in sig:
-        if s == "*":
-            star = True
-        elif "=" in s:
-            defaulted = True
-        elif defaulted and not star:
-            s += "=_unset"
-        out.append(s)
-    return out
-
-
-class _Unset:
-    def __repr__(self):
-        return "<unset>"
-
-
-_unset = _Unset()
-
-
 #: What the code of every form may read, whatever its operator.
 _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "apply1": apply1, "apply2": apply2, "apply3": apply3,
            "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
            "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "kept_of_nothing": kept_of_nothing, "foreign": foreign,
-           "as_written": as_written, "TensorBase": TensorBase, "_unset": _unset}
+           "refused_by_operator": refused_by_operator, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
@@ -454,7 +421,9 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
     """Register a function written in terms of others as `torch.<name>` and Tensor method."""
     def register(f):
         for name in names or (f.__name__,):
-            g = with_out(f, name if namespace in (None, "nn.functional") else f"{namespace}_{name}") if out else f
+            spoken = name if namespace in (None, "nn.functional") else f"{namespace}_{name}"
+            known = spoken in SIGNED and namespace != "nn.functional"
+            g = with_out(f, spoken) if out else guarded(f, spoken, False) if known and (namespace or torch) else f
             if namespace:
                 NAMESPACES.setdefault(namespace, {})[name] = g
             elif torch:
@@ -462,9 +431,12 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
             if namespace or torch:             # where it is found decides how it is called in pickles and tracebacks
                 first = (names or (f.__name__,))[0]
                 g.__module__ = f"torchshim.{namespace}" if namespace else "torchshim"
-                g.__name__ = g.__qualname__ = name if out else first
+                g.__name__ = g.__qualname__ = name if out or known else first
             if method:
-                setattr(dispatch.Tensor, name, f)
+                m = guarded(f, name, True) if name in SIGNED else f
+                if m is not f:
+                    m.__name__ = m.__qualname__ = name
+                setattr(dispatch.Tensor, name, m)
         return f
     return register
 
@@ -477,10 +449,10 @@ def with_out(f, name):
             if out is None:
                 return f(*args, **kwargs)
             return into(out, f(*args, **kwargs), name, (*args, *kwargs.values()) if name in SHARED else ())
-        except TypeError as error:
+        except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
-            raise
+            raise leaving(refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or error)
     shown = inspect.signature(f)
     own = list(shown.parameters.values())
     at = len(own) - (bool(own) and own[-1].kind is inspect.Parameter.VAR_KEYWORD)

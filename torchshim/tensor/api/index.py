@@ -189,8 +189,10 @@ def index_select(input, dim, index):
     if not m.ndim and im.numel != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {im.numel} value(s)")
     n = m.shape[d] if m.ndim else 1
-    if m.numel:
+    if m.numel and d == 0:                     # torch has two kernels, and each its words
         in_range(index, 0, n, lambda i: IndexError("index out of range in self"))
+    elif m.numel:
+        in_range(index, 0, n, lambda i: RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={n}"))
     elif im.numel:
         if not n:
             if m.ndim == 1:
@@ -203,13 +205,13 @@ def index_select(input, dim, index):
 def _fitting(name, self, d, index, source):
     """Refuse an index and a source that do not fit, for index_add and index_reduce; the metas of `self` and `source`."""
     m, im, sm = meta(self), meta(index), meta(source)
+    if im.ndim > 1:
+        raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {im.ndim} with type: {P.c_name(im.dtype)} and size: "
+                         f"{list(im.shape)}")
     if im.dtype.name not in ("int64", "int32"):
         raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index but got: {P.c_name(im.dtype)}")
     if sm.dtype != m.dtype:
         raise RuntimeError(f"{name}_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")
-    if im.ndim > 1:
-        raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {im.ndim} with type: {P.c_name(im.dtype)} and size: "
-                         f"{list(im.shape)}")
     n = (sm.shape[d] if d < sm.ndim else 1) if sm.ndim else 1
     if im.numel != n:
         raise RuntimeError(f"{name}_(): Number of indices ({im.numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
@@ -322,8 +324,11 @@ def _warn_of_expanded(name, m):
 def _masked_fill(inplace, self, mask, value):
     """One value where the mask is true."""
     m = meta(self)
-    I._check_mask(m, meta(mask))
+    if inplace:
+        I._check_mask(m, meta(mask))
     shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
+    if not inplace:
+        I._check_mask(m, meta(mask))
     if inplace and shape != m.shape:
         raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
     if inplace:

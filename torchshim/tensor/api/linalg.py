@@ -378,7 +378,7 @@ def tensorinv(input, ind=2):
     """The inverse of a tensor as the linear map of tensordot; the first `ind` dimensions are its rows."""
     need_tensor("linalg_tensorinv", input)
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = input.shape
     if ind > len(shape):
         raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {len(shape)}")

@@ -20,7 +20,8 @@ from ..core.overriding import asked
 from .placement import placed
 
 _OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-_PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device"}
+_PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device", "Generator": "torch.Generator",
+            "Layout": "torch.layout", "MemoryFormat": "torch.memory_format"}
 
 
 def type_name(x):
@@ -29,7 +30,7 @@ def type_name(x):
 
 
 def shown_name(p):
-    return "input" if p.name == "self" else p.name
+    return "input" if p.name == "self" and p.type != "Scalar" else p.name
 
 
 def _is_int(x):
@@ -44,9 +45,13 @@ def _is_number(x):
     return isinstance(x, (numbers.Number, np.generic)) or isinstance(x, TensorBase) and x.ndim == 0
 
 
+def _is_float(x):
+    return _is_number(x) and not isinstance(x, (complex, np.complexfloating))
+
+
 _IS = {
-    "int": _is_int, "SymInt": _is_int, "float": _is_number, "Scalar": _is_number, "Number": _is_number,
-    "bool": lambda x: isinstance(x, bool),
+    "int": _is_int, "SymInt": _is_int, "float": _is_float, "Scalar": _is_number, "Number": _is_number,
+    "bool": lambda x: isinstance(x, (bool, np.bool_)),
     "str": lambda x: isinstance(x, str), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
     "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
 }
@@ -137,7 +142,8 @@ class Overload:
             return "      didn't match because some of the keywords were incorrect: " + ", ".join(wrong) + "\n"
         shown = []
         for p, x in zip(self.params, args):
-            shown.append(type_name(x) if takes(p, x, self.op) else f"!{type_name(x)}!")
+            fits = takes(p, x, self.op) and p.type not in ("Scalar", "Number")         # torch compares names here, and no type has that one
+            shown.append(type_name(x) if fits else f"!{type_name(x)}!")
         shown += [f"!{type_name(x)}!" for x in args[len(self.params):]]
         shown += [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
         return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
@@ -149,6 +155,8 @@ def misfit_of(name, p, position, x):
     if p.is_list and isinstance(x, (list, tuple)):
         fits = _IS[p.type.partition("[")[0].rstrip("?")]
         at = next((k for k, y in enumerate(x) if not fits(y)), None)
+        if at is not None and wanted == "tuple of Tensors":
+            return TypeError(f"expected Tensor as element {at} in argument {position - 1 if position else 0}, but got {type_name(x[at])}")
         if at is not None:
             return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, but found element of type {type_name(x[at])} "
                              f"at pos {at}")
@@ -169,7 +177,8 @@ def _kind(p):
 
 
 def _printed(p):
-    default = "" if p.default is REQUIRED else f' = "{p.default}"' if isinstance(p.default, str) else f" = {p.default}"
+    said = int(p.default) if isinstance(p.default, float) and p.default == p.default // 1 else p.default
+    default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(said, str) else f" = {said}"
     return f"{_kind(p)} {shown_name(p)}{default}"
 
 

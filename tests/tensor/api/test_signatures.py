@@ -1,0 +1,69 @@
+"""What torch's parser says of calls whose arguments fit no signature; what fails for another reason says its own."""
+import pytest
+
+import torchshim as torch
+
+x = torch.arange(12.).reshape(3, 4)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: torch.gather(None, 0, x), "gather(): argument 'input' (position 1) must be Tensor, not NoneType"),
+    (lambda: torch.gather(x, 0), 'gather() missing 1 required positional arguments: "index"'),
+    (lambda: x.gather(0), 'gather() missing 1 required positional arguments: "index"'),
+    (lambda: torch.exp(), 'exp() missing 1 required positional arguments: "input"'),
+    (lambda: x.transpose("a", 1), "transpose(): argument 'dim0' (position 1) must be int, not str"),
+    (lambda: torch.topk(x, 1.5), "topk(): argument 'k' (position 2) must be int, not float"),
+    (lambda: x.reshape(2, "a"), "reshape(): argument 'shape' failed to unpack the object at pos 2 with error \"type must be tuple of ints,"
+                                "but got str\""),
+    (lambda: torch.cat([x, 1]), "expected Tensor as element 1 in argument 0, but got int"),
+    (lambda: torch.softmax(x, 1.5), "softmax(): argument 'dim' (position 2) must be int, not float"),
+    (lambda: torch.flatten(x, 1, torch.ones(2)), "flatten(): argument 'end_dim' (position 3) must be int, not Tensor"),
+    (lambda: torch.mm(x), "mm() received an invalid combination of arguments - got (Tensor), but expected one of:"),
+    (lambda: torch.sum(x, "a"), "sum() received an invalid combination of arguments - got (Tensor, str), but expected one of:"),
+    (lambda: x.masked_fill(1, 2), "masked_fill() received an invalid combination of arguments - got (int, int), but expected one of:"),
+    (lambda: x.chunk(1.5), "chunk(): argument 'chunks' (position 1) must be int, not float"),
+    (lambda: torch.linalg.solve(x, 1), "linalg_solve(): argument 'B' (position 2) must be Tensor, not int"),
+    (lambda: torch.zeros_like(1), "zeros_like(): argument 'input' (position 1) must be Tensor, not int"),
+])
+def test_arguments_that_fit_no_signature(call, text):
+    with pytest.raises(TypeError) as e:
+        call()
+    assert str(e.value).split("\n")[0] == text
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: x.reshape(5, 5), "shape '[5, 5]' is invalid for input of size 12"),
+    (lambda: x.expand(2), "expand(torch.FloatTensor{[3, 4]}, size=[2]): the number of sizes provided (1) must be greater or equal to the "
+                          "number of dimensions in the tensor (2)"),
+    (lambda: torch.mm(x, x), "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)"),
+    (lambda: torch.masked_fill(x, torch.ones(5), 2),
+     "The size of tensor a (5) must match the size of tensor b (4) at non-singleton dimension 1"),
+    (lambda: torch.index_select(x, 1, torch.tensor([0, 7])), "INDICES element is out of DATA bounds, id=7 axis_dim=4"),
+    (lambda: torch.linalg.tensorinv(x, 0), "Expected a strictly positive integer for 'ind', but got 0"),
+    (lambda: torch.linalg.lu_solve(torch.eye(3), torch.tensor([0, 1, 2]).int(), torch.ones(3, 1)).tolist(),
+     "Pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"),
+    (lambda: torch.linalg.lu_solve(torch.eye(3), torch.tensor([1, 2, 4]).int(), torch.ones(3, 1)).tolist(),
+     "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly pass the result of lu_factor?"),
+    (lambda: torch.linalg.solve(torch.eye(4), torch.ones(4), left=False),
+     "linalg.solve: Incompatible shapes of A and B for the equation XA = B (4x4 and 4x1)"),
+])
+def test_arguments_that_fit_a_signature_fail_in_their_own_words(call, text):
+    with pytest.raises(RuntimeError) as e:
+        call()
+    assert str(e.value).split("\n")[0] == text
+
+
+def test_solutions_from_the_right_are_contiguous():
+    A, B = torch.eye(4) * 2, torch.ones(3, 4)
+    assert torch.linalg.solve(A, B, left=False).stride() == (4, 1) and torch.linalg.solve(A, B.mT).stride() == (1, 4)
+
+
+def test_a_guarded_function_keeps_its_name_and_takes_what_it_took():
+    assert torch.transpose.__name__ == "transpose" and torch.Tensor.swapdims.__name__ == "swapdims"
+    assert x.permute(1, 0).shape == x.permute((1, 0)).shape == x.view(4, 3).shape == x.view([4, 3]).shape == (4, 3)
+    assert x.gather(dim=1, index=torch.tensor([[1]])).tolist() == [[1.0]]
+
+
+def test_functions_of_the_binding_are_found():
+    from torchshim import _VF
+    assert _VF.mm is torch.mm and torch._C._VariableFunctions.mm is torch.mm

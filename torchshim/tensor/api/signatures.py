@@ -1,0 +1,346 @@
+"""torch's argument errors for functions written in terms of others.
+
+In torch their arguments pass a parser before anything else is asked. Here nothing is parsed while all goes well: a call that fails is
+compared with torch's signatures, and if none takes the arguments the error is the parser's. Declared operators have their signature from
+their declaration.
+"""
+from __future__ import annotations
+
+import functools
+
+from ...engine.site import leaving
+from ...ops.schema import parse_schema
+from .old_forms import KEPT_ALONG, OLD_FORMS
+from .overloads import Overload, foreign, misfit, shown_name
+
+#: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
+_SIGNATURES = (
+    ("Tensor self, int[] shape", "reshape"),
+    ("Tensor self",
+     "ravel t squeeze alias_copy view_as_real view_as_complex real imag conj is_conj is_neg resolve_conj resolve_neg adjoint "
+     "square square_ positive zero_ fliplr flipud detach_copy squeeze_copy t_copy view_as_real_copy view_as_complex_copy nonzero "
+     "argwhere inverse det matrix_exp slogdet msort squeeze_ t_ linalg_eig linalg_eigvals"),
+    ("Tensor self, int start_dim=0, int end_dim=-1", "flatten"),
+    ("Tensor self, int dim0, int dim1", "transpose swapdims transpose_copy swapdims_ transpose_"),
+    ("Tensor self, int axis0, int axis1", "swapaxes swapaxes_"),
+    ("Tensor self, int[] dims", "permute tile flip permute_copy"),
+    ("Tensor self, int source, int destination", "movedim moveaxis"),
+    ("Tensor self, int[] source, int[] destination", "movedim moveaxis"),
+    ("Tensor self, int dim", "squeeze unsqueeze squeeze_copy unsqueeze_copy squeeze_ unsqueeze_"),
+    ("Tensor self, int[] dim", "squeeze squeeze_copy squeeze_"),
+    ("Tensor self, int[] size", "broadcast_to view"),
+    ("Tensor self, int[] size, int[] stride, int? storage_offset=None", "as_strided as_strided_ as_strided_copy"),
+    ("Tensor self, Tensor other", "is_same_size equal copy_ expand_as reshape_as type_as view_as"),
+    ("Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
+     "bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "zeros_like ones_like rand_like randn_like"),
+    ("Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "full_like"),
+    ("Tensor self, int dim, int index", "select select_copy"),
+    ("Tensor self, int dim, int start, int length", "narrow narrow_copy"),
+    ("Tensor self, int dim, Tensor start, int length", "narrow"),
+    ("Tensor self, int[] split_sizes, int dim=0", "split_with_sizes unsafe_split_with_sizes split_with_sizes_copy"),
+    ("Tensor self, int chunks, int dim=0", "chunk unsafe_chunk"),
+    ("Tensor self, int split_size, int dim=0", "unsafe_split split_copy"),
+    ("Tensor self, int dim=0", "unbind unbind_copy"),
+    ("Tensor self, int sections, int dim=0", "tensor_split"),
+    ("Tensor self, int[] indices, int dim=0", "tensor_split"),
+    ("Tensor self, Tensor tensor_indices_or_sections, int dim=0", "tensor_split"),
+    ("Tensor self, int sections", "hsplit vsplit dsplit"),
+    ("Tensor self, int[] indices", "hsplit vsplit dsplit"),
+    ("Tensor self, int offset=0, int dim1=0, int dim2=1", "diagonal diagonal_copy"),
+    ("Tensor condition", "where"),
+    ("Tensor condition, Tensor self, Tensor other, *, Tensor? out=None", "where"),
+    ("Tensor condition, Scalar self, Tensor other", "where"),
+    ("Tensor condition, Tensor self, Scalar other", "where"),
+    ("Tensor condition, Scalar self, Scalar other", "where"),
+    ("Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False", "isclose allclose"),
+    ("Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None", "diff"),
+    ("Tensor self, int bins=100, Scalar min=0, Scalar max=0", "histc"),
+    ("Tensor self, Tensor? weights=None, int minlength=0", "bincount"),
+    ("Tensor self, Tensor other, int? dim=None", "cross"),
+    ("Tensor self, *, MemoryFormat? memory_format=None", "clone"),
+    ("Tensor self, Scalar value", "fill_ fill"),
+    ("Tensor self, Tensor value", "fill_ fill"),
+    ("Tensor self, Scalar fill_value, bool wrap=False", "fill_diagonal_"),
+    ("Tensor[] tensors, int dim=0", "cat concat concatenate stack"),
+    ("Tensor[] tensors", "hstack vstack row_stack dstack column_stack"),
+    ("Tensor self, int r=2, bool with_replacement=False", "combinations"),
+    ("Tensor repeats, *, int? output_size=None", "repeat_interleave"),
+    ("Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None", "repeat_interleave"),
+    ("Tensor self, int repeats, int? dim=None, *, int? output_size=None", "repeat_interleave"),
+    ("Tensor self, int diagonal=0", "diag"),
+    ("Tensor self, int offset=0", "diagflat"),
+    ("Tensor x, int? N=None, bool increasing=False", "vander"),
+    ("Tensor self, int[] size, *, bool implicit=False", "expand_copy expand"),
+    ("Tensor self, int dimension, int size, int step", "unfold_copy unfold"),
+    ("Tensor self, ScalarType dtype", "view"),
+    ("Tensor self, int dim=0, int? start=None, int? end=None, int step=1", "slice_copy"),
+    ("Tensor self, int dim, Tensor index, *, bool sparse_grad=False", "gather"),
+    ("Tensor self, int dim, Tensor index, Tensor src", "scatter scatter_add scatter_ scatter_add_"),
+    ("Tensor self, int dim, Tensor index, Tensor src, *, str reduce", "scatter scatter_"),
+    ("Tensor self, int dim, Tensor index, Tensor value", "index_fill index_fill_"),
+    ("Tensor self, int dim, Tensor index, Scalar value", "scatter index_fill index_fill_ scatter_"),
+    ("Tensor self, int dim, Tensor index, Scalar value, *, str reduce", "scatter scatter_"),
+    ("Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True", "scatter_reduce scatter_reduce_"),
+    ("Tensor self, int dim, Tensor index", "index_select"),
+    ("Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1", "index_add index_add_"),
+    ("Tensor self, int dim, Tensor index, Tensor source", "index_copy index_copy_"),
+    ("Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True", "index_reduce index_reduce_"),
+    ("Tensor self, Tensor mask, Tensor value", "masked_fill masked_fill_"),
+    ("Tensor self, Tensor mask, Scalar value", "masked_fill masked_fill_"),
+    ("Tensor self, Tensor mask", "masked_select"),
+    ("Tensor self, Tensor mask, Tensor source", "masked_scatter masked_scatter_"),
+    ("Tensor self, *, int size, int fill_value=-1", "nonzero_static"),
+    ("Tensor self, Tensor index", "take"),
+    ("Tensor self, Tensor index, Tensor source, bool accumulate=False", "put put_"),
+    ("Tensor self, Tensor indices, int? dim=None", "take_along_dim"),
+    ("Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False", "index_put index_put_"),
+    ("Tensor self, Tensor src, int dim, int index", "select_scatter"),
+    ("Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1", "slice_scatter"),
+    ("Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1", "diagonal_scatter"),
+    ("Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None", "as_strided_scatter"),
+    ("Tensor self, bool some=True", "qr"),
+    ("Tensor self, bool some=True, bool compute_uv=True", "svd"),
+    ("Tensor self, float rcond=1e-15", "pinverse"),
+    ("Tensor self, int n", "matrix_power linalg_matrix_power"),
+    ("Tensor self, bool keepdim=False", "nuclear_norm"),
+    ("Tensor self, int[2] dim, bool keepdim=False", "nuclear_norm"),
+    ("Tensor self, int[1] dim, bool keepdim=False", "frobenius_norm"),
+    ("Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear'", "quantile nanquantile"),
+    ("Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear'", "quantile nanquantile"),
+    ("Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None", "searchsorted"),
+    ("Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None", "searchsorted"),
+    ("Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False", "bucketize"),
+    ("Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False", "bucketize"),
+    ("Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False", "histogram"),
+    ("Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False", "histogram"),
+    ("Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "rand_like randn_like"),
+    ("Tensor self, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
+     "bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor self, int low, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor self, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor self, int low, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
+     "randint_like"),
+    ("Tensor mean, Tensor std, *, Generator? generator=None, Tensor? out=None", "normal"),
+    ("Tensor mean, float std=1., *, Generator? generator=None, Tensor? out=None", "normal"),
+    ("float mean, Tensor std, *, Generator? generator=None, Tensor? out=None", "normal"),
+    ("float mean, float std, int[] size, *, Generator? generator=None, Tensor? out=None, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=False, bool? requires_grad=False",
+     "normal"),
+    ("Tensor self, *, Generator? generator=None", "bernoulli"),
+    ("Tensor self, float p, *, Generator? generator=None", "bernoulli geometric_"),
+    ("Tensor self, Tensor p, *, Generator? generator=None", "bernoulli bernoulli_"),
+    ("Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None", "multinomial"),
+    ("Tensor self, Generator? generator=None", "poisson"),
+    ("Tensor count, Tensor prob, Generator? generator=None", "binomial"),
+    ("Tensor self, float p=0.5, *, Generator? generator=None", "bernoulli_"),
+    ("Tensor self, float median=0., float sigma=1., *, Generator? generator=None", "cauchy_"),
+    ("Tensor self, Tensor src, bool non_blocking=False", "copy_"),
+    ("Tensor self, float lambd=1., *, Generator? generator=None", "exponential_"),
+    ("Tensor self, Tensor tensor", "is_set_to"),
+    ("Tensor self, float mean=1., float std=2., *, Generator? generator=None", "log_normal_"),
+    ("Tensor self, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
+     "bool? requires_grad=False",
+     "new_empty new_ones new_zeros"),
+    ("Tensor self, int[] size, int[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False",
+     "new_empty_strided"),
+    ("Tensor self, int[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=False, bool? requires_grad=False",
+     "new_full"),
+    ("Tensor self, float mean=0., float std=1., *, Generator? generator=None", "normal_"),
+    ("Tensor self, int[] repeats", "repeat"),
+    ("Tensor self, float from=0., float to=1., *, Generator? generator=None", "uniform_"),
+    ("Tensor self, int? n=None, int dim=-1, str? norm=None", "fft_fft fft_ifft fft_rfft fft_ihfft fft_irfft fft_hfft"),
+    ("Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None", "fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn"),
+    ("Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None", "fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2"),
+    ("Tensor self, int[1]? dim=None", "fft_fftshift fft_ifftshift"),
+    ("Tensor self, *, bool upper=False, bool check_errors=False", "linalg_cholesky_ex"),
+    ("Tensor self, *, bool upper=False", "linalg_cholesky"),
+    ("Tensor A, *, bool pivot=True, bool check_errors=False", "linalg_lu_factor_ex"),
+    ("Tensor A, *, bool pivot=True", "linalg_lu_factor linalg_lu"),
+    ("Tensor A, str mode='reduced'", "linalg_qr"),
+    ("Tensor self, *, bool hermitian=False, bool check_errors=False", "linalg_ldl_factor_ex"),
+    ("Tensor self, *, bool hermitian=False", "linalg_ldl_factor"),
+    ("Tensor A, bool full_matrices=True, *, str? driver=None", "linalg_svd"),
+    ("Tensor A, *, str? driver=None", "linalg_svdvals"),
+    ("Tensor self, float tol, bool hermitian=False", "linalg_matrix_rank"),
+    ("Tensor input, Tensor tol, bool hermitian=False", "linalg_matrix_rank"),
+    ("Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False", "linalg_matrix_rank"),
+    ("Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False", "linalg_matrix_rank linalg_pinv"),
+    ("Tensor self, float rcond, bool hermitian=False", "linalg_pinv"),
+    ("Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False", "linalg_pinv"),
+    ("Tensor self, Tensor rcond, bool hermitian=False", "linalg_pinv"),
+    ("Tensor A, Tensor B, *, bool left=True, bool check_errors=False", "linalg_solve_ex"),
+    ("Tensor A, Tensor B, *, bool left=True", "linalg_solve"),
+    ("Tensor A, *, bool check_errors=False", "linalg_inv_ex"),
+    ("Tensor A", "linalg_inv"),
+    ("Tensor self, Tensor b, float? rcond=None, *, str? driver=None", "linalg_lstsq"),
+    ("Tensor self, int ind=2", "linalg_tensorinv"),
+    ("Tensor self, Tensor other, int[]? dims=None", "linalg_tensorsolve"),
+    ("Tensor x, *, int? N=None", "linalg_vander"),
+    ("Tensor x, Tensor y, *, int dim=-1", "linalg_vecdot"),
+    ("Tensor A, *, int offset=0, int dim1=-2, int dim2=-1", "linalg_diagonal"),
+    ("Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None", "linalg_matrix_norm"),
+    ("Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None", "linalg_matrix_norm"),
+    ("Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None", "linalg_norm"),
+    ("Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None", "linalg_norm"),
+    ("Tensor self, Scalar? p=None", "linalg_cond"),
+    ("Tensor self, str p", "linalg_cond"),
+    ("Tensor self, Tensor exponent, *, Tensor? out=None", "pow"),
+    ("Scalar self, Tensor exponent, *, Tensor? out=None", "pow"),
+    ("Tensor self, Scalar exponent, *, Tensor? out=None", "pow"),
+    ("Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
+    ("Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
+    ("Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
+    # operators that are declared once here
+    ("Tensor self, *, ScalarType? dtype=None", "sum prod"),
+    ("Tensor self, *, ScalarType? dtype=None, Tensor? out=None", "mean"),
+    ("Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor? out=None", "sum mean"),
+    ("Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor? out=None", "prod"),
+    ("Tensor self, int? dim=None, *, Tensor? out=None", "count_nonzero"),
+    ("Tensor self, int[] dim, *, Tensor? out=None", "count_nonzero"),
+    ("Tensor self, *, Tensor? out=None", "all any round"),
+    ("Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor? out=None", "all any"),
+    ("Tensor self, int dim, bool keepdim=False, *, Tensor? out=None", "all any"),
+    ("Tensor self, *, int decimals, Tensor? out=None", "round"),
+    ("Tensor self, Tensor mat2, *, Tensor? out=None", "mm bmm"),
+    ("Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor? out=None", "mm bmm"),
+    ("Tensor self, Tensor other, *, Tensor? out=None",
+     "div divide true_divide floor_divide remainder fmod copysign xlogy eq ne lt le gt ge "
+     "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+    ("Scalar self, Tensor other, *, Tensor? out=None", "remainder xlogy"),
+    ("Scalar self, Tensor other", "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+    ("Tensor self, Scalar other, *, Tensor? out=None",
+     "remainder fmod copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+    ("Tensor self, Scalar other", "true_divide floor_divide"),
+    ("Tensor self, Tensor other, *, str? rounding_mode, Tensor? out=None", "div divide"),
+    ("Tensor self, Scalar other, *, str? rounding_mode", "div divide"),
+    ("Tensor self, Scalar other", "div divide"),
+    ("Tensor self, Tensor end, Tensor weight, *, Tensor? out=None", "lerp"),
+    ("Tensor self, Tensor end, Scalar weight, *, Tensor? out=None", "lerp"),
+    ("Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor? out=None", "clamp clip"),
+    ("Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor? out=None", "clamp clip"),
+    ("Tensor self, Tensor min, *, Tensor? out=None", "clamp_min"),
+    ("Tensor self, Scalar min, *, Tensor? out=None", "clamp_min"),
+    ("Tensor self, Tensor max, *, Tensor? out=None", "clamp_max"),
+    ("Tensor self, Scalar max, *, Tensor? out=None", "clamp_max"),
+)
+
+
+class _Unset:
+    def __repr__(self):
+        return "<unset>"
+
+
+UNSET = _Unset()                               # what a required parameter has that was not given
+
+
+class Declared:
+    """What `Overload` asks of an operator: its signature."""
+    numbers, fields = frozenset(), None
+
+    def __init__(self, schema):
+        self.name, self.params, _ = parse_schema(schema)
+
+
+@functools.cache
+def _table():
+    found = {}
+    for schema, names in _SIGNATURES:
+        for name in names.split():
+            found.setdefault(name, []).append(f"{name}({schema}) -> Tensor")
+    return found
+
+
+@functools.cache
+def _overloads(name, method, out=False):
+    """The overloads of one of NAMES."""
+    schemas = _table()[name]
+    if any(["? out=" in schema for schema in schemas]):        # it says which have one
+        out = False
+    if method:
+        schemas = [schema.replace(", *, Tensor? out=None", "").replace(", Tensor? out=None", "") for schema in schemas]
+    return [Overload(Declared(schema), None, method, out) for schema in schemas]
+
+
+NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
+
+
+def refused(name, overloads, args, kwargs, method=False):
+    """The TypeError with which torch's parser refuses a call, or None if it takes the arguments. `args` are without a method's self."""
+    try:
+        if any([o.matches(_gathered(o, args), kwargs) for o in overloads]):
+            return None
+    except Exception:                          # an argument that cannot even be asked what it is: the call's own error tells
+        return None
+    plausible = [o for o in overloads if o.least <= len(args) + len(kwargs) <= o.most] if len(overloads) > 1 else overloads
+    try:
+        if len(plausible) == 1:
+            plausible[0].complain(name, _gathered(plausible[0], args), kwargs, method)
+        return misfit(name, overloads, args, kwargs)
+    except TypeError as error:
+        return error
+
+
+def _gathered(overload, args):
+    """The arguments, where several integers stand for one sequence of them."""
+    rest = overload.positional
+    if args and len(rest) == 1 and rest[0].type == "int[]" and args[0].__class__ is int:
+        return (tuple(args),)
+    return args
+
+
+def refused_by_operator(op, name, args, method, out):
+    """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults."""
+    if op.full_name in OLD_FORMS or op.full_name in KEPT_ALONG and args[1] is None:
+        return None                            # these have words of their own
+    given, kwargs = [], {}
+    values = args[1:] if method else args
+    params = op.params[1:] if method else op.params
+    for k, (p, x) in enumerate(zip(params, values)):
+        if x is UNSET:
+            break
+        left = [y is not q.default for q, y in zip(params[k:], values[k:]) if not q.keyword_only]
+        if p.keyword_only or not any(left):
+            if x is not p.default:
+                kwargs[shown_name(p)] = x
+        else:
+            given.append(x)
+    known = name.removesuffix("_")
+    overloads = _overloads(known, method, out) if known in NAMES else [Overload(op, None, method, out)]
+    return refused(name, overloads, given, kwargs, method)
+
+
+def refusal(name, args, kwargs, method=False, out=False):
+    """The same for a function that is written by hand; None for one that is not among NAMES."""
+    return refused(name, _overloads(name, method, out or "out" in kwargs), args[1:] if method else args, kwargs, method) if name in NAMES else None
+
+
+def guarded(f, name, method):
+    """`f` with torch's argument errors; `name` is one of NAMES."""
+    @functools.wraps(f)
+    def g(*args, **kwargs):
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            if foreign((*args, *kwargs.values()), error):
+                return g(*args, **kwargs)
+            raise leaving(refusal(name, args, kwargs, method) or error)
+    return g
