@@ -202,3 +202,26 @@ def test_a_pack_hook_may_write_what_it_gets_to_a_file(tmp_path):
         y = x.pow(2)
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_saved_tensors_are_looked_at_in_the_order_in_which_they_were_saved():
+    """By the alphabet of torch's names, results last; in place too."""
+    a, b = torch.tensor([3.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
+    for call in (torch.mul, torch.hypot, lambda x, y: x.clone().mul_(y)):
+        saved, seen = [], []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.item()) or t.clone(), lambda t: seen.append(t.item()) or t):
+            out = call(a, b)
+        out.backward()
+        assert saved[:2] == [2.0, 3.0] and seen == saved
+
+
+def test_a_hook_after_accumulation_may_return_the_leaf_itself():
+    p, others = torch.zeros(2, requires_grad=True), []
+    p.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-1))
+    p.sum().backward()
+    assert p.tolist() == [-1.0, -1.0]
+    p.register_post_accumulate_grad_hook(lambda p: p.grad)
+    p.register_post_accumulate_grad_hook(others.append)
+    with pytest.raises(RuntimeError, match="hooks should return None"):
+        p.sum().backward()
+    assert others[0] is p.grad                 # the others ran, with what came before them

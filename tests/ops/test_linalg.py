@@ -135,3 +135,12 @@ def test_symmetric_indefinite(dtype):
 def test_without_data():
     x = torch.empty(3, 3, device="meta")
     assert L.inv(x).shape == (3, 3) and L.cholesky(x).is_meta and L.svd(x).S.shape == (3,)
+
+
+def test_least_squares_tell_one_rank_of_each_matrix_as_given():
+    A, B = torch.eye(3)[None, :, :2], torch.ones(2, 3, 2)
+    found = torch.linalg.lstsq(A, B, driver="gelsd")
+    assert found.rank.tolist() == [2] and found.singular_values.shape == (1, 2) and found.solution.shape == (2, 2, 2)
+    assert torch.linalg.lstsq(A[:, :0], B[:, :0], driver="gels").rank.shape == (0,)
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"):
+        torch.linalg.lstsq(torch.ones(2, 3, 2), torch.ones(3, 2))

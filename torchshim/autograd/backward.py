@@ -292,12 +292,14 @@ class _Walk:
         if log is not None:
             log.leaf(leaf, before, read(leaf._ts_extra.grad))
         if x is not None and x.post_hooks:
+            given = leaf
             for hook in list(x.post_hooks.values()):
-                made = hook(leaf)
-                if isinstance(made, TensorBase):
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-                if made is not None:
+                made = hook(given)
+                if made is not None and not isinstance(made, TensorBase):
                     raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
+                given = given if made is None else made
+            if given is not leaf:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _reach(roots, inputs):

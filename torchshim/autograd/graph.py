@@ -81,8 +81,9 @@ class HookedNode(Node):
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:
             raise RuntimeError(RELEASED)
-        plan = self._ts_plan
-        saved = [read(p.unpack()) for p in self._ts_saved]
+        plan, saved = self._ts_plan, list(self._ts_saved)
+        for k in _order(self):
+            saved[k] = read(saved[k].unpack())
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
         grads = [None] * len(self._ts_next)
         for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
@@ -96,6 +97,12 @@ def active():
     return stack[-1] if stack else None
 
 
+def _order(node):
+    """The order in which a node saves, and looks at what it saved: by the alphabet, results last."""
+    args, names = len(node._ts_plan.args), saved_names(node)
+    return sorted(range(args), key=lambda k: names[k] if names else "") + list(range(args, len(node._ts_saved)))
+
+
 def _hooked(make_node):
     """make_node, where hooks are active somewhere."""
     return lambda *call: _pack(make_node(*call), *call)
@@ -106,8 +113,8 @@ def _pack(node, inst, needs, edges, vals, tensors, outs, nums):
     if node is None or hooks is None or not node._ts_saved:
         return node
     args = node._ts_plan.args
-    packed, names = [None] * len(node._ts_saved), saved_names(node)
-    for k in sorted(range(len(args)), key=lambda k: names[k] if names else ""):       # torch saves by the alphabet, results last
+    packed = [None] * len(node._ts_saved)
+    for k in _order(node)[:len(args)]:
         i = args[k]                            # of what is written in place it saves a clone
         packed[k] = Packed(wrap(vals[i], edges[i]).clone() if tensors[i] is None else tensors[i], hooks)
     node._ts_saved, node._ts_guard = packed, []

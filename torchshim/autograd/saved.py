@@ -39,12 +39,13 @@ def saved_tensors(node, saved):
 def saved_names(node):
     """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
     inst, plan, given = node._ts_inst, node._ts_plan, []
-    for p, x in zip(getattr(inst.op, "params", ()), inst.layout):
+    declared = getattr(inst.op, "op", inst.op)                       # of an operator in place it is the one it is made of
+    for p, x in zip(getattr(declared, "params", ()), inst.layout):
         if p.kind == "tensor":
             given += [p.name] * (len(x) if x.__class__ is tuple else x is T)
     if len(given) != len(inst.in_metas):
         return []
-    fields = inst.op.fields or ()
+    fields = declared.fields or ()
     results = [fields[k] if k < len(fields) and fields[k] else "result" if len(inst.out_metas) == 1 else f"result{k}" for k in plan.outs]
     return [given[i] for i in plan.args] + results
 

@@ -291,3 +291,11 @@ def test_the_address_of_memory_shown_as_it_is_stays():
     b = t.numpy()
     b[0] = 1
     assert b.ctypes.data == where and at(t) == [1, 4, 4] and t.tolist() == [1, 4, 4]
+
+
+def test_a_capsule_shares_memory_both_ways():
+    t = torch.arange(4)
+    other = torch.from_dlpack(torch.utils.dlpack.to_dlpack(t))
+    other[0] = -9
+    t[1] = 7
+    assert t.tolist() == other.tolist() == [-9, 7, 2, 3]

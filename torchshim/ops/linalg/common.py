@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from ...engine import contiguous_strides
 from .. import promotion as P
+from ..layout import broadcast_shapes
 from ..products import product
 
 LINALG = dict(namespace="linalg", method=False)
@@ -104,7 +105,7 @@ def real_dtype(d):
 
 def broadcast_batch(*matrices):
     """The matrices with one common batch shape."""
-    batch = jnp.broadcast_shapes(*(x.shape[:-2] for x in matrices))
+    batch = broadcast_shapes([x.shape[:-2] for x in matrices])
     return tuple(jnp.broadcast_to(x, batch + x.shape[-2:]) for x in matrices)
 
 

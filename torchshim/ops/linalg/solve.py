@@ -181,7 +181,7 @@ def linalg_lstsq(self, b, rcond, driver):
     if A.ndim - B.ndim > 1 or A.ndim < B.ndim:
         raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
     vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
-    rows = -1 if vector or B.ndim < 2 or A.ndim - 1 == B.ndim else -2
+    rows = -1 if vector or B.ndim < 2 else -2
     if A.shape[-2] != B.shape[rows]:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({rows})")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
@@ -189,21 +189,24 @@ def linalg_lstsq(self, b, rcond, driver):
     if P.kind_of(A.dtype) < 2 or P.compute_dtype(A.dtype) != A.dtype:
         raise RuntimeError("This function doesn't handle types other than float and double")
     B = B[..., None] if vector or B.ndim == A.ndim - 1 else B
+    own = jax.lax.stop_gradient(A)             # of each matrix as given there is one rank
     A, B = broadcast_batch(A, B)
     fixed, right = jax.lax.stop_gradient(A), jax.lax.stop_gradient(B)
+    rank, S = jnp.zeros(0 if driver == "gels" else own.shape[:-2], np.int64), jnp.zeros(0, _real(A))
     if not A.size or not B.size:
         shape = A.shape[:-2] + (A.shape[-1], B.shape[-1])
-        return jnp.zeros(shape[:-1] if vector else shape, A.dtype), jnp.zeros(A.shape[:-2], np.int64), jnp.zeros(0, _real(A))
+        S = jnp.zeros(own.shape[:-2] + (min(A.shape[-2:]),), S.dtype) if driver in ("gelsd", "gelss") else S
+        return jnp.zeros(shape[:-1] if vector else shape, A.dtype), rank, S
     if driver == "gels":
-        X, rank, S = full_rank_solution(fixed, right), jnp.zeros(0, np.int64), jnp.zeros(0, _real(A))
+        X = full_rank_solution(fixed, right)
     else:
-        U, S, Vh = svd(fixed)
+        U, values, Vh = svd(own)
         rtol = np.finfo(_real(A)).eps * max(A.shape[-2:]) if rcond is None else jnp.where(rcond < 0, np.finfo(_real(A)).eps, rcond)
-        keep = S > tolerance(A, S.max(-1), None, rtol)[..., None]
-        inverse = jnp.where(keep, 1 / jnp.where(keep, S, 1), 0)
+        keep = values > tolerance(A, values.max(-1), None, rtol)[..., None]
+        inverse = jnp.where(keep, 1 / jnp.where(keep, values, 1), 0)
         X = mm(mH(Vh), inverse[..., :, None].astype(A.dtype) * mm(mH(U), right))
         rank = jnp.sum(keep, -1).astype(np.int64)
-        S = S if driver in ("gelsd", "gelss") else jnp.zeros(0, S.dtype)
+        S = values if driver in ("gelsd", "gelss") else S
     X = _least_squares(A, B, X)
     return (X[..., 0] if vector else X), rank, S
 

@@ -160,7 +160,8 @@ def _from_capsule(exporter):
 
     from ...interop import from_jax
     if not isinstance(exporter, jax.Array) and exporter.__dlpack_device__()[0] == 1:
-        return _around(np.from_dlpack(exporter))
+        a = np.from_dlpack(exporter)
+        return _around(np.asarray(_Writable(a)) if isinstance(exporter, _Capsule) else a)
     with jax.enable_x64(True):
         return from_jax(exporter if isinstance(exporter, jax.Array) else jax.dlpack.from_dlpack(exporter))
 
@@ -203,3 +204,11 @@ class _Capsule:
 
     def __dlpack_device__(self):
         return 1, 0
+
+
+class _Writable:
+    """The memory of a bare capsule: NumPy takes it to be read-only as it does not say, PyTorch writes to it."""
+
+    def __init__(self, a):
+        self.array = a
+        self.__array_interface__ = {**a.__array_interface__, "data": (a.__array_interface__["data"][0], False)}
