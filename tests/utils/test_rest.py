@@ -180,3 +180,37 @@ def test_the_text_of_tensors():
 def test_a_number_tells_tensors_apart():
     x = torch.ones(2)
     assert x._cdata == x._cdata != x.data._cdata
+
+
+def test_graphs_curves_embeddings_and_videos_of_tensorboard(tmp_path, capsys):
+    """Byte by byte as tensorboard's own messages, for what is no graph; the graph's nodes have their modules' folders."""
+    from torchshim.utils.tensorboard import SummaryWriter
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+
+        def forward(self, x):
+            return torch.softmax(self.body(x), 1)
+    net = Net()
+    with SummaryWriter(tmp_path) as w:
+        w.add_graph(net, torch.ones(1, 2))
+        w.add_pr_curve("pr", torch.tensor([0, 1, 1]), torch.tensor([.1, .4, .35]), 3, num_thresholds=5)
+        w.add_custom_scalars({"T": {"m": ["Margin", ["l", "a", "b"]]}})
+        w.add_video("v", torch.rand(2, 3, 3, 4, 4), 1)
+        w.add_embedding(torch.arange(4.).reshape(2, 2), metadata=["a", "b"], label_img=torch.rand(2, 3, 4, 4), global_step=2, tag="x y")
+        with pytest.raises(AssertionError, match="#labels should equal with #data points"):
+            w.add_embedding(torch.ones(2, 2), metadata=["a"])
+        with pytest.raises(RuntimeError):
+            w.add_graph(net, torch.ones(1, 5))
+    assert net.training and "No graph saved" in capsys.readouterr().out
+    written = next(tmp_path.glob("events*")).read_bytes()
+    for name in (b"input/input_0", b"Net/Sequential[body]/Linear[0]/weight", b"Net/Sequential[body]/ReLU[1]/relu", b"Net/softmax",
+                 b"output/output_0",
+                 b"aten::linear", b"_output_shapes"):
+        assert name in written
+    assert b'pr_curves\x12\x02\x10\x05' in written and b"\x12\x10\n\x01m\x1a\x0b\n\t\n\x01l\x12\x01a\x1a\x01b" in written
+    assert written.count(b"fcTL") == 3 and written.count(b"fdAT") == 2
+    assert (tmp_path / "00002/x y/tensors.tsv").read_text() == "0.0\t1.0\n2.0\t3.0\n"
+    assert 'single_image_dim: 4' in (tmp_path / "projector_config.pbtxt").read_text()

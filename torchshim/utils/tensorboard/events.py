@@ -83,6 +83,33 @@ def png(pixels):
             + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
 
 
+def moving_png(pictures, fps):
+    """Pictures of one size, (n, height, width, 1 to 4) of uint8, as a PNG file that moves; browsers show it."""
+    def chunks(file):
+        at = 8
+        while at < len(file):
+            n = struct.unpack(">I", file[at:at + 4])[0]
+            yield file[at + 4:at + 8], file[at + 8:at + 8 + n]
+            at += 12 + n
+
+    def chunk(name, payload):
+        return struct.pack(">I", len(payload)) + name + payload + struct.pack(">I", zlib.crc32(name + payload))
+    out, number = b"\x89PNG\r\n\x1a\n", 0
+    height, width = pictures.shape[1:3]
+    for k, pixels in enumerate(pictures):
+        parts = dict(chunks(png(pixels)))
+        if not k:
+            out += chunk(b"IHDR", parts[b"IHDR"]) + chunk(b"acTL", struct.pack(">II", len(pictures), 0))
+        out += chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, 0, 0, 1, max(1, round(fps)), 0, 0))
+        number += 1
+        if k:
+            out += chunk(b"fdAT", struct.pack(">I", number) + parts[b"IDAT"])
+            number += 1
+        else:
+            out += chunk(b"IDAT", parts[b"IDAT"])
+    return out + chunk(b"IEND", b"")
+
+
 class EventFile:
     """One event file in `log_dir`, which is made. Records wait until there are `max_queue` of them or `flush_secs` have passed."""
     _made = 0
