@@ -25,6 +25,7 @@ from .rules import rule
 
 _DEEP = 64                 # a product with so many terms is worth a window of its own
 _CHUNK = 1 << 18           # elements of a copy, about, that stay in the processor's memory
+_NARROW = 128              # results of a sample below which a product of the weights with them is slow: samples go side by side
 _INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
 
 
@@ -186,6 +187,8 @@ def _correlation(x, w, out, strides, padding, dilation, work):
     each = rows.elements + (math.prod(rows.view) * windows if gathers else 0)
     chunk = max(1, min(samples, _CHUNK // each))
     turn = (0, outer + 1, *range(1, outer + 1), outer + 2)
+    if samples > 1 and rows.view[-1] < _NARROW and not outer:
+        return _side_by_side(rows, x, w, out, work)
 
     def correlation(x, w):
         # (O, C, ..., last) -> a matrix for each tap but the last dimension's: (taps, O, last tap and channel)
@@ -214,6 +217,29 @@ def _correlation(x, w, out, strides, padding, dilation, work):
                 else:
                     np.matmul(weights[0], window, out=into)
         return result.transpose(turn).reshape(samples, filters, *out)
+
+    return correlation
+
+
+def _side_by_side(rows, x, w, out, work):
+    """A correlation whose samples have few results each: one product for many samples."""
+    samples, channels, filters, windows, places = x[0], x[1], w[0], len(rows.offsets), rows.view[-1]
+    depth = windows * rows.depth
+    chunk = max(1, min(samples, max(4 * _NARROW // places, _CHUNK // (depth * places))))
+
+    def correlation(x, w):
+        weights = np.moveaxis(w.reshape(filters, channels, windows, rows.taps), 1, 3).reshape(filters, depth)
+        result = np.empty((samples, filters, places), work)
+        padded, copies, flat = rows.buffers(chunk)
+        columns = np.empty((windows, rows.depth, chunk, places), work)
+        for start in range(0, samples, chunk):
+            n = min(chunk, samples - start)
+            rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
+            for k, window in enumerate(rows.windows(flat, n)):
+                columns[k, :, :n] = window.swapaxes(0, 1)
+            made = weights @ columns[:, :, :n].reshape(depth, n * places)
+            result[start:start + n] = made.reshape(filters, n, places).swapaxes(0, 1)
+        return result.reshape(samples, filters, *out)
 
     return correlation
 
