@@ -108,3 +108,94 @@ def test_an_extreme_of_nothing_names_the_dimension_as_it_was_given(dim, named):
 def test_linearize_asks_for_floating_point():
     with pytest.raises(ValueError, match="Expected primal to be floating point or complex, but got: torch.bool"):
         torch.func.linearize(torch.sin, torch.tensor([True]))
+
+
+def _written(saved_by, write):
+    """The error of a backward pass through what `saved_by` made of x, y after `write`."""
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True) * 1
+    made = saved_by(x, y)
+    write(y)
+    with pytest.raises(RuntimeError) as found:
+        made.sum().backward()
+    return str(found.value).partition(". Hint")[0]
+
+
+@pytest.mark.parametrize("saved_by, shape", [(lambda x, y: torch.outer(y, x), [2, 1]), (lambda x, y: torch.einsum("i,j->ij", x, y), [1, 2]),
+                                             (lambda x, y: torch.einsum("i,j->ij", y, x), [2, 1])])
+def test_operands_are_named_as_the_decomposition_sees_them(saved_by, shape):
+    message = _written(saved_by, lambda y: y.mul_(2))
+    assert f"[torch.FloatTensor {shape}], which is output 0 of AsStrided, is at version 1; expected version 0" in message
+
+
+def test_the_folded_operand_of_a_product_is_named():
+    x, w = (torch.ones(2, 2, 3, requires_grad=True) * 1), torch.ones(3, requires_grad=True)
+    made = torch.matmul(x, w)
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[4, 3\]\], which is output 0 of AsStrided, is at version 1"):
+        made.sum().backward()
+
+
+def test_losses_save_what_they_broadcast():
+    x, y = torch.ones(3, 3, requires_grad=True), torch.ones(1)
+    with pytest.warns(UserWarning, match="different to the input size"):
+        made = torch.nn.functional.mse_loss(x, y)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3, 3\]\] is at version 1; expected version 0"):
+        made.backward()
+
+
+def test_a_view_of_plain_memory_is_told_from_its_base():
+    x, base = torch.ones(3, requires_grad=True), torch.zeros(3, 3)
+    view = base.unsqueeze(0)
+    made = torch.minimum(x, view)
+    view.sub_(made)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[1, 3, 3\]\], which is output 0 of AsStrided, is at version 1"):
+        made.sum().backward()
+
+
+def test_a_saved_view_whose_history_is_lost_says_so():
+    x = torch.ones(6, requires_grad=True) * 1
+    with torch.no_grad():
+        half = x[:3]
+    turned = half.T.view(3)
+    made = (turned * turned * x[3:]).sum()
+    half.data.mul_(1)
+    with torch.no_grad():
+        half.mul_(2)
+    with pytest.raises(RuntimeError, match=r"created in no_grad mode and its base or another view of its base has been modified inplace"):
+        made.backward()
+
+
+def test_functions_do_not_save_inference_tensors():
+    with torch.inference_mode():
+        kept = torch.ones(2)
+
+    class Kept(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(y)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        Kept.apply(torch.ones(2, requires_grad=True), kept)
+    assert Kept.apply(torch.ones(2), kept).tolist() == [2, 2]
+
+
+def test_scalars_of_an_empty_batch_do_not_promote():
+    with pytest.raises(IndexError, match=r"select\(\): index 0 out of range for tensor of size \[0\] at dimension 0"):
+        torch.vmap(lambda x: x * 2)(torch.zeros(0))
+    assert torch.vmap(lambda x: x.sin() ** 2)(torch.zeros(0)).shape == (0,)
+    assert torch.vmap(lambda x: x * 2)(torch.zeros(0, 2)).shape == (0, 2)
+
+
+def test_a_view_has_its_history_after_forward_mode_was_used():
+    with torch.autograd.forward_ad.dual_level():
+        torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)).sin()
+    x = torch.ones(3, 2, requires_grad=True)
+    row = x[0]
+    x.detach_()
+    x.add_(1)
+    assert row.grad_fn.name() == "AsStridedBackward0" and not row.is_leaf

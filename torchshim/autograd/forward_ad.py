@@ -88,7 +88,7 @@ def _watching(make_node):
         tangents = level is not None and any([e is not None and level.of(e) is not None for e in edges])
         if not tangents:
             real = tuple([_real(e) for e in edges])
-            needs = sum([1 << i for i, e in enumerate(real) if e is not None])
+            needs &= ~sum([1 << i for i, e in enumerate(edges) if e is not None and forward_only(e)])
             # a view's history is made anew under no_grad too; with gradients off for tangents' sake alone there is none
             return make_node(inst, needs, real, vals, tensors, outs, nums) if needs and context.grad is not modes.FORWARD else None
         node = make_node(inst, needs, edges, vals, tensors, outs, nums)

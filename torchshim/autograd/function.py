@@ -7,11 +7,11 @@ import functools
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
-from ..tensor.core.graph import Node, forward_only, node_class, sequence
+from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, sequence
 from ..tensor.core.handle import edge, read, version
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
-from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
+from ..tensor.core.write import bump, check_inplace, is_inference, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
 from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
@@ -337,7 +337,7 @@ def _finish(ctx, o, nr, args, wants):
         if o._ts_view is not None and o._ts_view.base is not None:
             o._ts_view.creation, o._ts_view.seen = "custom", version(o)
         o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
-    elif wants and o._ts_view is not None and o._ts_view.base is not None:
+    elif o._ts_view is not None and o._ts_view.base is not None:
         o._ts_view.creation = "custom"
     return o
 
@@ -378,6 +378,8 @@ def _save(ctx, args, outs, done, wants):
         if t is None:
             saved.append((None, None, 0, None))
             continue
+        if is_inference(t):
+            raise RuntimeError(INFERENCE)
         nr = next((k for k, o in enumerate(outs) if o is t), None)
         made_here = nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args)
         if hooks is not None:

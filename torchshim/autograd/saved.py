@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import functools
 
+from ..engine import meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, leads_nowhere
-from ..tensor.core.handle import TensorBase, edge, meta, read, without_number
+from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, read_steps
 from ..tensor.core.view import tensor_on
 from . import anomaly_mode
@@ -77,7 +78,7 @@ def tensor_at(value, e, place=None):
         e = accumulator(leaf)
     if place is None or place[1].gen != place[3]:
         return wrap(value, e)
-    return tensor_on(place[1], *place[4:], e, value)
+    return tensor_on(place[1], *place[4:6], e, value)
 
 
 def modified_error(meta, now, expected, producer=None, nr=0):
@@ -97,7 +98,7 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
 def residuals(node):
     """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
     saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
-    for k, st, version, gen, steps, _ in node._ts_guard:
+    for k, st, version, gen, steps, offset, creation in node._ts_guard:
         if st.gen == gen:
             continue
         if k >= len(args):
@@ -105,19 +106,27 @@ def residuals(node):
                 saved[k] = read_steps(st.value, steps)
                 continue
             nr = node._ts_plan.outs[k - len(args)]
-            name, now = node.name() if nr in node._ts_inst.diff_outs else None, known_by(st, node)
-            if now is not None and now._ts_view is not None and now._ts_view.base is not None:
-                name = "AsStrided"             # what was written in place was a view
+            name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if steps else node.name()      # with steps: a view was written
             wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
             continue
         e = node._ts_next[args[k]]
-        now = known_by(st, e)
+        now = known_by(st, e, steps, offset)
         if now is not None and now._ts_edge in (None, True) and e is not None:
             raise RuntimeError(DETACHED)
         if st.version == version:
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
         name = (saved_names(node) or [""] * (k + 1))[k]
+        if creation is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
+            wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, creation)))
+            continue
+        seen = getattr(node._ts_inst.op, "seen", None)
+        shape = seen and seen(node._ts_inst).get(args[k])
+        if shape:
+            m = node._ts_inst.in_metas[args[k]]
+            wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
+                                                     None if e is None else "AsStrided")))
+            continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
@@ -152,6 +161,13 @@ def written_error(t, st, version):
 class Entrance(Node):
     """The history of what a function that is differentiated gets for its argument: for those who are told, it is the argument itself."""
     __slots__ = ()
+
+
+def _lost(st, steps, offset, e, creation):
+    """The error for a view made where nothing is differentiated, whose base was written since."""
+    t = tensor_on(st, steps, offset, e)
+    t._ts_view.creation = creation
+    return RuntimeError(creation_error(t, t._ts_view, True))
 
 
 def _written_through(node, k, st, version, steps):

@@ -22,7 +22,7 @@ def correct(node, given, made):
         plan = node._ts_plan
         reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
         for k, g in enumerate(made):
-            if g._ts_meta.numel and not any([k in reads[i] and edge(x) is not None and not _alone(plan, twice, i, k)
+            if g._ts_meta.numel and not any([(k in reads[i] or not x._ts_meta.numel) and edge(x) is not None and not _alone(plan, twice, i, k)
                                              for i, x in enumerate(given)]):
                 g._ts_edge = None
     if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):

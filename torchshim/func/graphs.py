@@ -87,5 +87,5 @@ def _moved(entry, t):
     st, vw, x = t._ts_st, t._ts_view, t._ts_extra
     if x is not None and x.version is not None:
         st = OwnVersion(st, x.version)
-    k, _, _, _, steps, offset = entry
-    return k, st, st.version, st.gen, (() if vw is None else vw.steps) + steps, offset + offset_of(t)
+    k, _, _, _, steps, offset, creation = entry
+    return k, st, st.version, st.gen, (() if vw is None else vw.steps) + steps, offset + offset_of(t), creation

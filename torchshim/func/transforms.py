@@ -286,7 +286,8 @@ def linearize(func, *primals):
                 if getattr(v, what) != getattr(x, what):
                     raise RuntimeError(f"tangent:{k} with {what} {getattr(v, what)} in flattened pytree doesn't match the {what} "
                                        f"{getattr(x, what)} of the corresponding primal.")
-        return tree_unflatten(pusher(vs), form)
+        # torch's tracer takes inference tensors for constants
+        return tree_unflatten(pusher([v * 0 if is_inference(x) else v for x, v in zip(xs, vs)]), form)
     return r.plain(r.value), push
 
 

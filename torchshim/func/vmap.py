@@ -19,6 +19,7 @@ from ..autograd.saved import written_error
 from ..engine import array_of, context, default_device, is_host, meta_of, value_of
 from ..engine.interpret import build
 from ..interop import from_jax, to_jax
+from ..overrides import TorchFunctionMode
 from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
@@ -76,7 +77,7 @@ def _explained():
 def batched(fn, xs, dims, randomness="error"):
     """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first."""
     wants = [context.grad is True and edge(x) is not None for x in xs]
-    since, info = now(), {}
+    since, info, size = now(), {}, meta(xs[0]).shape[dims[0]]
 
     def run(*arrays):
         ts = [_example(a, x, d) for a, x, d in zip(arrays, xs, dims)]
@@ -84,7 +85,7 @@ def batched(fn, xs, dims, randomness="error"):
             if want:
                 t._ts_edge = True
         before = [t._ts_st.gen for t in ts]
-        with running(Level("vmap", ts, xs, dims, randomness)):
+        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting():
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]
@@ -115,6 +116,22 @@ def batched(fn, xs, dims, randomness="error"):
     if any(info["grads"]):
         _attach(made, fn, xs, dims, wants, info, randomness)
     return made
+
+
+#: Operators of which torch's batching rule looks at the first example where that is a scalar and the other operand is none.
+_PROMOTING = {"add", "sub", "mul", "div", "true_divide", "multiply", "subtract", "divide", "atan2", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2",
+              "maximum", "minimum", "__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__"}
+
+
+class _Promoting(TorchFunctionMode):
+    """torch's error for such operators in an empty batch."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if getattr(func, "__name__", None) in _PROMOTING and len(args) > 1:
+            scalars = [isinstance(x, TensorBase) and not meta(x).ndim and is_traced(x) for x in args[:2]]
+            if any(scalars) and not all(scalars):
+                raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
+        return func(*args, **(kwargs or {}))
 
 
 def _interpreted(run, xs, dims):

@@ -136,7 +136,13 @@ def fits_matmul(a, b):
     fits_bmm(math.prod(batch), expand(a), expand(b))
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",))
+def _folded(inst):
+    """Stacks of matrices times one matrix, or one vector, are one large matrix to torch."""
+    a, b = inst.in_metas[:2]
+    return {0: (math.prod(a.shape[:-1]), a.shape[-1])} if a.ndim > 2 and b.ndim in (1, 2) else {}
+
+
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)
@@ -206,7 +212,8 @@ def vector(name, x, of):
         raise RuntimeError(f"{of}: Expected 1-D argument {name}, but got {x.ndim}-D")
 
 
-@op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",))
+@op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",),
+    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)})
 def outer(self, vec2):
     """All products of two vectors' elements."""
     vector("self", self, "outer")
@@ -390,6 +397,7 @@ def _check_linear(input, weight, bias):
 
 
 @op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False,
+    seen=_folded,
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""
@@ -647,7 +655,15 @@ def _summed_dtype(dtype):
     return P.int64 if P.kind_of(dtype) < 2 else dtype
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name)
+def _einsum_seen(inst):
+    """Products without a sum are made of operands with all dimensions."""
+    inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
+    if len(inputs) == 1 or set("".join(inputs)) != set(out) or "." in out:
+        return {}
+    return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out]) for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
+
+
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen)
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...engine import context, present, warn
 from ...tensor.api.picking import host_known
+from ...tensor.api.shape import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -37,10 +38,12 @@ def unguarded(out, count=1):
 
 
 def size_warning(name, input, target):
-    """torch's warning about sizes that will broadcast."""
+    """Both in their common size, with torch's warning where that is not the size of both."""
     if input._ts_meta.shape != target._ts_meta.shape:
         warn(f"Using a {name} size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
              "lead to incorrect results due to broadcasting. Please ensure they have the same size.")
+        return broadcast_tensors(input, target)
+    return input, target
 
 
 def not_differentiable(name, **arguments):

@@ -104,7 +104,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def _pair(op, input, target, weight, size_average, reduce, reduction, *more):
-    size_warning("target", input, target)
+    input, target = size_warning("target", input, target)
     return call(op, (input, target, weight, reduction_of(reduction, size_average, reduce), *more))
 
 
@@ -120,7 +120,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Quadratic for differences below beta, else linear."""
-    size_warning("target", input, target)
+    input, target = size_warning("target", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -131,7 +131,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Quadratic for differences below delta, else linear with slope delta; weight: a factor an element."""
-    size_warning("target", input, target)
+    input, target = size_warning("target", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return call(ops.huber_loss, (input, target, weight, reduction_of(reduction), float(delta)))

@@ -34,7 +34,7 @@ class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
     `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
-    lies: (place in `_ts_saved`, storage, version, generation, view steps, offset), for the check that it was not written since.
+    lies: (place in `_ts_saved`, storage, version, generation, view steps, offset, View.creation), for the check that it was not written since.
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
@@ -223,7 +223,7 @@ def accumulator_hooks(extra):
     return None if node is None else node._ts_extra
 
 
-_INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
+INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked "
               "by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
               "`torch.no_grad()` instead of `torch.inference_mode()`.")
 
@@ -259,9 +259,9 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     st = OwnVersion(st, x.version)
                 version = st.version
                 if version != version:         # NaN: made in inference mode
-                    raise RuntimeError(_INFERENCE)
-                guard.append((len(saved), st, version, st.gen, (), 0) if vw is None else
-                             (len(saved), st, version, st.gen, vw.steps, vw.offset))
+                    raise RuntimeError(INFERENCE)
+                guard.append((len(saved), st, version, st.gen, (), 0, None) if vw is None else
+                             (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation))
             saved.append(vals[i])
         node._ts_saved, node._ts_guard = saved, guard
     else:
@@ -311,7 +311,7 @@ def guard_output(node, k, st, steps=(), offset=0, later=0):
         if not later:
             node._ts_pack(k, st, steps, offset)
         return
-    node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps, offset))
+    node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps, offset, None))
 
 
 def retain_too(t, e, node):

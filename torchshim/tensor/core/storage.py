@@ -65,19 +65,22 @@ def log_write(undo, st, count=None):
 
 def note_history(t):
     """Before a tensor gets another history: who looks at what was saved of it must know the tensor by its present edge."""
-    st, e = t._ts_st, t._ts_edge
+    st, vw = t._ts_st, t._ts_view
     if not hasattr(st, "rewritten"):
         st.rewritten = {}
-    st.rewritten[_place(e)] = weakref(t)
+    st.rewritten[_place(t._ts_edge, () if vw is None else vw.steps, 0 if vw is None else vw.offset)] = weakref(t)
 
 
-def _place(e):
-    return None if e is None or e is True else (id(e[0]), e[1]) if e.__class__ is tuple else (id(e), 0)
+def _place(e, steps, offset):
+    """What tells a tensor among those on its storage: its edge, and what it sees."""
+    where = None if e is None or e is True else (id(e[0]), e[1]) if e.__class__ is tuple else (id(e), 0)
+    return where, tuple([id(inst) for inst, _ in steps]), offset
 
 
-def known_by(st, e):
-    """The tensor on `st` that had the edge `e` before it got another history; None where there is none, or it is gone."""
-    ref = getattr(st, "rewritten", {}).get(_place(e))
+def known_by(st, e, steps, offset):
+    """The tensor on `st` that had the edge `e` before it got another history, and saw `steps` of it; None where there is none, or it is
+    gone."""
+    ref = getattr(st, "rewritten", {}).get(_place(e, steps, offset))
     return None if ref is None else ref()
 
 
