@@ -144,3 +144,26 @@ def test_einsum_refuses_other_dtypes_where_it_sums_over_both():
     x.requires_grad_()
     torch.einsum("ij,k->ijk", x, torch.ones(2, dtype=torch.float64)).sum().backward()
     assert x.grad.dtype == torch.float32 and x.grad.tolist() == [[2.0] * 3] * 2
+
+
+@pytest.mark.parametrize("a, b, wants, name", [((2, 3), (2, 3, 2), True, "CloneBackward0"), ((2, 3), (2, 3, 2), False, "UnsafeViewBackward0"),
+                                               ((3,), (2, 3, 2), True, "UnsafeViewBackward0"), ((1, 1), (2, 1, 1), True, "TransposeBackward0"),
+                                               ((1, 3), (1, 3, 2), True, "TransposeBackward0")])
+def test_a_matrix_times_a_stack_is_made_in_torchs_steps(a, b, wants, name):
+    x = torch.arange(1.0, 1 + torch.Size(a).numel()).reshape(a).requires_grad_(wants)
+    y = torch.arange(1.0, 1 + torch.Size(b).numel()).reshape(b).requires_grad_()
+    made = x @ y
+    assert made.grad_fn.name() == name and made.is_contiguous()
+    assert made.tolist() == (x.detach() @ y.detach()).tolist()
+
+
+def test_the_step_that_a_product_does_not_fit_speaks():
+    stack = torch.ones(2, 2, 3)
+    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(6x2 and 3x3\)"):
+        torch.ones(3, 3, requires_grad=True) @ stack
+    with pytest.raises(RuntimeError, match=r"Expected size for first two dimensions of batch2 tensor to be: \[2, 3\] but got: \[2, 2\]"):
+        torch.ones(3, 3) @ stack
+    with pytest.raises(RuntimeError, match=r"Expected size for first two dimensions of batch2 tensor to be: \[2, 4\] but got: \[2, 2\]"):
+        torch.ones(4) @ stack
+    with pytest.raises(RuntimeError, match=r"size mismatch, got input \(6\), mat \(6x2\), vec \(4\)"):
+        torch.ones(4, requires_grad=True) @ stack

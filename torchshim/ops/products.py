@@ -115,9 +115,7 @@ def _matmul_name(inst):
         return "DotBackward0"
     if a == 2 and b <= 2:
         return "MmBackward0" if b == 2 else "MvBackward0"
-    if a == 1 and b == 2:
-        return "SqueezeBackward4"
-    return "CloneBackward0" if a == 2 else "UnsafeViewBackward0"
+    return "SqueezeBackward4" if a == 1 and b == 2 else "UnsafeViewBackward0"
 
 
 def fits_matmul(a, b):
@@ -142,7 +140,7 @@ def _folded(inst):
     return {0: (math.prod(a.shape[:-1]), a.shape[-1])} if a.ndim > 2 and b.ndim in (1, 2) else {}
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded)
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)

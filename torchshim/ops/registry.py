@@ -62,6 +62,7 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
   do not matter; they have a history all the same, which leads to zeros.
+in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell.
 """
@@ -109,7 +110,7 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None, seen=None):
+                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None, seen=None, in_steps=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -124,7 +125,7 @@ class Op(Operator):
         self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
         if least is not None:
             self.least = least
-        self.twice, self.seen = twice, seen
+        self.twice, self.seen, self.in_steps = twice, seen, in_steps
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:

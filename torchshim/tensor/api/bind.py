@@ -192,7 +192,7 @@ def call_inplace(op, args, name=None, first=1):
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
     key = (op.schema.partition("(")[2], op.numbers, op.elementwise, op.precheck is None, op.out, op.name in SHARED,
-           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, first, inplace, with_out, flag)
+           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, op.in_steps, first, inplace, with_out, flag)
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
@@ -282,7 +282,10 @@ def _source(op, first, inplace, with_out, flag):
             done = f"inplace{len(ts)}(_op.inplace_op, {', '.join(ts)}, _layout)"
         else:
             done = f"apply_inplace(_op.inplace_op, ({', '.join(ts)}), _layout)"
-        fast = f"    if {given}:\n        return {done}\n"
+        if op.in_steps:
+            fast = f"    if {given}:\n        made = _op.steps({', '.join(ts)})\n        return {done} if made is None else made\n"
+        else:
+            fast = f"    if {given}:\n        return {done}\n"
         if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
             x = names[1]
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"

@@ -1,12 +1,15 @@
 """Products that Python prepares: linear layers, einsum's spellings, tensordot's dims, chains of matrices."""
 from __future__ import annotations
 
+import math
+
 from ...ops import products as L
 from ...ops.registry import InplaceOp, T
+from ...ops.shape import RESHAPE_COPY
 from .bind import call, function, into, prepare, type_name
 from ..core.dispatch import apply, apply2, apply3
-from ..core.handle import TensorBase, edge, read
-from ..core.write import apply_inplace, check_inplace, rewrite, write
+from ..core.handle import TensorBase, edge, meta, read
+from ..core.write import apply_inplace, check_inplace, needs_grad, rewrite, write
 from .reduction import need_tensor
 from .views import warn_once
 
@@ -24,6 +27,36 @@ def linear(input, weight, bias=None, *, out=None):
         if isinstance(bias, TensorBase):
             return apply3(L.linear, input, weight, bias, _BIASED)
     return call(L.linear, (input, weight, bias))
+
+
+def _matmul_steps(a, b):
+    """A vector or a matrix times a stack of matrices, in torch's steps: one product with a large matrix where a matrix on the left wants a
+    gradient, which must not be as large as the stack, and a vector where it wants one or that takes no copy; else a stack of products.
+    None where this is one operator: what does not want a gradient on the left is the same in any way."""
+    vw = b._ts_view
+    if (b._ts_st.value.meta if vw is None else vw.meta).ndim < 3:
+        return None
+    ma, mb, wants = meta(a), meta(b), needs_grad(a)
+    if not ma.ndim or ma.ndim > 2 or ma.ndim == 2 and not wants:
+        return None
+    turned = b.mT
+    *lead, inner = meta(turned).shape
+    if wants or not mb.numel or _folds(meta(turned)):
+        flat = turned.reshape(math.prod(lead), inner)
+        if ma.ndim == 1:
+            return call(RESHAPE_COPY, (flat.mv(a), tuple(lead)))
+        return call(RESHAPE_COPY, (flat.mm(a.t()), (*lead, ma.shape[0]))).mT.contiguous()
+    batch, count = mb.shape[:-2], math.prod(mb.shape[:-2])
+    rows = a.expand(*batch, 1, ma.shape[0]).reshape(count, 1, ma.shape[0])
+    return call(RESHAPE_COPY, (rows.bmm(b.reshape(count, *mb.shape[-2:])), (*batch, mb.shape[-1])))
+
+
+def _folds(m):
+    """Whether the leading dimensions of a stack of matrices are one in memory."""
+    return all([m.strides[k] == m.strides[k + 1] * m.shape[k + 1] for k in range(m.ndim - 2)])
+
+
+L.matmul.steps = _matmul_steps
 
 
 @function(method=False)

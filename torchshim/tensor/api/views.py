@@ -509,10 +509,11 @@ def become(self, y):
     log_edge(self)
     if self._ts_edge is not None and not context.grad:    # its history stays what it was, as in torch
         loosen_shapes()
-    self._ts_view = new
     if self._ts_edge is not None and context.grad:
         note_history(self)
-        self._ts_edge = y._ts_edge
+        self._ts_view, self._ts_edge = new, y._ts_edge
+    else:
+        self._ts_view = new
     bump_version(self)
     if y._ts_edge is not None:
         self._ts_st.writer = type(y._ts_edge).__name__
