@@ -110,7 +110,8 @@ class Op(Operator):
                  check=None, precheck=None, nondiff=(), aliases=(), elementwise=None, namespace=None, scalar_left=False, numbers=None,
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
-                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None, seen=None, in_steps=False):
+                 twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
+                 seen=None, in_steps=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
