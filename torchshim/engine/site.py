@@ -80,6 +80,15 @@ def _outside(error):
     return error
 
 
+TRACED_ERRORS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+
+
+def asked_by(error, name):
+    """An error of JAX about numbers that a tracer does not have, with the public function that asked for them noted on it, as `asked`."""
+    error.asked = (*getattr(error, "asked", ()), name)
+    return error
+
+
 def leaving(error):
     """An error as it leaves a public function, to be raised there: without frames and causes that lie within.
 

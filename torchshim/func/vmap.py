@@ -65,6 +65,7 @@ def _explained():
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.") from error
         frames = traceback.extract_tb(error.__traceback__)
         names, public = {f.name for f in frames}, {f.name for f in frames if f.filename.startswith(_PUBLIC)}
+        public.update(getattr(error, "asked", ()))
         for name, text in _REFUSED.items():
             if name in public:
                 raise RuntimeError(text) from error

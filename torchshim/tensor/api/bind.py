@@ -12,7 +12,7 @@ import numbers
 import numpy as np
 
 from ...engine import TRACED, context, expect, is_host, known, record, warn
-from ...engine.site import leaving
+from ...engine.site import TRACED_ERRORS, asked_by, leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch, settings
 from . import docs
@@ -455,6 +455,8 @@ def with_out(f, name):
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
+            if isinstance(error, TRACED_ERRORS):
+                raise leaving(asked_by(error, name))
             raise leaving(refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or error)
     shown = inspect.signature(f)
     own = list(shown.parameters.values())

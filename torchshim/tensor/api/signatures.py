@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from ...engine.site import leaving
+from ...engine.site import TRACED_ERRORS, asked_by, leaving
 from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, misfit, shown_name
@@ -342,5 +342,7 @@ def guarded(f, name, method):
         except Exception as error:
             if foreign((*args, *kwargs.values()), error):
                 return g(*args, **kwargs)
+            if isinstance(error, TRACED_ERRORS):       # it fits, but asks a batch of examples for numbers
+                raise leaving(asked_by(error, name))
             raise leaving(refusal(name, args, kwargs, method) or error)
     return g
