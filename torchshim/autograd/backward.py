@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from operator import attrgetter
 
 from ..engine import Value, VjpOp, context, influences, record
 from ..ops import promotion as P
@@ -150,15 +151,8 @@ class _Walk:
             for k, e in enumerate(inputs):
                 target, nr = end_of(e)
                 self.wanted.setdefault(id(target), []).append((nr, k))
-        order, self.needed = _reach(roots, inputs)
-        self.reached = {id(t) for t in order}
-        self.missing = {}                      # by id of the target: how many edges to it were not served yet
-        for target in order:
-            if isinstance(target, Node):
-                for e in target._ts_next:
-                    if e is not None:
-                        t = end_of(e)[0]
-                        self.missing[id(t)] = self.missing.get(id(t), 0) + 1
+        # missing: by id of the target, how many edges to it were not served yet
+        _, self.needed, self.reached, self.missing = _reach(roots, inputs)
 
     def send(self, edges, grads):
         """Add gradients to what the edges' ends have got so far."""
@@ -177,15 +171,24 @@ class _Walk:
             if not self.missing.get(id(t)):
                 self.push(t, len(roots) == 1)
 
-    def served(self, edges):
-        """These edges were served: what waited for nothing else is ready."""
-        for e in edges:
+    def serve(self, edges, grads):
+        """Send a node's gradients along its edges: what waited for nothing else is ready."""
+        boxes, missing = self.boxes, self.missing
+        for e, g in zip(edges, grads):
             if e is None:
                 continue
-            t = end_of(e)[0]
-            self.missing[id(t)] -= 1
-            if not self.missing[id(t)]:
-                self.push(t)
+            target, nr = e if e.__class__ is tuple else (e, 0)
+            if target.__class__ is AccumulateGrad:
+                target = target.variable
+            i = id(target)
+            box = boxes.get(i)
+            if box is None:
+                box = boxes[i] = {}
+            if g is not None:
+                box[nr] = g if nr not in box else self.mode.add(box[nr], g)
+            missing[i] -= 1
+            if not missing[i]:
+                self.push(target)
 
     def push(self, target, anyway=False):
         if (anyway or self.executes(target)) and id(target) not in self.queued:
@@ -196,8 +199,10 @@ class _Walk:
     def all(self):
         while self.ready:
             target = heapq.heappop(self.ready)[2]
-            box = self.boxes.pop(id(target), {})
-            if not self.executes(target):
+            i = id(target)
+            box = self.boxes.pop(i, None) or {}
+            wanted = self.wanted
+            if wanted is not None and i not in wanted and not self.needed.get(i):
                 self.passed_by(target, box)
                 continue
             if not isinstance(target, Node):
@@ -206,12 +211,16 @@ class _Walk:
                 elif target._ts_extra is not None and target._ts_extra.hooks:
                     node_hooks.told_of_nothing(target._ts_extra.hooks)
                 continue
-            grads = self.node(target, box)
-            if grads is None:
-                continue
-            edges = target._ts_next
-            self.send(edges, grads if not graph.loose_shapes else _fitting(target, grads, self.mode))
-            self.served(edges)
+            if target._ts_extra is None and box and self.log is None and (wanted is None or i not in wanted):      # as `node` does it
+                self.box = box
+                grads = self.apply(target, box, self.mode)
+                if not self.retain_graph:
+                    target._ts_release()
+            else:
+                grads = self.node(target, box)
+                if grads is None:
+                    continue
+            self.serve(target._ts_next, grads if not graph.loose_shapes else _fitting(target, grads, self.mode))
 
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end."""
@@ -303,28 +312,45 @@ class _Walk:
 
 
 def _reach(roots, inputs):
-    """All nodes below the roots; and, when `inputs` are given, which lead to one (False: is one, and leads to none)."""
-    seen, order, stack = set(), [], [end_of(e)[0] for e in roots]
+    """(all that is below the roots; when `inputs` are given, which lead to one (False: is one, and leads to none); the ids of what is
+    below the roots; how many edges lead to each of these ids)."""
+    seen, order, stack, missing, below = set(), [], [end_of(e)[0] for e in roots], {}, {}
     while stack:
         t = stack.pop()
-        if id(t) in seen:
+        i = id(t)
+        if i in seen:
             continue
-        seen.add(id(t))
+        seen.add(i)
         order.append(t)
         if isinstance(t, Node):
-            stack.extend([end_of(e)[0] for e in t._ts_next if e is not None])
+            ends = below[i] = []
+            for e in t._ts_next:
+                if e is not None:
+                    e = e[0] if e.__class__ is tuple else e
+                    if e.__class__ is AccumulateGrad:
+                        e = e.variable
+                    k = id(e)
+                    missing[k] = missing.get(k, 0) + 1
+                    ends.append(k)
+                    stack.append(e)
     if inputs is None:
-        return order, None
+        return order, None, seen, missing
     wanted = {id(end_of(e)[0]) for e in inputs}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
-    for t in sorted((t for t in order if isinstance(t, Node)), key=lambda t: t._ts_seq):
-        below = [id(end_of(e)[0]) for e in t._ts_next if e is not None]
-        if any([i in wanted or needed.get(i) for i in below]):
-            needed[id(t)] = True
-        elif id(t) in wanted:
-            needed[id(t)] = False
-    return order, needed
+    for t in sorted([t for t in order if isinstance(t, Node)], key=_SEQUENCE):
+        i = id(t)
+        for k in below[i]:
+            if k in wanted or needed.get(k):
+                needed[i] = True
+                break
+        else:
+            if i in wanted:
+                needed[i] = False
+    return order, needed, seen, missing
+
+
+_SEQUENCE = attrgetter("_ts_seq")
 
 
 def _apply(node, box, mode):
@@ -442,7 +468,7 @@ def make_cts(outputs, grads):
             if gm.shape != m.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {g.shape} and output[{k}] has a shape of "
                                    f"{t.shape}.")
-            if P.kind_of(m.dtype) != P.kind_of(gm.dtype) and (P.kind_of(m.dtype) == 3) != (P.kind_of(gm.dtype) == 3):
+            if m.dtype != gm.dtype and P.kind_of(m.dtype) != P.kind_of(gm.dtype) and (P.kind_of(m.dtype) == 3) != (P.kind_of(gm.dtype) == 3):
                 raise RuntimeError(f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
                                    f"in dtype: grad_output[{k}] has a dtype of {g.dtype} and output[{k}] has a dtype of {t.dtype}.")
             if gm.dtype != m.dtype:

@@ -78,7 +78,7 @@ def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
 
 def _plain(roots, edges):
     """Whether all that leads from the roots to the edges are nodes of recorded operators that nobody watches."""
-    order, needed = _reach(roots, edges)
+    order, needed, *_ = _reach(roots, edges)
     for t in order:
         if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
             x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
