@@ -78,8 +78,9 @@ def test_cross_entropy_of_rows_that_are_not_finite():
 @pytest.mark.parametrize("shape", [(), (7,), (90, 800)])
 def test_losses_of_alike_operands(shape, reduction):
     x, t = np.asarray(2 * numbers(*shape)), numbers(*shape)[..., ::-1].copy() if shape else np.array(0.5, F32)
-    for beta in (1.0, 0.25):
-        same(both(smooth_l1_loss, (T, T, reduction, beta), [x, t]), 3e-6)
+    same(both(smooth_l1_loss, (T, T, reduction, 1.0), [x, t]), 3e-6)
+    for beta in (1.0, 0.25, 3.0):
+        same(both(smooth_l1_loss, (T, T, reduction, SF), [x, t], [beta]), 3e-6)
         same(both(huber_loss, (T, T, None, reduction, SF), [x, t], [beta]), 3e-6)
     inst = binary_cross_entropy_with_logits.resolve((T, T, None, None, reduction), (torch.tensor(x)._ts_meta,) * 2, "")
     plan = inst.plan(1)

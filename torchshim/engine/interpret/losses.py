@@ -13,9 +13,8 @@ from .fused import _BLOCK, _contiguous, _inside, _starts, _summed
 def _elementwise(term, spare):
     """The maker of a loss from `term`, which writes that of a block; it gets (where to, x, target, `spare` arrays, numbers)."""
     @functools.wraps(term)
-    def make(shape, dtype, reduction, *numbers):
-        n = math.prod(shape)
-        one, kept = functools.partial(term, numbers), reduction == "none"
+    def make(shape, dtype, reduction):
+        n, kept = math.prod(shape), reduction == "none"
 
         def run(x, target, *more):
             x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
@@ -26,7 +25,7 @@ def _elementwise(term, spare):
                 part = slice(start, start + _BLOCK)
                 a = x[part]
                 into, *free = ([out[part]] if kept else []) + [r[:len(a)] for r in room]
-                one(into, a, target[part], *free, *more)
+                term(into, a, target[part], *free, *more)
                 if not kept:
                     total += float(_summed(1, len(a), dtype)(into.reshape(1, -1)).sum())
             return [out.reshape(shape)] if kept else [np.asarray(total / n if reduction == "mean" else total, dtype)]
@@ -38,9 +37,8 @@ def _elementwise_back(slope, spare):
     """The maker of the gradients of a loss from `slope`, which writes that of x in a block; it gets (where to, x, target, `spare` arrays,
     numbers). The target's, where it is wanted, is the same with another sign."""
     @functools.wraps(slope)
-    def make(shape, dtype, reduction, wants, *numbers):
+    def make(shape, dtype, reduction, wants):
         n = math.prod(shape)
-        one = functools.partial(slope, numbers)
 
         def run(x, target, ct, *more):
             x, target, ct = _contiguous(x, (n,)), _contiguous(target, (n,)), np.asarray(ct)
@@ -52,7 +50,7 @@ def _elementwise_back(slope, spare):
             for start in range(0, n, _BLOCK):
                 part = slice(start, start + _BLOCK)
                 a, into = x[part], out[part]
-                one(into, a, target[part], *[r[:len(a)] for r in room], *more)
+                slope(into, a, target[part], *[r[:len(a)] for r in room], *more)
                 into *= ct[part] if ct.ndim else ct
             out = out.reshape(shape)
             return [out if k == 0 else np.negative(out) for k in wants]
@@ -70,30 +68,34 @@ def _smooth(out, x, target, near, half, limit):
     out *= near
 
 
-def _smooth_l1(numbers, out, x, target, near, half):
-    beta, = numbers
+def _smooth_l1(out, x, target, near, half, beta=1.0):
+    if not beta > 0:
+        np.abs(np.subtract(x, target, out=out), out=out)
+        return
     _smooth(out, x, target, near, half, beta)
     if beta != 1:
         out /= beta
 
 
-def _smooth_l1_back(numbers, out, x, target):
-    beta, = numbers
-    _huber_back((), out, x, target, beta)
+def _smooth_l1_back(out, x, target, beta=1.0):
+    if not beta > 0:
+        np.sign(np.subtract(x, target, out=out), out=out)
+        return
+    _huber_back(out, x, target, beta)
     if beta != 1:
         out /= beta
 
 
-def _huber(numbers, out, x, target, near, half, delta):
+def _huber(out, x, target, near, half, delta=1.0):
     _smooth(out, x, target, near, half, delta)
 
 
-def _huber_back(numbers, out, x, target, delta):
+def _huber_back(out, x, target, delta=1.0):
     np.subtract(x, target, out=out)
     np.clip(out, -delta, delta, out=out)
 
 
-def _entropy(numbers, out, x, target, less):
+def _entropy(out, x, target, less):
     """(1 - target) * x - log(sigmoid(x))."""
     np.abs(x, out=less)
     np.negative(less, out=less)
@@ -106,7 +108,7 @@ def _entropy(numbers, out, x, target, less):
     out += less
 
 
-def _entropy_back(numbers, out, x, target):
+def _entropy_back(out, x, target):
     np.negative(x, out=out)
     np.exp(out, out=out)
     out += 1

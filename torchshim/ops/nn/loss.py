@@ -246,22 +246,22 @@ def _no_integers(kernel):
 _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
 
 
-def _on_host(forward, backward, numbers, target_too=True):
-    """(host, host_back) of the declarations of losses of two alike operands; `numbers`, of an Instance, gives the static ones, or None."""
+def _on_host(forward, backward, target_too=True):
+    """(host, host_back) of the declarations of losses of two alike operands."""
     def alike(inst):
         x, target = inst.in_metas[:2]
         if len(inst.in_metas) == 2 and x.numel and x.dtype in (P.float32, P.float64) and target.dtype == x.dtype and target.shape == x.shape:
             return x.shape, x.dtype, next(a for a in inst.layout if a in ("none", "mean", "sum"))
 
     def host(inst):
-        given, known = alike(inst), numbers(inst)
-        return None if given is None or known is None else forward(*given, *known)
+        given = alike(inst)
+        return given and forward(*given)
 
     def host_back(inst, plan):
-        given, known = alike(inst), numbers(inst)
-        if given is None or known is None or plan.args != (0, 1) or plan.outs or not (target_too or plan.needs == (0,)):
+        given = alike(inst)
+        if given is None or plan.args != (0, 1) or plan.outs or len(plan.nums) != len(inst.kinds) or not (target_too or plan.needs == (0,)):
             return None
-        return backward(*given, plan.needs, *known)
+        return backward(*given, plan.needs)
     return dict(host=host, host_back=host_back)
 
 
@@ -319,7 +319,7 @@ def l1_loss(self, target, weight, reduction):
 
 @op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
     check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True,
-    **_on_host(losses.smooth_l1, losses.smooth_l1_back, lambda inst: inst.layout[3:] if inst.layout[3] > 0 else None))
+    **_on_host(losses.smooth_l1, losses.smooth_l1_back))
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
     a = _abs(self - target)
@@ -344,7 +344,7 @@ def _huber_jvp(primals, tangents):
 
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
     grad=_weighted("HuberLossBackward0"), check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True,
-    **_on_host(losses.huber, losses.huber_back, lambda inst: () if len(inst.kinds) == 1 else None))
+    **_on_host(losses.huber, losses.huber_back))
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
     y = _huber(self - target, delta)
@@ -383,7 +383,7 @@ def binary_cross_entropy(self, target, weight, reduction):
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_LOSS,
-    **_on_host(losses.entropy, losses.entropy_back, lambda inst: (), target_too=False))
+    **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
     less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))
