@@ -115,6 +115,26 @@ def test_hooks_on_saved_tensors():
             pass
 
 
+def test_hooks_see_what_is_saved_in_the_order_of_its_names():
+    # torch's generated code goes through saved tensors by the alphabet, on the way there and back, and through results last
+    a, b, seen = leaf(), torch.tensor([3.0, 5.0], requires_grad=True), []
+
+    def order(f, *xs):
+        seen.clear()
+        with saved_tensors_hooks(lambda t: seen.append(t.tolist()) or t, lambda t: seen.append(t.tolist()) or t):
+            y = f(*xs)
+        y.sum().backward()
+        half = len(seen) // 2
+        assert seen[:half] == seen[half:]
+        return seen[:half]
+    both = [b.tolist(), a.tolist()]
+    assert order(torch.mul, a, b) == both and order(torch.div, a, b) == both                    # other, self
+    assert order(torch.pow, a, b) == [*both, (a ** b).tolist()]                                 # exponent, self, result
+    m, n = torch.eye(2).requires_grad_(), torch.ones(2, 2, requires_grad=True)
+    assert order(torch.mm, m, n) == [n.tolist(), m.tolist()]                                    # mat2, self
+    assert order(torch.addmm, b, m, n) == [m.tolist(), n.tolist()]                              # mat1, mat2
+
+
 def test_save_on_cpu_and_second_derivatives():
     x = leaf()
     with save_on_cpu():

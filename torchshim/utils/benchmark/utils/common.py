@@ -66,7 +66,7 @@ class Measurement:
     def __repr__(self):
         unit, scale = select_unit(self.median)
         n = len(self.raw_times)
-        head = f"{object.__repr__(self).replace(' object', '')}\n{self.task_spec.title}\n"
+        head = f"{object.__repr__(self)}\n{self.task_spec.title}\n"
         if n == 1:
             return f"{head}  {self.median / scale:.2f} {unit}\n  1 measurement, {self.number_per_run} runs , {self.task_spec.num_threads} thread"
         return (f"{head}  Median: {self.median / scale:.2f} {unit}\n  IQR:    {self.iqr / scale:.2f} {unit}\n  {n} measurements, "
