@@ -119,13 +119,18 @@ def _put_at(self, indices, values, accumulate):
     return into(self, places(self, indices), values, "add" if accumulate else "set")
 
 
+def _kept(inst, self, *rest):
+    """The strides of a copy of `self`, which the in-place form then writes to."""
+    return kept_strides(self)
+
+
 INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    grad="IndexPutBackward0", inplace=True, rule=lambda ct, self, indices, values, accumulate: [
+    grad="IndexPutBackward0", inplace=True, strides=_kept, rule=lambda ct, self, indices, values, accumulate: [
         ct if accumulate else ct.at[places(ct, indices)].set(zero(ct), mode="drop"),
         *[None for i in indices if i is not None],
         _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])(_put_at)
 INDEX_PUT_NUMBER = op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor",
-    grad="IndexPutBackward0", inplace=True,
+    grad="IndexPutBackward0", inplace=True, strides=_kept,
     rule=lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])(
     lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False))
 
@@ -137,10 +142,10 @@ def _masked_dims(self, mask, first):
 
 # x[..., mask, ...] = value, without looking how many elements the mask has: `first` is the mask's first dimension
 MASK_PUT = op("index_put.mask(Tensor self, Tensor mask, Tensor values, int first) -> Tensor",
-    grad="IndexPutBackward0", inplace=True)(
+    grad="IndexPutBackward0", inplace=True, strides=_kept)(
     lambda self, mask, values, first: jnp.where(_masked_dims(self, mask, first), cast(values, self.dtype), self))
 MASK_PUT_NUMBER = op("index_put.mask_number(Tensor self, Tensor mask, Scalar value, int first) -> Tensor",
-    grad="IndexPutBackward0", inplace=True)(
+    grad="IndexPutBackward0", inplace=True, strides=_kept)(
     lambda self, mask, value, first: jnp.where(_masked_dims(self, mask, first), cast(jnp.asarray(value), self.dtype), self))
 
 
@@ -154,7 +159,7 @@ def _mask_put_rows(self, mask, values):
 
 
 MASK_PUT_ROWS = op("index_put.mask_rows(Tensor self, Tensor mask, Tensor values) -> Tensor",
-    grad="IndexPutBackward0", inplace=True)(_mask_put_rows)
+    grad="IndexPutBackward0", inplace=True, strides=_kept)(_mask_put_rows)
 
 
 # -- along one dimension --------------------------------------------------------------------------------------------------------
@@ -415,11 +420,11 @@ def _filled(self, dim, index, value):
 
 
 INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad="IndexFillBackward0", inplace=True, strides=lambda inst, self, *rest: kept_strides(self),
+    grad="IndexFillBackward0", inplace=True, strides=_kept,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None])(
     lambda self, dim, index, value: _filled(self, dim, index, cast(jnp.asarray(value), self.dtype)))
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-    grad="IndexFillBackward1", inplace=True,
+    grad="IndexFillBackward1", inplace=True, strides=_kept,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None,
         jnp.sum(jnp.where(_filled(jnp.zeros(ct.shape, bool), dim, index, jnp.ones((), bool)), ct, zero(ct)))])(  # a row named twice counts once
     lambda self, dim, index, value: _filled(self, dim, index, cast(value, self.dtype)))
@@ -509,6 +514,7 @@ def _put_flat(self, index, source, accumulate):
 
 
 PUT = op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0", inplace=True,
+    strides=_kept,
     rule=lambda ct, self, index, source, accumulate: [
         ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
         ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])(_put_flat)

@@ -287,10 +287,11 @@ def _by_product(a, b, p, mode):
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
     for k, x in ((1, x1), (2, x2)):
-        if not is_float(x):
-            raise RuntimeError(f"cdist only supports floating-point dtypes, X{k} got: {P.c_name(x.dtype)}")
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{k} got: {x.ndim}D")
+    for k, x in ((1, x1), (2, x2)):
+        if not is_float(x):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{k} got: {P.c_name(x.dtype)}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:

@@ -38,6 +38,8 @@ def _check(weights, n_sample, replacement):
                            f"{_KINDS[weights.dtype]}")
     if n_sample <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if replacement and n_sample > 1 and not weights.shape[-1]:
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and n_sample > weights.shape[-1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement")

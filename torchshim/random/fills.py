@@ -273,6 +273,8 @@ def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
     m = input._ts_meta
     s = stream(generator, m.device)
+    if m.dtype.kind == "c":
+        raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(m.dtype)}\'')
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
     probs = input.detach()._ts_host()
@@ -419,6 +421,8 @@ def random_(self, *args, generator=None, **kw):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
+    if d.kind == "c":
+        raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):
         if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
             to_refill(self)                    # it may refuse

@@ -53,6 +53,40 @@ def test_arguments_that_fit_a_signature_fail_in_their_own_words(call, text):
     assert str(e.value).split("\n")[0] == text
 
 
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: torch.searchsorted(torch.tensor(1.0), torch.tensor(1.0)), RuntimeError,
+     "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(0) and "
+     "input value's dim(0) numel(1)"),
+    (lambda: torch.searchsorted(torch.tensor([True]), torch.tensor([True])), NotImplementedError,
+     "\"searchsorted_out_cpu\" not implemented for 'Bool'"),
+    (lambda: torch.histogram(torch.ones(3).half(), 3), NotImplementedError, "\"histogramdd\" not implemented for 'Half'"),
+    (lambda: torch.bernoulli(torch.ones(3, dtype=torch.complex64), 0.3), NotImplementedError,
+     "\"bernoulli_scalar_cpu_\" not implemented for 'ComplexFloat'"),
+    (lambda: torch.multinomial(torch.ones(0), 2, True), RuntimeError, "invalid multinomial distribution (sum of probabilities <= 0)"),
+    (lambda: torch.repeat_interleave(torch.tensor(1), torch.tensor([2]), 0), IndexError,
+     "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda: torch.take_along_dim(torch.tensor(1), torch.tensor(0), -1), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda: torch.linalg.cross(torch.tensor(1), torch.tensor(0)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    (lambda: torch.linalg.svdvals(torch.tensor(1)), RuntimeError, "linalg.svd: The input tensor A must have at least 2 dimensions."),
+    (lambda: torch.linalg.matrix_norm(torch.tensor(1)), RuntimeError,
+     "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."),
+    (lambda: torch.cdist(torch.ones(2).long(), torch.ones(2).long()), RuntimeError, "cdist only supports at least 2D tensors, X1 got: 1D"),
+    (lambda: torch.mode(torch.ones(0)), IndexError, "mode(): Expected reduction dim 0 to have non-zero size."),
+])
+def test_what_is_asked_first(call, kind, text):
+    with pytest.raises(kind) as e:
+        call()
+    assert str(e.value).split("\n")[0] == text
+
+
+def test_copies_that_are_written_to_lie_as_the_original():
+    y, i = x.t(), torch.tensor([0])
+    made = [y.index_put((i,), torch.tensor(1.0)), y.index_put((i,), torch.tensor(1.0), accumulate=True), y.put(i, torch.ones(1)),
+            y.index_put((y > 3,), torch.tensor(1.0)), y.index_fill(0, i, 2), y.index_fill(0, i, torch.tensor(2.0))]
+    assert [t.stride() for t in made] == [(1, 4)] * 6
+    assert made[0].tolist()[0] == [1, 1, 1] and made[1].tolist()[0] == [1, 5, 9]
+
+
 def test_solutions_from_the_right_are_contiguous():
     A, B = torch.eye(4) * 2, torch.ones(3, 4)
     assert torch.linalg.solve(A, B, left=False).stride() == (4, 1) and torch.linalg.solve(A, B.mT).stride() == (1, 4)

@@ -157,8 +157,8 @@ def _svd_jvp(primals, tangents):
 
 
 def check_svd(name, A, driver):
-    inexact(name, A)
     matrix(name, A)
+    inexact(name, A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
     kernel("linalg_svd_cpu", A)

@@ -66,6 +66,11 @@ def packed(value, m, name):
     return token, nums, PACKED[token]
 
 
+def _dimensioned(m, dim):
+    if not m.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
 def _index_type(index, name):
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type_name(index)}")
@@ -491,6 +496,7 @@ def take_along_dim(input, indices, dim=None):
     if im.dtype != np.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {P.c_name(im.dtype)}")
     d = wrap_dim(integer(dim, "take_along_dim", "dim"), m.ndim)
+    _dimensioned(m, d)
     shape = broadcast_shapes([m.shape[:d] + (1,) + m.shape[d + 1:], im.shape[:d] + (1,) + im.shape[d + 1:]])
     own, other = list(shape), list(shape)
     own[d], other[d] = m.shape[d], im.shape[d]

@@ -502,8 +502,8 @@ def _pair(dim):
 def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of matrices: 'fro', 'nuc', or of order 1, -1, 2, -2, inf, -inf."""
     need_tensor("linalg_matrix_norm", input)
-    C.inexact("linalg.matrix_norm", input._ts_meta)
     C.matrix("linalg.matrix_norm", input)
+    C.inexact("linalg.matrix_norm", input._ts_meta)
     dim = _pair(dim)
     order = number_of(ord)
     if order not in ("fro", "nuc") and order not in (1, -1, 2, -2, math.inf, -math.inf):

@@ -492,8 +492,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if not m.ndim:
         if not isinstance(repeats, TensorBase):
             raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-        input = reshaped(input, (1,))
-        m = meta(input)
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not isinstance(repeats, TensorBase):
         if isinstance(repeats, (list, tuple)):
             repeats = FUNCTIONS["tensor"](list(repeats))

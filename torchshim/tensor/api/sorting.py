@@ -72,6 +72,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    if m.ndim != 1 and not v.ndim and v.numel == 1:
+        raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                           f"boundaries tensor dim({m.ndim}) and input value's dim(0) numel(1)")
     if m.ndim == 0:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if m.ndim != 1 and (v.ndim != m.ndim or v.shape[:-1] != m.shape[:-1]):
@@ -89,7 +92,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                                f"{list(m.shape)}and got sorter tensor {list(sorter.shape)}")
         in_range(sorter, 0, m.shape[-1], lambda _: RuntimeError("torch.searchsorted(): sorter index out of range"))
-    if P.kind_of(sorted_sequence._ts_meta.dtype) == 3:
+    if P.kind_of(sorted_sequence._ts_meta.dtype) in (0, 3):
         raise S.unsupported("searchsorted_out_cpu", sorted_sequence._ts_meta)
     made = call(S.searchsorted, (sorted_sequence, input, sorter, bool(right) or side == "right", bool(out_int32)))
     return made if out is None else into(out, made, "searchsorted")

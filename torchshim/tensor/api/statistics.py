@@ -99,7 +99,7 @@ def _check_histogram(points, bins, weight):
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """(hist, bin_edges) of all elements. Looks at the data when neither edges nor a range are given."""
     need_tensor("histogram", input)
-    if not input.is_floating_point():
+    if input.dtype.np not in (P.float32, P.float64):
         raise S.unsupported("histogramdd", input._ts_meta)
     if range is not None and len(range) != 2:
         raise RuntimeError(f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
