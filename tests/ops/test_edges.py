@@ -77,3 +77,18 @@ def test_what_is_refused():
     with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
         F.poisson_nll_loss(*[torch.zeros(2, dtype=torch.bool)] * 2)
     assert F.dropout(torch.ones(2, dtype=torch.int64), 1.0).tolist() == [0, 0]
+
+
+def test_nan_among_others():
+    nan, inf = float("nan"), float("inf")
+    assert torch.polygamma(2, torch.tensor([nan, -3.5])).tolist() == [pytest.approx(nan, nan_ok=True), pytest.approx(-0.0615568, rel=1e-5)]
+    assert torch.special.zeta(torch.tensor([nan, 3.0]), torch.tensor([2.0, nan])).isnan().all()
+    x = torch.tensor([nan, inf, -2.0, 0.0, -0.0], requires_grad=True)
+
+    def slope(f):
+        return torch.autograd.grad(f(x).sum(), x)[0].tolist()
+    assert slope(torch.prod) == [0] * 5
+    assert slope(lambda x: torch.norm(x, inf)) == slope(lambda x: torch.norm(x, -inf)) == [0] * 5
+    assert slope(lambda x: torch.norm(x, 1)) == [0, 1, -1, 0, 0]
+    assert slope(lambda x: torch.special.logit(x, 0.1))[1:] == [0] * 4 and slope(lambda x: torch.special.logit(x, 0.1))[0] != 0
+    assert F.multilabel_margin_loss(torch.tensor([nan, 1.0]), torch.tensor([0, -1])) == 0

@@ -105,6 +105,18 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
+@jax.custom_jvp
+def _product(x):
+    return jnp.prod(x)
+
+
+@_product.defjvp
+def _product_jvp(primals, tangents):
+    # where two are zero torch's derivatives are, whatever the others; masked first, so last in the transposed program
+    (x,), (t,) = primals, tangents
+    return jax.jvp(jnp.prod, (x,), (jnp.where(jnp.sum(x == 0) > 1, jnp.zeros_like(t), t),))
+
+
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
     saves=("self", "result"), twice="zeros")
 def prod(self, dim, keepdim, dtype):
@@ -112,6 +124,8 @@ def prod(self, dim, keepdim, dtype):
     x, out = summable(self, dtype)
     if x.dtype == np.bool_:
         return jnp.all(x, wrap_dims(dim, x.ndim), keepdims=keepdim)
+    if dim is None and x.ndim and not keepdim:
+        return cast(_product(x), out)
     return cast(jnp.prod(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
 
 
@@ -564,9 +578,9 @@ def _norm_slope(x, n, p, axes):
 
 
 def sgn(x):
-    """x / |x|, and 0 at 0."""
+    """x / |x|, and 0 at 0 and at nan."""
     if not is_complex(x):
-        return jnp.sign(x)
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
     a = jnp.abs(x)
     return jnp.where(a == 0, jnp.zeros_like(x), x / jnp.where(a == 0, jnp.ones_like(a), a))
 

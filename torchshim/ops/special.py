@@ -82,7 +82,10 @@ def xlog1py(self, other):
 # -- zeta and polygamma ------------------------------------------------------------------------------------------------
 @jax.custom_jvp
 def hurwitz(s, q):
-    """The sum of (k + q) ** -s: jax's zeta needs q > 0, so the terms before that are added one by one. Its derivative in s is not known."""
+    """The sum of (k + q) ** -s: jax's zeta needs q > 0, so the terms before that are added one by one, of float32 numbers in float64, as
+    they may cancel. Its derivative in s is not known."""
+    if q.dtype == jnp.float32:
+        return hurwitz(s.astype(jnp.float64), q.astype(jnp.float64)).astype(jnp.float32)
     low = lambda q: (q <= 0) & (q > -1e4) & (q != jnp.floor(q))
 
     def step(state):
@@ -93,7 +96,8 @@ def hurwitz(s, q):
     fits = (end > 0) & ~jnp.isinf(end) & ~jnp.isinf(s)
     tail = special.zeta(jnp.where(fits, s, 2), jnp.where(fits, end, 1))
     tail = jnp.where(end == jnp.inf, jnp.nan, jnp.where(s == jnp.inf, jnp.where(q < 1, jnp.inf, jnp.where(q == 1, 1, jnp.nan)), tail))
-    return jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
+    out = jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
+    return jnp.where(jnp.isnan(s) | jnp.isnan(q), jnp.nan, out)
 
 
 hurwitz.defjvps(None, lambda q_dot, out, s, q: -s * hurwitz(s + 1, q) * q_dot)

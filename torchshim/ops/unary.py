@@ -133,7 +133,7 @@ def _logit_slope(out, x, eps):
     slope = 1 / (x * (1 - x))
     if eps is None:
         return jnp.where((x < 0) | (x > 1), jnp.nan, slope)
-    return jnp.where((x >= eps) & (x <= 1 - eps), slope, 0)
+    return jnp.where((x < eps) | (x > 1 - eps), 0, slope)
 
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),

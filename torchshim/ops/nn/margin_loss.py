@@ -103,7 +103,8 @@ def multilabel_margin_loss(self, target, reduction):
     live = jnp.cumprod(t >= 0, 1).astype(bool)
     at = jnp.where(live, t, 0)
     labelled = jnp.any((at[:, :, None] == jnp.arange(n)) & live[:, :, None], 1)
-    z = _hinge(1 - jnp.take_along_axis(x, at, 1)[:, :, None] + x[:, None, :])
+    z = 1 - jnp.take_along_axis(x, at, 1)[:, :, None] + x[:, None, :]
+    z = _hinge(jnp.where(jnp.isnan(z), 0, z))  # torch adds what is above 0
     y = jnp.sum(jnp.where(live[:, :, None] & ~labelled[:, None, :], z, 0), (1, 2)) / max(n, 1)
     return reduced(y if self.ndim == 2 else y.reshape(()), reduction)
 
