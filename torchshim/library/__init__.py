@@ -1,93 +1,29 @@
 """torch.library: operators of a program's own, written in Python. They are found under `torch.ops.<namespace>.<name>`."""
 from __future__ import annotations
 
-import types
+import weakref
 
-from .. import autograd, ops as _ops
 from ..dropin import missing_attribute as _missing_attribute
+from .checks import OpCheckError, opcheck
+from .operator import CustomOpDef, known as _known
+from .schema import infer_schema, parse as _parse
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_autograd", "register_fake", "register_kernel"]
-_known = {}
-
-
-def _place(qualname, op):
-    space, name = qualname.split("::")
-    home = getattr(_ops, space)
-    if isinstance(home, types.ModuleType):
-        raise NotImplementedError(f"torchshim: operators in the namespace {space!r}, which is a part of torchshim")
-    setattr(home, name, op)
-    _known[qualname] = op
-
-
-class CustomOpDef:
-    """An operator: callable; `register_autograd` gives it a gradient."""
-
-    def __init__(self, qualname, fn=None):
-        self._qualname, self._kernel, self._backward, self._setup = qualname, fn, None, None
-        self._function = None
-        _place(qualname, self)
-
-    default = property(lambda self: self, doc="The only overload.")
-
-    def __repr__(self):
-        return f"<CustomOpDef({self._qualname})>"
-
-    def register_kernel(self, device_types, fn=None, /):
-        """A decorator: the function that computes. One for all devices: XLA compiles what it calls."""
-        if fn is None:
-            return lambda f: self.register_kernel(device_types, f)
-        self._kernel = fn
-        return fn
-
-    def register_fake(self, fn, /):
-        """A decorator for the shape function; shapes are found by running the operator, so it is not called."""
-        return fn
-
-    def register_vmap(self, func=None):
-        """NotImplementedError: vmap goes through what the operator calls."""
-        raise NotImplementedError("torchshim: register_vmap; vmap goes through what the operator calls")
-
-    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
-        """NotImplementedError."""
-        raise NotImplementedError("torchshim: register_torch_dispatch; there is no __torch_dispatch__")
-
-    def register_autograd(self, backward, /, *, setup_context=None):
-        """The gradient: backward(ctx, *grads), and setup_context(ctx, inputs, output), which saves for it."""
-        op = self
-
-        class Custom(autograd.Function):
-            @staticmethod
-            def forward(ctx, *args):
-                output = op._kernel(*args)
-                if setup_context is not None:
-                    setup_context(ctx=ctx, inputs=args, output=output)
-                return output
-
-        Custom.backward = staticmethod(backward)
-        Custom.__name__ = Custom.__qualname__ = f"GeneratedBackwardFor_{self._qualname.replace('::', '_')}_default"
-        self._function = Custom
-
-    def __call__(self, *args, **kwargs):
-        if self._kernel is None:
-            raise NotImplementedError(f"{self._qualname}: no implementation is registered")
-        if self._function is None:
-            return self._kernel(*args, **kwargs)
-        if kwargs:
-            import inspect
-            bound = inspect.signature(self._kernel).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = tuple(bound.arguments.values())
-        return self._function.apply(*args)
-
-
+__all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "infer_schema",
+           "opcheck",
+           "register_autograd", "register_fake", "register_kernel", "register_vmap", "triton_op", "wrap_triton"]
 def custom_op(name, fn=None, /, *, mutates_args=(), device_types=None, schema=None, tags=None):
-    """A decorator: a function as the operator `name` ("namespace::name"), a CustomOpDef. ValueError for a name without a namespace."""
+    """A decorator: a function as the operator `name` ("namespace::name"), a CustomOpDef.
+
+    mutates_args: the names of arguments that it writes to; schema: its signature where the annotations don't say it; device_types: where it
+    computes (default: everywhere). ValueError for a name without a namespace and for annotations that are missing.
+    """
     if fn is None:
-        return lambda f: custom_op(name, f, mutates_args=mutates_args)
+        return lambda f: custom_op(name, f, mutates_args=mutates_args, device_types=device_types, schema=schema)
     if name.count("::") != 1:
-        raise ValueError(f"Expected qualname to be of the form 'namespace::name', but got {name}. The qualname passed to the torch.library API "
+        raise ValueError(f"Expected qualname to be of the form 'namespace::name', but got {name}. The qualname passed to the "
+                         f"torch.library API "
                          "must consist of a namespace and a name, e.g. aten::sin")
-    return CustomOpDef(name, fn)
+    return CustomOpDef(name, fn, schema, mutates_args, device_types)
 
 
 def _op(qualname):
@@ -99,12 +35,15 @@ def _op(qualname):
 
 
 def define(qualname, schema, *, lib=None, tags=()):
-    """Declare an operator, whose implementation follows."""
-    CustomOpDef(qualname)
+    """Declare an operator, whose implementation follows. ValueError for a name without a namespace."""
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    CustomOpDef(qualname, None, schema)
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """A decorator: the implementation of an operator."""
+    """A decorator: the implementation of an operator on devices ("default": all)."""
+    types = [None if t == "default" else t for t in ((types,) if isinstance(types, str) else types)]
     return _op(qualname).register_kernel(types, func)
 
 
@@ -114,8 +53,8 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """A decorator for an operator's shape function, which is not needed here."""
-    return (lambda f: f) if func is None else func
+    """A decorator for an operator's function on meta tensors."""
+    return (lambda f: register_fake(op, f)) if func is None else _op(op).register_fake(func)
 
 
 impl_abstract = register_fake
@@ -126,27 +65,95 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     _op(op).register_autograd(backward, setup_context=setup_context)
 
 
+def register_vmap(op, func=None, /, *, lib=None):
+    """A decorator: an operator's rule for vmap; see `CustomOpDef.register_vmap`."""
+    return (lambda f: register_vmap(op, f)) if func is None else _op(op).register_vmap(func)
+
+
+def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+    """A decorator like `custom_op`, for functions that call Triton's kernels through `wrap_triton` in torch."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel, /):
+    """ModuleNotFoundError without Triton, as in torch; NotImplementedError with it."""
+    import triton  # noqa: F401
+    raise NotImplementedError("torchshim: Triton's kernels")
+
+
+def get_ctx():
+    """The context of a shape function that is running: none."""
+
+
+def fallthrough_kernel():
+    """Handed to `Library.impl`: nothing for this key."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+_defined = weakref.WeakValueDictionary()
+_waiting: dict = {}                            # functions given before their operator is declared
+
+
 class Library:
     """Operators of one namespace: `define` declares one by its schema, `impl` gives its function."""
 
     def __init__(self, ns, kind, dispatch_key=""):
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
-            raise ValueError("Unsupported kind: ", kind)
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns in ("prim",) and kind in ("DEF", "FRAGMENT"):
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if kind == "DEF":
+            if ns in _defined:
+                raise RuntimeError(f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
+                                   f"definitions "
+                                   "in a single TORCH_LIBRARY block.")
+            _defined[ns] = self
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
+    def __repr__(self):
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
     def define(self, schema, alias_analysis="", *, tags=()):
-        """Declare an operator; returns its name."""
-        name = schema.partition("(")[0].strip().partition(".")[0]
-        CustomOpDef(f"{self.ns}::{name}")
-        return name
+        """Declare an operator; returns its name. RuntimeError for what is no schema, and for one that is there already."""
+        made = _parse(schema)
+        name = made.name.partition(".")[0]
+        if f"{self.ns}::{made.name}" in _known:
+            raise RuntimeError(f"Tried to register an operator ({self.ns}::{schema}) with the same name and overload name multiple times. "
+                               f"Each "
+                               "overload's schema should only be registered with a single call to def().")
+        if name != made.name and f"{self.ns}::{name}" in _known:
+            raise NotImplementedError(f"torchshim: a second overload of {self.ns}::{name}")
+        CustomOpDef(f"{self.ns}::{name}", None, schema)
+        for given in _waiting.pop(f"{self.ns}::{name}", ()):
+            self.impl(name, *given)
+        return made.name
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
-        """The function of an operator. One that is only for shapes or gradients of the dispatcher's is not needed."""
-        key = dispatch_key or self.dispatch_key
-        if key in ("Meta", "Autograd", "AutogradCPU", "AutogradCUDA"):
+        """The function of an operator under a dispatch key: a device, Meta (for shapes), Autograd (runs above the others) or
+        CompositeImplicitAutograd (what it calls is differentiated)."""
+        if with_keyset:
+            raise NotImplementedError("torchshim: Library.impl with with_keyset=True; there are no sets of dispatch keys")
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if fn is fallthrough_kernel:
             return
-        name = op_name if isinstance(op_name, str) else op_name._qualname
-        _op(name if "::" in name else f"{self.ns}::{name}")._kernel = fn
+        name = op_name if isinstance(op_name, str) else op_name.name() if hasattr(op_name, "name") else op_name._qualname
+        name = (name if "::" in name else f"{self.ns}::{name}").partition(".")[0]
+        if name not in _known and not name.startswith("aten::"):
+            _waiting.setdefault(name, []).append((fn, key))
+            return
+        op = _op(name)
+        if key == "CompositeImplicitAutograd":
+            op._implicit = fn
+        elif key == "Meta":
+            op._fake = fn
+        elif key.startswith("Autograd"):
+            op._above = fn
+        else:
+            op.register_kernel(None if key == "CompositeExplicitAutograd" else key.lower(), fn)
+
+    def fallback(self, fn, dispatch_key="", *, with_keyset=False):
+        """NotImplementedError: there is no dispatcher to fall back from."""
+        raise NotImplementedError("torchshim: Library.fallback")
 
 
 def _missing(name):
@@ -157,7 +164,6 @@ def _missing(name):
     return missing
 
 
-get_ctx, opcheck, infer_schema, triton_op, wrap_triton = map(_missing, ("get_ctx", "opcheck", "infer_schema", "triton_op", "wrap_triton"))
-register_vmap, register_torch_dispatch = map(_missing, ("register_vmap", "register_torch_dispatch"))
+register_torch_dispatch = _missing("register_torch_dispatch")
 
 __getattr__ = _missing_attribute(__name__)

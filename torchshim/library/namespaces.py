@@ -35,9 +35,11 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
 
 
 #: Kernels that neither a function nor a method stands for.
-_KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self, size: self.reshape(size),
+_KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_copy": _to_copy, "_unsafe_view": lambda self,
+            size: self.reshape(size),
             "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution}
-_KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl", "_scaled_dot_product_flash_attention_for_cpu",
+_KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl",
+                                                    "_scaled_dot_product_flash_attention_for_cpu",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
                 "_softmax", "_log_softmax", "native_layer_norm", "native_batch_norm", "native_group_norm", "nll_loss_forward",
                 "max_pool2d_with_indices"))
@@ -68,6 +70,14 @@ class OpOverload:
         self._overloadpacket, self._overloadname, self.namespace = packet, overload, packet._qualified_op_name.partition("::")[0]
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
+
+    @property
+    def _schema(self):
+        """The schema of a program's own operator; those of `aten` have none here."""
+        found = getattr(self._overloadpacket._kernel, "_schema", None)
+        if found is None:
+            raise AttributeError(f"torchshim: no schema of {self} is known", name="_schema", obj=self)
+        return found
 
     overloadpacket = property(lambda self: self._overloadpacket, doc="All overloads of the name.")
 
@@ -103,6 +113,12 @@ class OpOverloadPacket:
 
     def __deepcopy__(self, memo):
         return self
+
+    def overloads(self):
+        """The names of the overloads of a program's own operator. NotImplementedError for those of `aten`."""
+        if self._qualified_op_name.startswith("aten::"):
+            raise NotImplementedError(f"torchshim: the overloads of {self}")
+        return ["default"]
 
     def __call__(self, /, *args, **kwargs):
         return self._kernel(*args, **kwargs)
