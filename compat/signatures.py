@@ -256,8 +256,8 @@ def main(argv=None):
     finally:
         for child in both:
             child.close()
-    if args.out:
-        pathlib.Path(args.out).write_text(json.dumps(kept), encoding="utf-8")
+        if args.out:
+            pathlib.Path(args.out).write_text(json.dumps(kept), encoding="utf-8")
     print(f"{total - len(kept)} of {total} calls agree with torch {version}")
     return int(bool(kept))
 

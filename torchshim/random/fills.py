@@ -14,6 +14,7 @@ from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.overloads import type_name
 from ..tensor.api.reduction import as_int
+from ..tensor.api.signatures import guarded
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import np_dtype
@@ -125,7 +126,7 @@ def _as_meta(a, meta):
 
 
 def _new(name, draw, floating=True):
-    def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None, **kw):
+    def make(*size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **kw):
         if "size" in kw:
             size = (kw.pop("size"),)
         if kw:
@@ -141,12 +142,12 @@ def _new(name, draw, floating=True):
         device = m.device if device is None else to_jax(device)
         s = stream(generator, device)
         return made(lambda n, c: draw(s, n, d, c), m.shape, d, device, requires_grad, like_strides(m, memory_format), input)
+    make.__doc__ = f"Random numbers of the given size, drawn as torch.{name} draws them."
+    like.__doc__ = f"As torch.{name}, with the size, dtype and layout of `input`."
     for f, full in ((make, name), (like, name + "_like")):
         f.__name__ = f.__qualname__ = full
         f.__module__ = "torchshim"
-        FUNCTIONS[full] = f
-    make.__doc__ = f"Random numbers of the given size, drawn as torch.{name} draws them."
-    like.__doc__ = f"As torch.{name}, with the size, dtype and layout of `input`."
+        FUNCTIONS[full] = guarded(f, full, False)
     return make
 
 
@@ -178,7 +179,7 @@ def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=N
         low, high, size = 0, low, high
     elif high is None and low is not None:
         low, high = 0, low
-    if high is None or size is None:
+    if high is None or size is None or not isinstance(size, (tuple, list)):
         raise TypeError("randint() missing its high or its size: randint(low=0, high, size)")
     low, high = as_int("randint", 0 if low is None else low, "low", 1), as_int("randint", high, "high", 2)
     d, where = destined("randint", out, dtype, P.int64, device, layout)

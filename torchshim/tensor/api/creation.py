@@ -10,6 +10,7 @@ from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .out import refuse_history
+from .signatures import guarded
 from .views import ints, warn_once
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
@@ -143,9 +144,8 @@ def _factory(name, op=None):
     return make
 
 
-zeros = FUNCTIONS["zeros"] = _factory("zeros", ZEROS)
-ones = FUNCTIONS["ones"] = _factory("ones", ONES)
-empty = FUNCTIONS["empty"] = _factory("empty")
+zeros, ones, empty = _factory("zeros", ZEROS), _factory("ones", ONES), _factory("empty")
+FUNCTIONS.update({f.__name__: guarded(f, f.__name__, False) for f in (zeros, ones, empty)})
 
 
 @function(method=False)
@@ -186,7 +186,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 
 @function(method=False)
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, names=None):
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor filled with one number, whose kind decides the dtype."""
     x = _number("full", fill_value)
     if not isinstance(size, (list, tuple)):
@@ -255,9 +255,8 @@ def like_strides(m, memory_format=None):
     return m.strides if m.dense else elementwise_strides((m,), m.shape)
 
 
-zeros_like = FUNCTIONS["zeros_like"] = _like("zeros_like", ZEROS)
-ones_like = FUNCTIONS["ones_like"] = _like("ones_like", ONES)
-empty_like = FUNCTIONS["empty_like"] = _like("empty_like")
+zeros_like, ones_like, empty_like = _like("zeros_like", ZEROS), _like("ones_like", ONES), _like("empty_like")
+FUNCTIONS.update({f.__name__: guarded(f, f.__name__, False) for f in (zeros_like, ones_like, empty_like)})
 
 
 @function(method=False)
@@ -527,7 +526,7 @@ def _new(name, f):
         return f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, requires_grad=requires_grad, **kw)
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As torch.{name[4:]}, with this tensor's dtype and device."
-    setattr(Tensor, name, method)
+    setattr(Tensor, name, guarded(method, name, True))
 
 
 _new("new_zeros", zeros)

@@ -16,6 +16,8 @@ from ..core.device import device as torch_device
 from ..core.dispatch import apply1
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase
+from ..core.layout import layout as torch_layout
+from ..core.memory_format import memory_format
 from ..core.overriding import asked
 from .placement import placed
 
@@ -53,6 +55,7 @@ _IS = {
     "int": _is_int, "SymInt": _is_int, "float": _is_float, "Scalar": _is_number, "Number": _is_number,
     "bool": lambda x: isinstance(x, (bool, np.bool_)),
     "str": lambda x: isinstance(x, str), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
+    "Layout": lambda x: isinstance(x, torch_layout), "MemoryFormat": lambda x: isinstance(x, memory_format),
     "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
 }
 
@@ -67,6 +70,8 @@ def takes(p, x, op):
         return True
     if p.is_list:
         if isinstance(x, (list, tuple)):
+            if base in ("int", "SymInt"):      # the others are looked at when they are needed
+                return not x or fits(x[0])
             return all([fits(y) or y is None and "?[" in p.type for y in x])
         return p.type.partition("[")[2] != "]" and fits(x)      # int[1] takes an int too
     return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)

@@ -13,6 +13,9 @@ from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, misfit, shown_name
 
+_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
+_MADE = "Tensor? out=None, " + _OPTIONS
+
 #: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
 _SIGNATURES = (
     ("Tensor self, int[] shape", "reshape"),
@@ -33,7 +36,7 @@ _SIGNATURES = (
     ("Tensor self, Tensor other", "is_same_size equal copy_ expand_as reshape_as type_as view_as"),
     ("Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
      "bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "zeros_like ones_like rand_like randn_like"),
+     "zeros_like ones_like empty_like rand_like randn_like"),
     ("Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
      "full_like"),
@@ -209,6 +212,28 @@ _SIGNATURES = (
     ("Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
     ("Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
     ("Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, Tensor? out=None", "isin"),
+    (f"int[] size, *, {_MADE}", "zeros ones"),
+    (f"int[] size, *, MemoryFormat? memory_format=None, {_MADE}", "empty"),
+    (f"int[] size, int[] stride, *, {_OPTIONS}", "empty_strided"),
+    (f"int[] size, Scalar fill_value, *, {_MADE}", "full"),
+    (f"int[] size, *, Generator? generator, {_MADE}", "rand randn"),
+    (f"int[] size, *, {_MADE}", "rand randn"),
+    (f"int high, int[] size, *, Generator? generator=None, {_MADE}", "randint"),
+    (f"int low, int high, int[] size, *, Generator? generator=None, {_MADE}", "randint"),
+    (f"int n, *, Generator? generator, {_MADE}", "randperm"),
+    (f"int n, *, {_MADE}", "randperm eye"),
+    (f"int n, int m, *, {_MADE}", "eye"),
+    (f"Scalar end, *, {_MADE}", "arange"),
+    (f"Scalar start, Scalar end, *, {_MADE}", "arange"),
+    (f"Scalar start, Scalar end, Scalar step=1, *, {_MADE}", "arange range"),
+    *[(f"{a} start, {b} end, int steps, *, {_MADE}", "linspace") for a in ("Tensor", "Scalar") for b in ("Tensor", "Scalar")],
+    *[(f"{a} start, {b} end, int steps, float base=10, *, {_MADE}", "logspace") for a in ("Tensor", "Scalar") for b in ("Tensor", "Scalar")],
+    (f"int row, int col, int offset=0, *, {_OPTIONS}", "tril_indices triu_indices"),
+    (f"int window_length, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
+    (f"int window_length, bool periodic, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
+    (f"int window_length, bool periodic, float alpha, *, {_OPTIONS}", "hamming_window"),
+    (f"int window_length, bool periodic, float alpha, float beta, *, {_OPTIONS}", "hamming_window"),
+    (f"int window_length, bool periodic, float beta, *, {_OPTIONS}", "kaiser_window"),
     # operators that are declared once here
     ("Tensor self, *, ScalarType? dtype=None", "sum prod"),
     ("Tensor self, *, ScalarType? dtype=None, Tensor? out=None", "mean"),

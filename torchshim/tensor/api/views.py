@@ -283,6 +283,8 @@ def t(input):
 
 def permute(self, *args, dims=None):
     """The dimensions in another order."""
+    if not args and dims is None:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     n = meta(self).ndim
     dims = ints(args if dims is None else (dims,), "permute", "dims")
     if len(dims) != n:

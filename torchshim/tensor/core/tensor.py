@@ -159,14 +159,20 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         from ...ops.common import wrap_dim
         if not self._ts_meta.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        return self._ts_meta.shape[wrap_dim(dim, self._ts_meta.ndim)]
+        try:
+            return self._ts_meta.shape[wrap_dim(dim, self._ts_meta.ndim)]
+        except TypeError:
+            raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}") from None
 
     def stride(self, dim=None):
         """Element strides, or one of them."""
         if dim is None:
             return self._ts_meta.strides
         from ...ops.common import wrap_dim
-        return self._ts_meta.strides[wrap_dim(dim, self._ts_meta.ndim)]
+        try:
+            return self._ts_meta.strides[wrap_dim(dim, self._ts_meta.ndim)]
+        except TypeError:
+            raise TypeError(f"stride(): argument 'dim' (position 1) must be int, not {type(dim).__name__}") from None
 
     def numel(self):
         """Number of elements."""
@@ -362,7 +368,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         warn("volatile was removed (Variable.volatile is always False)")
         return False
 
-    names = property(lambda self: (None,) * self.ndim)
     name = property(lambda self: None)
     layout = property(lambda self: _strided())
 

@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0] + "."
 _answers: dict = {}
 _wraps: set = set()
 PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
-    is_complex is_signed element_size itemsize get_device names is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
+    is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
     is_nested has_names __reduce_ex__""".split())
 
 
