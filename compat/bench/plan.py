@@ -8,6 +8,9 @@ PROGRAMS = {
     "rnn": ("rnn", {}, TRAINING),
     "gpt": ("gpt", {}, TRAINING),
     "tutorial": ("tutorial", {}, ("plain",)),
+    "penalty": ("derivatives", {"kind": "penalty"}, ("plain",)),
+    "jacobian": ("derivatives", {"kind": "jacobian"}, ("plain",)),
+    "hessian": ("derivatives", {"kind": "hessian"}, ("plain",)),
     "stencil": ("stencil", {}, ("plain", "item_after", "lr")),
 }
 
@@ -20,6 +23,9 @@ AIMS = {
     "mlp_mnist": (0.6, 1.3),
     "rnn": (1.0, None),
     "gpt": (1.0, None),
+    "penalty": (0.7, None),
+    "jacobian": (0.7, None),
+    "hessian": (0.7, None),
 }
 SCRIPT_AIMS = (1.0, 2.0, 1.1)     # a step once warm, CPU time from start to end with empty caches, peak memory
 RECORD_AIM = 2.5

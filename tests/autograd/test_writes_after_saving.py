@@ -198,3 +198,25 @@ def test_a_view_has_its_history_after_forward_mode_was_used():
     x.detach_()
     x.add_(1)
     assert row.grad_fn.name() == "AsStridedBackward0" and not row.is_leaf
+
+
+@pytest.mark.parametrize("looked_at, named", [(True, "Relu"), (False, "AsStrided")])
+def test_what_wrote_a_view_is_named_by_the_views_history_while_that_is_there(looked_at, named):
+    x = torch.ones(2, 3, requires_grad=True) * 1
+    view = x.view_as(x)
+    view.relu_()
+    with torch.no_grad():
+        view.sqrt_()
+    if looked_at:
+        assert view.grad_fn.name() == "AsStridedBackward0"
+    with pytest.raises(RuntimeError, match=f"which is output 0 of {named}, is at version 2; expected version 1"):
+        x.sum().backward()
+
+
+@pytest.mark.parametrize("f", [lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),)), torch.func.jacfwd(torch.sin),
+                               torch.func.hessian(lambda x: x.sin().sum()), lambda x: torch.func.linearize(torch.sin, x)])
+def test_a_tangent_is_laid_as_its_primal(f):
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        f(torch.arange(3.0).expand(2, 3))
+    x = torch.arange(3.0).expand(2, 3)
+    assert torch.func.jvp(torch.sin, (x,), (torch.ones(3).expand(2, 3),))[1].shape == (2, 3)

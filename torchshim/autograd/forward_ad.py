@@ -18,7 +18,7 @@ from ..tensor.core.graph import ForwardOnly, Node, around_nodes, forward_only, s
 from ..tensor.core.handle import TensorBase, edge, meta, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached
-from ..tensor.core.write import watch_slices
+from ..tensor.core.write import refuse_overlap, watch_slices
 from . import grad_mode as modes
 from .backward import GradTensors, run
 from .function import without_tangents
@@ -296,6 +296,8 @@ def make_dual(tensor, tangent, *, level=None):
                            f"{level} is not supported.")
     if tangent.shape != tensor.shape:
         raise RuntimeError(_SIZE.format(list(tensor.shape), list(tangent.shape)))
+    if meta(tensor).strides != meta(tangent).strides:
+        refuse_overlap(tensor)                 # a tangent is laid as its primal, where torch writes it
     if context.grad is True and _real(e) is not None:
         with _plainly():
             dual = tensor.view_as(tensor)

@@ -106,7 +106,7 @@ def residuals(node):
                 saved[k] = read_steps(st.value, steps)
                 continue
             nr = node._ts_plan.outs[k - len(args)]
-            name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if steps else node.name()      # with steps: a view was written
+            name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if creation is not None and creation() else node.name()
             wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
             continue
         e = node._ts_next[args[k]]

@@ -12,8 +12,8 @@ from ..autograd.saved import Entrance
 from ..engine import context
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class
-from ..tensor.core.handle import TensorBase, chain_node, edge, read
-from ..tensor.core.write import is_inference
+from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
+from ..tensor.core.write import is_inference, refuse_overlap
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from .graphs import auxiliary, counted_with, gradients, leaf, now, outside
 from .vmap import batched
@@ -250,8 +250,11 @@ def _directions(primals, tangents):
     return vs
 
 
-def _differentiable(primals):
+def _differentiable(primals, dense=False):
+    """torch's refusals of what cannot have a tangent; `dense`: one whose memory is laid like no expanded tensor's."""
     for x in tree_flatten(primals)[0]:
+        if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()):
+            refuse_overlap(x)
         if isinstance(x, TensorBase) and not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
 
@@ -260,6 +263,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(outputs, J tangents); (outputs, J tangents, aux) with `has_aux`. `strict`: raise where an output depends on nothing."""
     vs = _directions(primals, tangents)
     _differentiable(primals)
+    for x, v in zip(tree_flatten(primals)[0], vs):
+        if meta(x).strides != meta(v).strides:
+            refuse_overlap(x)                  # a tangent is laid as its primal, where torch writes it
     r = _Run(func, primals, tuple(range(len(primals))), hooks=True)
     value, aux = _pair(r.value, "jvp(f, primals, tangents)") if has_aux else (r.value, None)
     outs, form = _outputs(value, "jvp(f, primals, tangents)")
@@ -272,7 +278,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
-    _differentiable(primals)
+    _differentiable(primals, dense=True)
     r = _Run(func, primals, tuple(range(len(primals))), traced=True)
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)
@@ -353,7 +359,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     def wrapped(*args, **kwargs):
         import torchshim as torch
         which, single = _positions(argnums, len(args))
-        _differentiable([args[k] for k in which])
+        _differentiable([args[k] for k in which], dense=True)
         r = _Run(func, args, which, kwargs, hooks=True)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "jvp(f, primals, tangents)")

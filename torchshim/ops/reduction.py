@@ -308,7 +308,7 @@ def nonempty(name, x, dim, axes):
         return
     for a, told in zip(axes, dim if isinstance(dim, (tuple, list)) else (dim,)):
         if x.ndim and x.shape[a] == 0:
-            told = a if name in ("kthvalue", "median", "nanmedian", "mode") else told         # these have counted it from the front by then
+            told = told if name in ("amax", "amin") else a       # the others have counted it from the front by then
             raise IndexError(f"{name}(): Expected reduction dim {told} to have non-zero size.")
 
 

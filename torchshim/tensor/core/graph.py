@@ -314,6 +314,13 @@ def guard_output(node, k, st, steps=(), offset=0, later=0):
     node._ts_guard.append((len(plan.args) + plan.outs.index(k), st, st.version, st.gen + later, steps, offset, None))
 
 
+def guard_view(node, e):
+    """Note that the output that was noted last was written through a view, which has the edge `e` now: what tells of it asks whether that
+    is still there."""
+    if e.__class__ is not tuple and isinstance(e, Node):
+        node._ts_guard[-1] = (*node._ts_guard[-1][:6], weakref.ref(e))
+
+
 def retain_too(t, e, node):
     """A tensor that retains its gradient is written in place: `node`, what it will be, retains it for it. Returns where the edge `e` tells
     so until then, to be taken out there: (dict or None, key)."""

@@ -8,7 +8,7 @@ from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
 from .elements import changed
-from .graph import ForwardOnly, Node, forward_only, guard_output, retain_too, sequence
+from .graph import ForwardOnly, Node, forward_only, guard_output, guard_view, retain_too, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
 from .host import HostStorage
 from .moving import moving
@@ -92,6 +92,8 @@ def rewrite(t, value, node):
         edge(t)                                # its gradient is kept where its history is read anew
     if saves and node._ts_pack is not None:
         node._ts_pack(0, st, *place, edge(t))
+    elif saves and owner is not t:
+        guard_view(node, edge(t))
 
 
 def _rewrite_hosted(st, whole, owner, e):
