@@ -183,7 +183,7 @@ def targets(name, params):
         yield PLACES[place] + name[len(place):], False
     else:
         yield "torch." + name, False
-        yield "torch._C._nn." + name, False
+        yield "torch.nn.functional." + name, False
         if params and params[0][0] == "self" and params[0][1] == "Tensor":
             yield name, True
 

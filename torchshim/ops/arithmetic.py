@@ -341,10 +341,27 @@ def rsqrt(self):
 
 @op("ldexp(Tensor self, Tensor other) -> Tensor", promote="float", grad="LdexpBackward0", inplace=True, numbers=(),
     rule=(lambda out, self, other: two_to(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), saves=("result",),
-    variant=lambda self, other: _scaled_by_whole(other.dtype) if P.kind_of(getattr(other, "dtype", P.float32)) < 2 else None)
+    variant=lambda self, other: _ldexp_by(self, other))
 def ldexp(self, other):
     """self * 2 ** other."""
     return self * two_to(other)
+
+
+def _ldexp_by(self, other):
+    """The body where torch takes the power in the exponent's own dtype."""
+    d = other.dtype
+    if d == P.bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    rounded = P.compute_dtype(d) != d and (other.ndim or self.dtype not in (P.float16, P.float64))
+    return _scaled_by_whole(d) if P.kind_of(d) < 2 else _scaled_by_half(d) if rounded else None
+
+
+@functools.cache
+def _scaled_by_half(d):
+    """ldexp by half floats: the power is rounded to their dtype before it is a factor."""
+    power = lambda x: two_to(x).astype(d).astype(x.dtype)
+    return with_partials(lambda self, other: self * power(other),
+                         (lambda out, self, other: power(other), lambda out, self, other: out * np.log(2).astype(out.dtype)), ldexp.params)
 
 
 @functools.cache

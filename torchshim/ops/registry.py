@@ -179,12 +179,12 @@ class Op(Operator):
             self.check(*spread(layout, metas))
         device = metas[0].device if metas else None
         common = self.common_dtype(layout, metas)
+        shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None       # torch asks for a kernel later
         if self.refuses:
             kernel, kinds = self.refuses
             d = common or metas[0].dtype
             if "bifc"[P.kind_of(d)] in kinds or "h" in kinds and P.compute_dtype(d) != d:
                 raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
-        shape = broadcast_shapes([m.shape for m in metas]) if self.elementwise else None
         core = self.variant and self.variant(*spread(layout, metas))
         fn = self.function_of(layout, common, core)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""

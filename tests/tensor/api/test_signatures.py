@@ -101,3 +101,43 @@ def test_a_guarded_function_keeps_its_name_and_takes_what_it_took():
 def test_functions_of_the_binding_are_found():
     from torchshim import _VF
     assert _VF.mm is torch.mm and torch._C._VariableFunctions.mm is torch.mm
+
+
+def test_operands_that_do_not_broadcast_are_refused_before_a_kernel_is_missed():
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(3\)"):
+        torch.bitwise_and(x, torch.ones(3))
+    with pytest.raises(NotImplementedError, match="\"bitwise_and_cpu\" not implemented for 'Float'"):
+        torch.bitwise_and(x, torch.ones(4))
+
+
+def test_ldexp_rounds_the_power_to_the_exponents_dtype():
+    """The numbers are torch's."""
+    y, by = torch.arange(1, 5.0) * 0.37, torch.tensor([0.5, 0.3, 1.7, 2.0])
+    assert torch.ldexp(y, by.bfloat16()).tolist() == [0.5232031345367432, 0.9134374856948853, 3.6075000762939453, 5.920000076293945]
+    assert torch.ldexp(y.half(), by.half()).tolist() == [0.5234375, 0.91162109375, 3.609375, 5.921875]
+    with pytest.raises(NotImplementedError, match="\"ldexp_cpu_exp\" not implemented for 'Bool'"):
+        torch.ldexp(y, by > 1)
+
+
+def test_solutions_from_factors_lie_as_in_torch():
+    LU, pivots = torch.linalg.lu_factor(torch.eye(4) * 2 + 1)
+    assert [torch.linalg.lu_solve(LU, pivots, torch.ones(4, 4), left=left).stride() for left in (True, False)] == [(1, 4), (4, 1)]
+
+
+def test_factories_refuse_in_torchs_words():
+    for call, text in ((lambda: torch.zeros(2, dtype="float32"), "zeros(): argument 'dtype' must be torch.dtype, not str"),
+                       (lambda: torch.randint(1, 2, 3), "randint() received an invalid combination of arguments - got (int, int, int), but "
+                                                        "expected one of:"),
+                       (lambda: torch.randint("a", (2,)), "randint(): argument 'high' (position 1) must be int, not str"),
+                       (lambda: torch.rand(2, names=("a", "b")), "rand() received an invalid combination of arguments - got (int, names=tuple), "
+                                                                 "but expected one of:"),
+                       (lambda: torch.linspace(0, 1), "linspace() received an invalid combination of arguments - got (int, int), but expected "
+                                                      "one of:"),
+                       (lambda: x.new_zeros("a"), "new_zeros(): argument 'size' (position 1) must be tuple of ints, not str"),
+                       (lambda: x.new_full((2,)), 'new_full() missing 1 required positional arguments: "fill_value"'),
+                       (lambda: x.size("a"), "size(): argument 'dim' (position 1) must be int, not str"),
+                       (lambda: x.permute(), 'permute() missing 1 required positional arguments: "dims"')):
+        with pytest.raises(TypeError) as e:
+            call()
+        assert str(e.value).split("\n")[0] == text
+    assert not hasattr(x, "names")

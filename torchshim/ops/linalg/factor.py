@@ -211,7 +211,8 @@ def _refuse_pivots(LU, pivots, B, left, adjoint):
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
-    grad="LinalgLuSolveBackward0", nondiff=("pivots",), strides=columns(), twice="zeros", precheck=_refuse_pivots)
+    grad="LinalgLuSolveBackward0", nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots,
+    strides=lambda inst, LU, pivots, B, left, adjoint: columns()(inst) if left else None)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""
     name = "linalg.lu_solve"
