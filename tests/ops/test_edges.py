@@ -92,3 +92,27 @@ def test_nan_among_others():
     assert slope(lambda x: torch.norm(x, 1)) == [0, 1, -1, 0, 0]
     assert slope(lambda x: torch.special.logit(x, 0.1))[1:] == [0] * 4 and slope(lambda x: torch.special.logit(x, 0.1))[0] != 0
     assert F.multilabel_margin_loss(torch.tensor([nan, 1.0]), torch.tensor([0, -1])) == 0
+
+
+def test_steps_of_kernels():
+    x = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.grad(F.hardsigmoid(x), x)[0].item() == 0.1666666716337204            # a float32 sixth
+    r = torch.tensor([0.0, 2.0, -2.0], requires_grad=True)
+    slope, = torch.autograd.grad(torch.polar(r, torch.zeros(3)).real.sum(), r)
+    assert slope.tolist() == [0, 1, -1]
+    a, b = torch.tensor([1, 5], dtype=torch.uint8), torch.tensor([2, 3], dtype=torch.uint8)
+    assert F.margin_ranking_loss(a, b, torch.ones(2, dtype=torch.uint8), reduction="none").tolist() == [1, 254]
+
+
+def test_a_pure_half_batch_norm_keeps_rounded_statistics():
+    x = (torch.arange(24) * 7 % 11 * 0.75).reshape(2, 3, 4).to(torch.bfloat16)
+    mean, scale = x.float().mean((0, 2)), 1 / (x.float().var((0, 2), correction=0) + 1e-5).sqrt()
+    mean, scale = [t.bfloat16().float().view(1, 3, 1) for t in (mean, scale)]
+    assert F.batch_norm(x, None, None, training=True).equal(((x.float() - mean) * scale).bfloat16())
+    assert not F.batch_norm(x, None, None, torch.ones(3), training=True).equal(((x.float() - mean) * scale).bfloat16())
+
+
+def test_refused_targets_leave_no_error_behind():
+    with pytest.raises(RuntimeError, match="non-empty vector or matrix"):
+        F.multilabel_margin_loss(torch.zeros(1, 3, 1), torch.arange(3).reshape(1, 3, 1) + 0)
+    assert torch.zeros(2).sum().item() == 0

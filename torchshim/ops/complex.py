@@ -37,7 +37,21 @@ def complex(real, imag):
     return jax.lax.complex(real, imag)
 
 
+@jax.custom_jvp
+def _polar(abs, angle):
+    return jax.lax.complex(abs * jnp.cos(angle), abs * jnp.sin(angle))
+
+
+@_polar.defjvp
+def _polar_jvp(primals, tangents):
+    # torch's slope along the absolute value is the result's direction: 0 at 0, and turned round where the value is negative
+    (abs, angle), (abs_t, angle_t) = primals, tangents
+    out, side = _polar(abs, angle), (abs > 0).astype(abs.dtype) - (abs < 0).astype(abs.dtype)
+    turned = jax.lax.complex(-jnp.imag(out), jnp.real(out))
+    return out, _polar(side, angle) * abs_t + turned * angle_t
+
+
 @op("polar(Tensor abs, Tensor angle) -> Tensor", elementwise=True, grad="PolarBackward0", method=False, numbers=(), check=_check_polar)
 def polar(abs, angle):
     """The complex numbers with these absolute values and angles."""
-    return jax.lax.complex(abs * jnp.cos(angle), abs * jnp.sin(angle))
+    return _polar(abs, angle)

@@ -39,6 +39,8 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
                            f"input2: {input2.size()}, target: {target.size()} ")
     L.refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
+    if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:      # whole numbers wrap around
+        return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
     return call(ops.margin_ranking_loss, (input1, input2, target, float(margin), reduction))
 
 
@@ -125,6 +127,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if input.dim() > 2:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     in_range(target, -1, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("argument #2 'target' is out of range"))
     return call(ops.multilabel_margin_loss, (input, target, reduction))
 

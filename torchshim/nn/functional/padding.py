@@ -39,8 +39,6 @@ def pad(input, pad, mode="constant", value=None):
     if mode != "circular" and 0 in input.shape[n - k - 1:]:
         raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
                            f"input, but got: {list(input.shape)}")
-    if mode != "circular" and input.dtype is torch_bool:
-        raise NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d\" not implemented for 'Bool'")
     for i in range(k):
         d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
         size = input.shape[d]
@@ -51,4 +49,6 @@ def pad(input, pad, mode="constant", value=None):
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if mode == "circular" and size + a + b < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    if mode != "circular" and input.dtype is torch_bool:
+        raise NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d\" not implemented for 'Bool'")
     return call(ops.pad_edge, (input, pad, mode))

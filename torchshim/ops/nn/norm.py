@@ -274,6 +274,12 @@ def _batch_norm_back_on_host(inst, plan):
     return run
 
 
+def _with_rounded(x, y, mean, var, eps, half):
+    """`y` as it is with a mean and a scale that were rounded to the half type, as torch keeps them where no parameter is float32."""
+    mean, scale = [a.astype(half).astype(x.dtype) for a in (mean, jax.lax.rsqrt(var + eps.astype(x.dtype)))]
+    return y + jax.lax.stop_gradient((x - mean) * scale - y)
+
+
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
@@ -284,6 +290,8 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     axes = (0, *range(2, x.ndim))
     count = x.size // x.shape[1] if x.shape[1] else 0
     y, *now = statistics(x, axes, eps)
+    if x.dtype != self.dtype and not any([t is not None and t.dtype != self.dtype for t in (weight, bias, mean, var)]):
+        y = _with_rounded(x, y, *now, eps, self.dtype)
     y = _per_channel(y, weight, bias)
     now, var_now = jax.lax.stop_gradient(now)
     unbiased = var_now.reshape(-1) * (count / (count - 1) if count > 1 else jnp.nan)
