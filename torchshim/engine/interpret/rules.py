@@ -265,7 +265,7 @@ def _for_runs(name):
 
     def made(params, ins, outs):
         fn, empty = make(params, ins, outs), [s.shape == () for s in ins]
-        if isinstance(fn, np.ufunc) and outs[0].dtype in (F32, F64) and sum(empty) == 1 and outs[0].size >= 2 * _RUN:
+        if isinstance(fn, np.ufunc) and outs[0].dtype in (F32, F64) and sum(empty) == 1 and outs[0].size >= 8 * _RUN:
             return _of_runs(fn, empty[0])
         return fn
     RULES[name] = made
@@ -452,7 +452,8 @@ def _make_clamp(params, ins, outs):
     return lambda lo, x, hi: np.minimum(np.maximum(x, lo), hi)
 
 
-_BLEND_FROM = 2048       # elements; below, NumPy's loop with a branch for each takes less time than the passes
+_MASK_FROM = 1024        # elements; below, NumPy's loop with a branch for each takes less time than the bits of one operand or none do
+_BLEND_FROM = 2048       # likewise for the bits of one operand or the other
 _WORDS = {k: np.dtype(f"i{k}") for k in (1, 2, 4, 8)}
 
 
@@ -468,10 +469,20 @@ def _make_select_n(params, ins, outs):
     if category(outs[0].dtype) == "other":
         return None
     if ins[0].dtype == np.bool_ and len(ins) == 3:
-        word = _WORDS.get(outs[0].dtype.itemsize)
-        if word is None or outs[0].size < _BLEND_FROM:
+        dtype, size = outs[0].dtype, outs[0].size
+        word = _WORDS.get(dtype.itemsize)
+        if word is None or size < _MASK_FROM:
             return lambda which, no, yes: np.where(which, yes, no)
-        return lambda which, no, yes: _blend(which, no.view(word), yes.view(word)).view(outs[0].dtype)
+
+        def blend(which, no, yes):
+            if size < _BLEND_FROM:
+                return np.where(which, yes, no)
+            return _blend(which, no.view(word), yes.view(word)).view(dtype)
+        if ins[1].shape == () != ins[2].shape:
+            return lambda which, no, yes: blend(which, no, yes) if no.view(word) else np.multiply(yes.view(word), which).view(dtype)
+        if ins[2].shape == () != ins[1].shape:
+            return lambda which, no, yes: blend(which, no, yes) if yes.view(word) else np.multiply(no.view(word), ~which).view(dtype)
+        return blend
     if len(ins) == 2:
         shape = outs[0].shape
         return lambda which, case: np.broadcast_to(case, shape)
