@@ -715,3 +715,16 @@ def test_known_functions_of_matrices(rng, dtype):
                 *jax.vmap(solve.solved, (None, 2), 0)(a[0], b.transpose(1, 2, 0))]
 
     check(f, a, b, singular, ulps=512, atol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+def test_powers_of_few_numbers_are_rounded_once():
+    """Frequencies of positional encodings: a number off by one place turns the thousandth position by 1e-4."""
+    base, exponent = np.full(256, 1e4, np.float32), np.arange(256, dtype=np.float32) / 256
+    run = interpret.build(jaxpr_of(lax.pow, base, exponent), check=True)
+    expected = np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(run(base, exponent)[0], expected)
+    base[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 1e30, 1e-30, -2]
+    for e in (2.3, -2.3, 3.0, np.inf):
+        few, = run(base, np.full(256, e, np.float32))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(few, np.power(base, np.float32(e)), rtol=3e-7)

@@ -384,13 +384,24 @@ elementwise("shift_right_arithmetic")(_shift_right(True))
 elementwise("shift_right_logical")(_shift_right(False))
 
 
+_FEW = 512                 # powers that cost about as much in float64 as their call
+
+
+def _power_float(x, y):
+    """float32 powers of few numbers are rounded once, as those of torch nearly always are; NumPy's own are the next number for one in five.
+    Frequencies of positions are made so, and what is last in them comes back a thousandfold in the angle of the thousandth position."""
+    if x.dtype != F32 or max(x.size, y.size) > _FEW:
+        return np.power(x, y)
+    return np.power(x.astype(np.float64), y.astype(np.float64)).astype(F32)
+
+
 @elementwise("pow")
 def _make_pow(params, ins, outs):
     base, exponent = ins[0].dtype, ins[1].dtype
     kind = category(base)
     if kind not in ("float", "complex", "low") or not plain(*ins):
         return None
-    fn = np.power if kind != "low" else through_float32(np.power, [ins[0], ins[0]], outs)
+    fn = _power_float if kind == "float" else np.power if kind != "low" else through_float32(np.power, [ins[0], ins[0]], outs)
     if exponent == base:
         return fn
     return lambda x, y: fn(x, y.astype(base))
