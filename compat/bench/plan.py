@@ -12,6 +12,7 @@ PROGRAMS = {
     "jacobian": ("derivatives", {"kind": "jacobian"}, ("plain",)),
     "hessian": ("derivatives", {"kind": "hessian"}, ("plain",)),
     "stencil": ("stencil", {}, ("plain", "item_after", "lr")),
+    "decoding": ("decoding", {}, ("plain",)),
 }
 
 SCRIPTS = ("char_gpt", "char_rnn", "convnet", "gan", "graph_conv", "lbfgs_regression", "lstm_lm", "maml", "mlp_classifier", "reinforce",
@@ -26,10 +27,14 @@ AIMS = {
     "penalty": (0.7, None),
     "jacobian": (0.7, None),
     "hessian": (0.7, None),
+    "tutorial": (1.0, None),
+    "stencil": (1.3, None),
+    "decoding": (1.5, None),
 }
 SCRIPT_AIMS = (1.0, 2.0, 1.1)     # a step once warm, CPU time from start to end with empty caches, peak memory
 RECORD_AIM = 2.5
-CHANGING_AIM = 0.3         # milliseconds of a call with other integers, or whose result's shape depends on data
+# Milliseconds: of a call with other integers, or whose result's shape depends on data; of a small perceptron's step at a new batch size.
+COSTS = {"changing": 0.3, "shapes": {"never seen": 1.5, "seen once": 0.6}}
 WHOLE_AIM = 1.5            # a script from start to end, with empty caches
 VARIETY_AIM = 3            # the one in which nothing comes again
 IMPORT_AIM = 1.3
