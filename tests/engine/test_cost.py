@@ -120,3 +120,25 @@ def test_explain_names_what_is_not_compiled(tmp_path):
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True)
     said = "interpreted 5 times: 3 operators, ends at " + f"{program}:5; by estimate, compiling it does not pay"
     assert done.stdout.splitlines() == ["nothing was compiled", said], done.stdout + done.stderr
+
+
+def test_what_numpy_does_in_one_function_is_priced_so():
+    """Block by block it takes no longer than a compiled program; step by step each primitive would go through memory."""
+    def costs(f):
+        x = torch.randn(256, 400, requires_grad=True)
+        y = f(x)
+        forward = y.grad_fn._ts_inst
+        y.sum().backward()
+        x.grad.sum().item()
+        return [inst.cost[0] for inst in (forward, *[plan.vjp.resolve((), (), "") for plan in forward.plans.values()])]
+    ready = torch.nn.functional
+    elements = 256 * 400
+    for f in (lambda x: ready.softmax(x, -1), lambda x: ready.layer_norm(x, (400,)), lambda x: ready.gelu(x, approximate="tanh")):
+        for saved in costs(f):
+            assert saved < cost.OPERATOR + 60 * cost.PRIMITIVE + 2 * cost.ELEMENT * elements
+    assert min(costs(lambda x: x.sinh())) > cost.ELEMENT * elements
+
+
+def test_a_reshape_makes_no_elements():
+    x = jax.ShapeDtypeStruct((50, 4), np.float32)
+    assert cost.weighed(jax.make_jaxpr(lambda x: x.reshape(4, 50) + 1)(x).jaxpr)[2] == 200

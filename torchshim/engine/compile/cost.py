@@ -27,6 +27,8 @@ _COSTLY = {**dict.fromkeys((
 # Those without a rule are calls of small compiled programs when they are interpreted.
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
+_HOST_COSTLY = 40          # a function of NumPy's of our own computes those of an element for a quarter of what it saves otherwise
+_FREE = frozenset(("reshape", "squeeze", "expand_dims"))       # NumPy makes no elements for them
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
 # How many primitives it takes as long to compile: a convolution (0.2 s), each primitive in a loop, which becomes a kernel of its own.
@@ -53,6 +55,8 @@ def weighed(jaxpr):
             total[3] += _ONE_CALL
         elif name == "gather" and not all([n == 1 for n in eqn.params["slice_sizes"]]):
             pass                               # NumPy copies rows as fast
+        elif name in _FREE:
+            pass
         elif name in _COSTLY:
             total[3] += elements * _COSTLY[name]
         else:
@@ -80,6 +84,8 @@ def of_instance(inst):
         ran, programmed, elements, costly = weighed(inst.jaxpr.jaxpr)
     else:                                      # what runs without being traced: views, and writes through them
         return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + ELEMENT * inst.out_metas[0].numel, 1)
+    if inst.op.on_host(inst) is not None:      # as many calls of NumPy, but block by block: memory is gone through once
+        return OPERATOR + PRIMITIVE * ran + ELEMENT * sum([m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
     return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly / 10, programmed
 
 
