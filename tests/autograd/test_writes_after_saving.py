@@ -220,3 +220,28 @@ def test_a_tangent_is_laid_as_its_primal(f):
         f(torch.arange(3.0).expand(2, 3))
     x = torch.arange(3.0).expand(2, 3)
     assert torch.func.jvp(torch.sin, (x,), (torch.ones(3).expand(2, 3),))[1].shape == (2, 3)
+
+
+def test_what_inference_mode_leaves_out():
+    x = torch.ones(2, 2, requires_grad=True)
+    row = x[0]
+    with torch.inference_mode():
+        assert row.detach_() is row and row.grad_fn.name() == "SelectBackward0"
+        alone = torch.ones(2)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(alone, torch.ones(2))
+        assert torch.autograd.forward_ad.unpack_dual(dual.sin()).tangent is None
+        assert torch.autograd.forward_ad.unpack_dual(dual * 2).tangent.tolist() == [2, 2]
+
+
+def test_a_view_without_history_is_a_leaf_that_may_be_hooked():
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.no_grad():
+        row = x[0]
+    row.register_post_accumulate_grad_hook(print).remove()
+    with pytest.raises(RuntimeError, match="cannot be registered on non-leaf tensors"):
+        x[0].register_post_accumulate_grad_hook(print)
+
+
+def test_nothing_is_rolled_along_any_dimension():
+    assert torch.zeros(0).roll(1, 5).shape == (0,) and torch.zeros(0, 3).roll((1, 2), (-4, 1)).shape == (0, 3)

@@ -14,7 +14,7 @@ from typing import NamedTuple, Optional
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import ForwardOnly, Node, around_nodes, forward_only, sequence
+from ..tensor.core.graph import INFERENCE, ForwardOnly, Node, around_nodes, forward_only, sequence
 from ..tensor.core.handle import TensorBase, edge, meta, read, tangent_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import detached
@@ -91,7 +91,12 @@ def _watching(make_node):
             needs &= ~sum([1 << i for i, e in enumerate(edges) if e is not None and forward_only(e)])
             # a view's history is made anew under no_grad too; with gradients off for tangents' sake alone there is none
             return make_node(inst, needs, real, vals, tensors, outs, nums) if needs and context.grad is not modes.FORWARD else None
-        node = make_node(inst, needs, edges, vals, tensors, outs, nums)
+        try:
+            node = make_node(inst, needs, edges, vals, tensors, outs, nums)
+        except RuntimeError as error:          # torch saves no inference tensors and says so; where tangents alone are at stake it drops them
+            if str(error) != INFERENCE or context.grad is True and any([_real(e) is not None for e in edges]):
+                raise
+            return None
         if node is None:
             return None
         given = [None if e is None else level.of(e) for e in node._ts_next]

@@ -19,16 +19,24 @@ def correct(node, given, made):
     twice = node._ts_inst.op.twice
     if made[0]._ts_edge is not None and twice.__class__ is not int:
         # torch has a formula for each: it has a history where what it reads has one
-        plan = node._ts_plan
-        reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
-        for k, g in enumerate(made):
-            if g._ts_meta.numel and not any([(k in reads[i] or not x._ts_meta.numel) and edge(x) is not None and not _alone(plan, twice, i, k)
-                                             for i, x in enumerate(given)]):
+        readers = node._ts_plan.readers
+        if readers is None:
+            readers = node._ts_plan.readers = _readers(node._ts_plan, given, twice)
+        deep = [edge(x) is not None for x in given]
+        for g, reads in zip(made, readers):
+            if g._ts_meta.numel and not any([deep[i] for i in reads]):
                 g._ts_edge = None
     if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):
         for g in made:
             if g._ts_edge is None:
                 _constant(g, node, twice == "zeros")
+
+
+def _readers(plan, given, twice):
+    """For each gradient that a plan makes, the numbers of those it reads among what it is given."""
+    reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
+    return tuple([tuple([i for i, x in enumerate(given) if (k in reads[i] or not meta(x).numel) and not _alone(plan, twice, i, k)])
+                  for k in range(len(plan.needs))])
 
 
 def _alone(plan, twice, i, k):

@@ -211,7 +211,7 @@ def _roll_strides(inst, m, shifts, dims):
 def _roll_plan(m, shifts, dims):
     """(shifts, dims) of a roll as tuples."""
     return (shifts if shifts.__class__ is tuple else (shifts,),
-            tuple([wrap_dim(d, m.ndim) for d in ((dims,) if isinstance(dims, int) else dims or ())]))
+            tuple([wrap_dim(d, m.ndim) for d in ((dims,) if isinstance(dims, int) else dims or ())]) if m.numel else ())
 
 
 def _roll_results(m, shifts, dims):

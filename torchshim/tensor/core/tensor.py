@@ -416,17 +416,18 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def detach_(self):
         """Cut this tensor from its history."""
+        if context.inference:                  # where autograd is left out altogether
+            return self
         if self._ts_view is not None and self._ts_view.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         ask(self, "detach_")
-        if not context.inference:              # where autograd is left out altogether
-            if self._ts_edge is not None and self._ts_edge is not True:
-                storage.note_history(self)
-                self._ts_st.gen += 1              # what was saved before is looked at again
-            self._ts_edge = None
+        if self._ts_edge is not None and self._ts_edge is not True:
+            storage.note_history(self)
+            self._ts_st.gen += 1                  # what was saved before is looked at again
+        self._ts_edge = None
         return self
 
     @property
@@ -493,7 +494,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """`hook(param)` runs after this leaf's `.grad` was accumulated."""
         if edge(self) is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._ts_edge is not True:
+        if self._ts_edge is not True and edge(self) is not self:       # a view without history is a leaf, too
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return add_hook(self._ts_more(), "post_hooks", hook)
 
