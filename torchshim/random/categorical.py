@@ -17,9 +17,7 @@ def multinomial(stream, weights, n_sample, replacement, arrange):
     _check(weights, n_sample, replacement)
     rows = weights.reshape(-1, weights.shape[-1])
     if replacement and n_sample > 1:
-        out = np.empty((rows.shape[0], n_sample), np.int64)
-        for k, row in enumerate(rows):
-            out[k] = _with_replacement(stream, row, n_sample)
+        out = _with_replacement(stream, rows, n_sample)
     else:
         out = _race(stream, weights, arrange).reshape(rows.shape)
         if n_sample == 1:
@@ -59,19 +57,26 @@ def _race(stream, weights, arrange):
         return ratio.astype(weights.dtype).astype(np.float32)
 
 
-def _with_replacement(stream, row, n_sample):
-    """Bisection in the row's cumulative distribution, one uniform a sample."""
-    row = row.astype(np.float32) if row.dtype.itemsize == 2 else row
+def _with_replacement(stream, rows, n_sample):
+    """Bisection in each row's cumulative distribution, one uniform a sample."""
+    rows = rows.astype(np.float32) if rows.dtype.itemsize == 2 else rows
+    totals = np.cumsum(rows, axis=1, dtype=rows.dtype)
+    if not ((rows >= 0).all() and np.isfinite(rows).all() and (totals[:, -1:] > 0).all()):
+        for row, total in zip(rows, totals):
+            _refuse(row, total)
+    totals /= totals[:, -1:]
+    totals[:, -1] = 1
+    drawn = stream.uniform(rows.shape[0] * n_sample, dtype=np.float64).reshape(-1, n_sample)
+    return np.array([np.searchsorted(t, u) for t, u in zip(totals.astype(np.float64), drawn)], np.int64).reshape(-1, n_sample)
+
+
+def _refuse(row, total):
     if not (row >= 0).all():
         raise RuntimeError(_INVALID + "(encountering probability entry < 0)")
     if not np.isfinite(row).all():
         raise RuntimeError(_INVALID + "(encountering probability entry = infinity or NaN)")
-    total = np.cumsum(row, dtype=row.dtype)
-    if not row.size or not total[-1] > 0:
+    if not total[-1] > 0:
         raise RuntimeError(_INVALID + "(sum of probabilities <= 0)")
-    total /= total[-1]
-    total[-1] = 1
-    return np.searchsorted(total.astype(np.float64), stream.uniform(n_sample, dtype=np.float64))
 
 
 # -------------------------------------------------------------------- top values

@@ -25,6 +25,7 @@ __all__ = ["DEFAULT_SEED", "STATE_SIZE", "Stream", "fill_order", "in_memory_orde
 _U24 = np.float32(2.0**-24)
 _WORDS = 2 * boxmuller.PAIRS  # words made and used at a time in long fills
 _AHEAD = 1 << 14  # normals made in advance where many few are asked for
+_TOGETHER = _WORDS - 32  # normals that are made at once with those that are made again
 _SHORT = 64  # up to here scalar normals are made one by one
 
 
@@ -197,6 +198,13 @@ class Stream:
                 return floats.fma32(out, std, mean)
         out = np.empty(n, dtype)
         full = n - n % 16
+        if dtype == float32 and full < n <= _TOGETHER:      # what is done again below, in the same go
+            words = self._engine.words(n + 16)
+            words[full:full + 16] = words[n:].copy()
+            unit = words.view(np.float32)[:full + 16]
+            boxmuller.box_muller_f32(words[:full + 16], unit, mean, std)
+            out[:n - 16], out[n - 16:] = unit[:n - 16], unit[full:]
+            return out
         for at in range(0, full, _WORDS):
             count = min(_WORDS, full - at)
             self._normal_block(out[at:at + count], mean, std)

@@ -141,3 +141,10 @@ def test_factories_refuse_in_torchs_words():
             call()
         assert str(e.value).split("\n")[0] == text
     assert not hasattr(x, "names")
+
+
+def test_types_are_shown_by_torchs_names_and_windows_refuse_what_they_do_not_know():
+    with pytest.raises(TypeError, match=r"got \(int, int, int, nonsense=int, dtype=torch.dtype\)"):
+        torch.arange(2, 2, 2, dtype=torch.float64, nonsense=1)
+    with pytest.raises(TypeError):
+        torch.blackman_window(1, False, nonsense=1)

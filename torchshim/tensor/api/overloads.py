@@ -28,6 +28,8 @@ _PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "D
 
 def type_name(x):
     """How torch's argument errors call a type."""
+    if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format)):
+        return f"torch.{type(x).__name__}"
     return "Tensor" if isinstance(x, TensorBase) else "numpy.ndarray" if type(x) is np.ndarray else type(x).__name__
 
 

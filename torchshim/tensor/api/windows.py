@@ -21,6 +21,8 @@ def _window(name, shape, doc):
         if window_length < 0:
             raise RuntimeError(f"{name}_window requires non-negative window_length, got window_length={window_length}")
         if window_length < 2:
+            if parameters or named:            # which of them there are is the shape's to say
+                shape(arange(1), 2, *parameters, **named)
             return (ones if window_length else zeros)(window_length, dtype=dtype, device=device, requires_grad=requires_grad)
         if P.kind_of(d) == 3:
             raise NotImplementedError(f"\"arange_cpu\" not implemented for '{P.c_name(d)}'")
