@@ -316,7 +316,8 @@ def _source(op, first, inplace, with_out, flag):
     meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
              "            return _self(*_args, **_kwargs)\n")
     refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
-    return f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        raise leaving({refused} or _error)\n"
+    return (f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        _failure = {refused} or _error\n"
+            "    try:\n        raise leaving(_failure)\n    finally:\n        del _failure\n")
 
 
 def float_parameter(op):
@@ -457,7 +458,11 @@ def with_out(f, name):
                 return g(*args, **kwargs) if out is None else g(*args, out=out, **kwargs)
             if isinstance(error, TRACED_ERRORS):
                 raise leaving(asked_by(error, name))
-            raise leaving(refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or error)
+            failure = refusal(name, args, kwargs if out is None else {**kwargs, "out": out}, out=True) or error
+        try:
+            raise leaving(failure)             # outside of the handler, or what it handled were the context of a refusal
+        finally:
+            del failure
     shown = inspect.signature(f)
     own = list(shown.parameters.values())
     at = len(own) - (bool(own) and own[-1].kind is inspect.Parameter.VAR_KEYWORD)

@@ -369,5 +369,9 @@ def guarded(f, name, method):
                 return g(*args, **kwargs)
             if isinstance(error, TRACED_ERRORS):       # it fits, but asks a batch of examples for numbers
                 raise leaving(asked_by(error, name))
-            raise leaving(refusal(name, args, kwargs, method) or error)
+            failure = refusal(name, args, kwargs, method) or error
+        try:
+            raise leaving(failure)             # outside of the handler, or what it handled were the context of a refusal
+        finally:
+            del failure
     return g
