@@ -14,3 +14,11 @@ class InvalidBackend(TorchDynamoException):
 
 class Unsupported(TorchDynamoException):
     """Never raised: nothing is left out."""
+
+
+class UserError(Unsupported):
+    """Arguments that `torch.export` can't take; `error_type` is PyTorch's kind of it, or None."""
+
+    def __init__(self, error_type, msg, case_name=None):
+        super().__init__(msg)
+        self.error_type, self.message = error_type, msg
