@@ -343,3 +343,26 @@ def test_parameters_are_grouped_by_size_and_dtype():
     assert _small(2, 2, metas(small, small, small, (1, 100))) == []
     many = _small(20, 1, metas(*[(4000,)] * 20))
     assert [len(g) for g in many] == [8, 8, 4]
+
+
+def test_the_line_search_stands_alone_under_torchs_names():
+    """Libraries of minimisers (pytorch-minimize) import both, and pass tensors where LBFGS has numbers."""
+    from torchshim.optim.lbfgs import _cubic_interpolate, _strong_wolfe
+    t = torch.tensor
+    assert f"{_cubic_interpolate(0, t(1.), t(-1.), 2., t(1.5), t(2.))} {_cubic_interpolate(2., t(1.5), t(2.), 0, t(1.), t(-1.))}" == (
+        "0.9148541688919067 0.9148541688919067")
+    assert _cubic_interpolate(0., 1., t(-1.), 2., 1.5, t(2.), bounds=(0.1, 0.3)) == 0.3
+    assert torch.is_tensor(_cubic_interpolate(0., 1., t(1.), 2., 1.5, t(2.), (1., 4.)))
+
+    def at(x, distance, d):
+        y = (x + distance * d).requires_grad_()
+        f = (100 * (y[1:] - y[:-1]**2)**2 + (1 - y[:-1])**2).sum()
+        f.backward()
+        return f.item(), y.grad
+    x = t([-1.2, 1., .5], dtype=torch.float64)
+    f, g = at(x, 0, torch.zeros(3).double())
+    value, gradient, distance, calls = _strong_wolfe(at, x, 1., -g, f, g, -g.dot(g), c2=0.1)
+    np.testing.assert_allclose(float(value), 4.133937005095695, rtol=1e-9)
+    close(gradient.tolist(), at(x, distance, -g)[1].tolist())
+    assert calls == 8 and torch.is_tensor(distance)
+    assert _strong_wolfe(at, x, 10., -g, f, g, -g.dot(g), max_ls=3)[2:] == (0, 4)

@@ -38,14 +38,15 @@ def _scalar(x):
     return x.item() if x.dtype.name == "bfloat16" else x.numpy()[()]
 
 
-def _cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
-    """Where the cubic through two points with given values and slopes is smallest, within bounds (the two points)."""
+def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
+    """Where the cubic through two points with given values and slopes is smallest, within bounds (the two points). Under torch's name:
+    libraries of minimisers call it, with tensors."""
     low, high = bounds or sorted((x1, x2))
     a = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = a * a - g1 * g2
     if not square >= 0:
         return (low + high) / 2
-    root = np.sqrt(square)
+    root = square.sqrt() if isinstance(square, Tensor) else np.sqrt(square)
     if x1 > x2:
         x1, g1, x2, g2 = x2, g2, x1, g1
     best = x2 - (x2 - x1) * ((g2 + root - a) / (g2 - g1 + 2 * root))
@@ -59,7 +60,7 @@ class _Point:
         self.t, self.f, self.gradient, self.slope = t, f, gradient, slope
 
 
-def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4, c2=0.9):
+def _search(evaluate, start, t, direction, tolerance_change, most, c1=1e-4, c2=0.9):
     """(the point found, number of evaluations): one that satisfies the strong Wolfe conditions, or the best one met.
 
     evaluate(t) is the _Point at distance t, start the one at 0.
@@ -82,7 +83,7 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
         if bracket:
             break
         reach = now.t + 0.01 * (now.t - before.t), now.t * 10
-        t = _cubic_minimum(before.t, before.f, before.slope, now.t, now.f, now.slope, reach)
+        t = _cubic_interpolate(before.t, before.f, before.slope, now.t, now.f, now.slope, reach)
         before, now = now, evaluate(t)
         calls += 1
         rounds += 1
@@ -92,7 +93,7 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
     width, stuck = _scalar(abs(direction).max()), False
     while rounds < most and not abs(high.t - low.t) * width < tolerance_change:      # and narrow it
         first, last = sorted((low.t, high.t))
-        t = _cubic_minimum(bracket[0].t, bracket[0].f, bracket[0].slope, bracket[1].t, bracket[1].f, bracket[1].slope)
+        t = _cubic_interpolate(bracket[0].t, bracket[0].f, bracket[0].slope, bracket[1].t, bracket[1].f, bracket[1].slope)
         margin = 0.1 * (last - first)
         if min(last - t, t - first) < margin:      # too near an end: twice in a row is no progress
             if stuck or t >= last or t <= first:
@@ -117,6 +118,18 @@ def _strong_wolfe(evaluate, start, t, direction, tolerance_change, most, c1=1e-4
         if done:
             break
     return low, calls
+
+
+def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
+    """The line search alone, for libraries that import it: (value, gradient, distance, evaluations) of a step from x along d.
+
+    obj_func(x, t, d) gives value and gradient at distance t; f, g and gtd are value, gradient and slope at distance 0, t is tried first.
+    """
+    def evaluate(at):
+        value, gradient = obj_func(x, at, d)
+        return _Point(at, value, gradient.clone(), gradient.dot(d))
+    found, calls = _search(evaluate, _Point(0, f, g.clone(), gtd), t, d, tolerance_change, max_ls, c1, c2)
+    return found.f, found.gradient, found.t, calls
 
 
 class LBFGS(Optimizer):
@@ -229,7 +242,7 @@ class LBFGS(Optimizer):
                 if search != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 origin = [p.clone() for p in self._params]
-                found, calls = _strong_wolfe(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
+                found, calls = _search(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
                                              t, d, 1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
                 state["t"] = float(t)
