@@ -34,3 +34,39 @@ def test_gradients_flow():
     w = torch.ones(2, 2, requires_grad=True)
     aten.mul.Tensor(w, 3.0).sum().backward()
     assert w.grad.tolist() == [[3, 3], [3, 3]]
+
+
+def test_a_kernel_serves_its_device():
+    """The function of another device had replaced the CPU's; one for all had been taken where device_types names another."""
+    def copied(x: torch.Tensor, y: float = 2.) -> torch.Tensor:
+        return x * y
+    f = torch.library.custom_op("kernels::f", copied, mutates_args=())
+    f.register_kernel("cuda")(lambda x, y=2.: x * 0)
+    x = torch.ones(2, requires_grad=True)
+    assert f(x).tolist() == [2, 2] and torch.ops.kernels.f(x, y=3.).tolist() == [3, 3]
+
+    g = torch.library.custom_op("kernels::g", copied, mutates_args=(), device_types="cuda")
+    with pytest.raises(NotImplementedError):
+        g(x)
+    g.register_kernel(["cpu", "cuda"], lambda x, y: x * 5)
+    g.register_autograd(lambda ctx, grad: (grad * 7, None))
+    g(x).sum().backward()
+    assert g(x).tolist() == [5, 5] and x.grad.tolist() == [7, 7]
+
+    library = torch.library.Library("kernels", "FRAGMENT")
+    for name, first in (("h", "CPU"), ("k", "CompositeExplicitAutograd")):
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, lambda x: x + 1, first)
+        library.impl(name, lambda x: x + 2, "CUDA")
+    assert torch.ops.kernels.h(torch.ones(2)).tolist() == torch.ops.kernels.k(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_an_operator_that_could_call_triton_is_one_that_does_not():
+    """spikingjelly declares its neurons so, and computes them on the CPU without Triton."""
+    from torchshim._subclasses.fake_tensor import unset_fake_temporarily
+
+    def three(x: torch.Tensor) -> torch.Tensor:
+        return x * 3
+    t = torch.library.triton_op("kernels::t", three, mutates_args={})
+    with unset_fake_temporarily() as mode:
+        assert mode is None and t(torch.ones(1)).item() == 3

@@ -1,4 +1,6 @@
 """torch._subclasses.fake_tensor: no tensor is a FakeTensor here; tensors of the meta device have shapes without values."""
+import contextlib
+
 from .. import Tensor
 from ..tensor.core.overriding import disabled_torch_function_impl
 
@@ -24,3 +26,9 @@ class FakeTensorMode:
 def is_fake(x):
     """Whether a tensor has no values: never."""
     return False
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily():
+    """A block outside of any FakeTensorMode; what is entered is the mode that was left: None, as there is none."""
+    yield None
