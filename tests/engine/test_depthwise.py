@@ -31,3 +31,21 @@ def test_as_xla(count, channels, sizes, kernel, stride, padding, dilation, speci
             assert (np.isfinite(np.asarray(b)) <= np.isfinite(np.asarray(a))).all()
             continue
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("x, w, features, batches", [
+    ((4, 4, 14, 14), (64, 1, 12, 12), 4, 1), ((2, 3, 6, 6), (24, 1, 3, 3), 3, 1), ((3, 4, 12, 12), (8, 1, 10, 10), 4, 1),
+    ((4, 3, 8, 8), (32, 3, 6, 6), 1, 4), ((2, 3, 6, 6), (9, 1, 3, 3), 3, 1)])
+def test_many_filters_of_a_channel_are_matrix_products(monkeypatch, x, w, features, batches):
+    """Gradients of weights for each sample and each output: a sum over hundreds of taps, each a call, took hundreds of times longer."""
+    from torchshim.engine.interpret import depthwise
+    few, used = w[0] // (features * batches) < 8 and w[2] < 8, []
+    for name in ("correlation", "weights"):
+        monkeypatch.setattr(depthwise, name, lambda *a, f=getattr(depthwise, name): used.append(1) or f(*a))
+    r = np.random.RandomState(0)
+    x, w = r.randn(*x).astype(np.float32), r.randn(*w).astype(np.float32)
+
+    def convolution(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "VALID", feature_group_count=features, batch_group_count=batches)
+    np.testing.assert_allclose(build(jax.make_jaxpr(convolution)(x, w))(x, w)[0], convolution(x, w), rtol=1e-4, atol=1e-4)
+    assert bool(used) == few

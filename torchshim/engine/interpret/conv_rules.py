@@ -26,6 +26,8 @@ from .rules import rule
 _DEEP = 64                 # a product with so many terms is worth a window of its own
 _CHUNK = 1 << 18           # elements of a copy, about, that stay in the processor's memory
 _NARROW = 128              # results of a sample below which a product of the weights with them is slow: samples go side by side
+_FILTERS = 8               # filters of a channel from which on a matrix product is faster than sums over the taps
+_TAPS = 64                 # taps from which on there must be as many results: each is a call
 _INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
 
 
@@ -53,10 +55,12 @@ def _make_conv(params, ins, outs):
     if one is None:
         return None
     whole = None
+    single = filters == 1 or channels == 1 and filters < _FILTERS  # more filters of one channel are a matrix
+    taps = math.prod(kernel)
     sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
-    if features > 1 and min(channels, filters) == 1 and work.kind == "f":
+    if features > 1 and single and taps <= max(math.prod(out_shape[2:]), _TAPS) and work.kind == "f":
         whole = depthwise.correlation(x_shape, w_shape, out_shape[2:], groups, *sizes)
-    elif batches > 1 and count == 1 and work.kind == "f":
+    elif batches > 1 and count == 1 and filters < _FILTERS and work.kind == "f":
         whole = depthwise.weights(x_shape, w_shape, out_shape[2:], *sizes)
     restore = tuple(np.argsort(out_spec).tolist())
 
