@@ -350,7 +350,7 @@ def ldexp(self, other):
 def _ldexp_by(self, other):
     """The body where torch takes the power in the exponent's own dtype."""
     d = other.dtype
-    if d == P.bool_:
+    if d == P.bool_ and P.kind_of(self.dtype) == 2:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     rounded = P.compute_dtype(d) != d and (other.ndim or self.dtype not in (P.float16, P.float64))
     return _scaled_by_whole(d) if P.kind_of(d) < 2 else _scaled_by_half(d) if rounded else None
@@ -395,6 +395,11 @@ def xlogy(self, other):
     return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log(other)))
 
 
+def _at_infinity(z):
+    """The parts of exp(infinity + i z.imag): infinite, or 0."""
+    return jnp.cos(z.imag) * jnp.inf, jnp.where(z.imag == 0, 0, jnp.sin(z.imag) * jnp.inf)
+
+
 @op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", numbers=(),
     refuses=("logaddexp_cpu", "bi"),
     rule=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
@@ -403,7 +408,10 @@ def logaddexp(self, other):
     if is_complex(self):
         first = self.real >= other.real
         high, low = jnp.where(first, self, other), jnp.where(first, other, self)
-        return high + jnp.log1p(jnp.exp(low - high))
+        out = jnp.where(jnp.isneginf(high.real), low, high + jnp.log1p(jnp.exp(low - high)))
+        (x, y), (x2, y2) = _at_infinity(low), _at_infinity(high)
+        out = jnp.where(jnp.isposinf(low.real), jax.lax.complex(jnp.full_like(x, jnp.inf), jnp.arctan2(y + y2, x + x2)), out)
+        return jnp.where(jnp.isnan(self) | jnp.isnan(other), jax.lax.complex(jnp.nan, jnp.nan).astype(out.dtype), out)
     return jnp.logaddexp(self, other)
 
 

@@ -111,6 +111,8 @@ def _logspace(shape, dtype, *numbers):
     n = shape[0]
     if not n:
         return jnp.zeros(0, dtype)
+    if P.kind_of(dtype) == 2:
+        start, end = [x.astype(dtype).astype(x.dtype) for x in (start, end)]
     i = jnp.arange(n).astype(jnp.float64)
     step = (end - start) / max(n - 1, 1)
     at = jnp.where(i < n // 2, start + step * i, end - step * (n - 1 - i)) if n > 1 else start.reshape(1)

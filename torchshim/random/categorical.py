@@ -34,6 +34,8 @@ def _check(weights, n_sample, replacement):
     if weights.dtype in _KINDS:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
                            f"{_KINDS[weights.dtype]}")
+    if weights.shape[-1] > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
     if n_sample <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if replacement and n_sample > 1 and not weights.shape[-1]:

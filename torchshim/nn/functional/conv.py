@@ -50,6 +50,9 @@ def _forward(name, dims, input, weight, bias, stride, padding, dilation, groups)
         if padding == "same":
             if any(s != 1 for s in numbers(stride, dims)):
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
+            if weight.dim() != dims + 2:
+                raise RuntimeError(f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, "
+                                   f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead")
             padding, more = ops.same_padding(weight.shape[2:], numbers(dilation, dims))
             if any(more):
                 warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "

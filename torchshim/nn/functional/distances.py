@@ -117,18 +117,25 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     if target.dim() > 1 or target.numel() != n:
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
                            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}.")
+    _expect_labels(target)
     in_range(target, 0, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("target out of range"))
     not_differentiable("multi_margin_loss", weight=weight)
     return call(ops.multi_margin_loss, (input, target, weight, int(p), float(margin), reduction))
 
 
+def _expect_labels(target):
+    if target._ts_meta.dtype != P.int64:
+        raise RuntimeError(f"expected scalar type Long but found {P.c_name(target._ts_meta.dtype)}")
+
+
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The hinge between labelled classes and the others; a row of labels ends at the first -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if input.dim() > 2 or 0 in input.shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     if input.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    if input.dim() > 2:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    _expect_labels(target)
     in_range(target, -1, input.shape[-1] if input.dim() else 1, lambda i: RuntimeError("argument #2 'target' is out of range"))
     return call(ops.multilabel_margin_loss, (input, target, reduction))
 

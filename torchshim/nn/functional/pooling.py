@@ -81,8 +81,8 @@ def _check(name, input, windows, ceil_mode):
                            f"({'x'.join(map(str, (c, *out)))}). Output size is too small")
 
 
-def _check_1d(input, windows, ceil_mode):
-    """max_pool1d looks at its arguments by itself."""
+def _check_1d(input, windows, ceil_mode, with_indices):
+    """max_pool1d looks at its arguments by itself; with indices it is max_pool2d that looks."""
     (kernel,), (stride,), (padding,), (dilation,) = windows
     shape = tuple(input.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
@@ -92,10 +92,11 @@ def _check_1d(input, windows, ceil_mode):
         if n <= 0:
             raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {n}")
     if padding < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+        raise RuntimeError(f"pad must be non-negative, but got pad: {padding}" if with_indices else f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > (dilation * (kernel - 1) + 1) // 2 and dilation > 0:
-        raise RuntimeError(f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
-                           f"kernel_size={kernel}")
+        raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding}, kernel_size={kernel} and "
+                           f"dilation={dilation}" if with_indices else "max_pool1d() padding should be at most half of kernel size, but got "
+                           f"padding={padding} and kernel_size={kernel}")
     if dilation <= 0:
         raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
     out = ops.output_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)
@@ -112,7 +113,7 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         if with_indices and input.dim() not in (2, 3):
             raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
                                "arguments for max_pool1d)")
-        _check_1d(input, windows, ceil_mode)
+        _check_1d(input, windows, ceil_mode, with_indices)
         if P.kind_of(input._ts_meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
     layout = T, *windows, bool(ceil_mode)
@@ -232,7 +233,9 @@ def _targets(name, input, output_size, dims):
     """The output size, with the input's own where it says None."""
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(given) != dims:
-        raise RuntimeError(f"{name}: output_size must be {dims}")
+        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})" if dims == 1 else
+                           f"{name}: output_size must be {dims}" if "avg" in name else
+                           f"{name}(): internal error: output_size.size() must be {dims}")
     if dims > 1 and isinstance(output_size, (tuple, list)) and len(input.shape) <= dims:
         raise ValueError(f"Input dimension should be at least {dims + 1}")
     sizes = (1,) * dims + tuple(input.shape)
@@ -257,8 +260,9 @@ def _adaptive_avg(dims, input, output_size):
     if dims == 1:
         _expect_1d(name, input)
     if min(target) < 0:
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received "
-                           f"{{{', '.join(map(str, target))}}}")
+        shown = ("1, {}", "{}, {}", "{}, {},{}")[dims - 1].format(*target)
+        raise RuntimeError(f"adaptive_avg_pool{max(dims, 2)}d: elements of output_size must be greater than or equal to 0 but received "
+                           f"{{{shown}}}")
     _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
     if max(target) == min(target) == 1:
         return input.mean(tuple(range(-dims, 0)), True) if dims > 1 else input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
@@ -289,7 +293,8 @@ def _adaptive_max(dims, input, output_size):
     _check_adaptive(name, input, target, f"adaptive_max_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), ":")
     if min(target) < 0:
         bad = next(n for n in target if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {list(input.shape)[:-dims] + list(target)}")
+        made = [*input.shape[:-dims], *[1] * (dims == 1), *target]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {made}")
     return apply(ops.adaptive_max_pool, (input,), (T, target))
 
 
@@ -398,8 +403,9 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
         word = {1: "max_unpooling2d", 2: "max_unpooling2d", 3: "max_unpooling3d"}[dims]
         raise RuntimeError(f"Input to {word} should be a {least}d or {least + 1}d Tensor, but got a tensor with {len(shape)} dimensions.")
     if shape != tuple(indices.shape):
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor with "
-                           f"shape: {list(indices.shape)}")
+        ones = [1] * (dims == 1)
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({[*shape, *ones]}) but got indices tensor with "
+                           f"shape: {[*indices.shape, *ones]}")
     _refuse_empty(f"max_unpooling{max(dims, 2)}d_forward_out_cpu", shape if dims > 1 else (*shape, 1), " ")
     shown = "x".join(map(str, target if dims > 1 else (*target, 1)))
     in_range(indices, 0, math.prod(target),

@@ -343,10 +343,12 @@ def _masked_fill(inplace, self, mask, value):
         vm = meta(value)
         if vm.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {vm.ndim} dimension(s).")
-        if vm.dtype != m.dtype and P.kind_of(vm.dtype) in (1, 2):
-            there = known(read(value))         # one that is not computed yet is not waited for
+        if vm.dtype != m.dtype and P.kind_of(vm.dtype):
+            narrows = P.kind_of(vm.dtype) == 3 and P.kind_of(m.dtype) in (1, 2)
+            there = value.item() if narrows else known(read(value))       # one that is not computed yet is not waited for else
             if there is not None:
-                P.refuse_beyond(np.asarray(there).item(), m.dtype)
+                n = there if narrows else np.asarray(there).item()
+                P.refuse_beyond(n.real, m.dtype, narrows and n.imag != 0)
         return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
     token, nums, kinds = packed(value, m, "masked_fill")
     return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
@@ -573,6 +575,10 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     at = 0 if storage_offset is None else storage_offset - offset_of(input)
     last = at + sum((n - 1) * s for n, s in zip(size, stride))
     if not m.contiguous or at < 0 or last >= max(m.numel, 1):
+        item = m.dtype.itemsize
+        if m.contiguous and not storage_offset and at == 0:
+            raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset 0, and itemsize {item} requiring a "
+                               f"storage size of {(last + 1) * item} are out of bounds for storage of size {m.numel * item}")
         raise NotImplementedError("as_strided_scatter beyond the elements of a contiguous tensor")
     if meta(src).shape != size:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "

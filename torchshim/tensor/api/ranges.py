@@ -95,9 +95,9 @@ def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None
 
 def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
     """(start, end, dtype, device) of linspace and logspace, or torch's errors."""
-    for what, x in (("start", start), ("end", end)):
-        if isinstance(x, TensorBase) and x.ndim:
-            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {what} with {x.ndim} dimension(s).")
+    wrong = [f"{what} with {x.ndim} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, TensorBase)]
+    if any([isinstance(x, TensorBase) and x.ndim for x in (start, end)]):
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
     start, end = (x.item() if isinstance(x, (TensorBase, np.generic)) else x for x in (start, end))
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type_name(steps)}")
@@ -114,7 +114,7 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
     d, where = destined(name, out, dtype, natural, device, layout)
     if P.kind_of(d) == 0:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if P.kind_of(d) == 1 and name == "linspace":        # cast, and wrapped, before they are counted with
+    if P.kind_of(d) == 1:                      # cast, and wrapped, before they are counted with
         bits = np.iinfo(d).bits
         start, end = (int(np.array(int(x) & (1 << bits) - 1, f"u{bits // 8}").astype(d)) for x in (start, end))
     return start, end, d, where

@@ -627,7 +627,11 @@ def slice_copy(input, dim=0, start=None, end=None, step=1):
 @function("narrow_copy", out=True)
 def narrow_copy(input, dim, start, length):
     """As `narrow`, with memory of its own."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= input.ndim:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")
+    if length < 0:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
     return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=contiguous_format)

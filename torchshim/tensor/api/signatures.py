@@ -250,11 +250,16 @@ _SIGNATURES = (
     ("Tensor self, Tensor other, *, Tensor? out=None",
      "div divide true_divide floor_divide remainder fmod copysign xlogy eq ne lt le gt ge "
      "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
-    ("Scalar self, Tensor other, *, Tensor? out=None", "remainder xlogy"),
-    ("Scalar self, Tensor other", "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+    ("Scalar self, Tensor other, *, Tensor? out=None", "xlogy"),
+    ("Scalar self, Tensor other", "remainder bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
     ("Tensor self, Scalar other, *, Tensor? out=None",
      "remainder fmod copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
     ("Tensor self, Scalar other", "true_divide floor_divide"),
+    ("Tensor self, Tensor exponent, *, Tensor? out=None", "float_power"),
+    ("Scalar self, Tensor exponent, *, Tensor? out=None", "float_power"),
+    ("Tensor self, Scalar exponent, *, Tensor? out=None", "float_power"),
+    ("Tensor self, Tensor other, *, Scalar alpha=1", "rsub"),
+    ("Tensor self, Scalar other, Scalar alpha=1", "rsub"),
     ("Tensor self, Tensor other, *, str? rounding_mode, Tensor? out=None", "div divide"),
     ("Tensor self, Scalar other, *, str? rounding_mode", "div divide"),
     ("Tensor self, Scalar other", "div divide"),
@@ -298,7 +303,7 @@ def _table():
 def _overloads(name, method, out=False):
     """The overloads of one of NAMES."""
     schemas = _table()[name]
-    if any(["? out=" in schema for schema in schemas]):        # it says which have one
+    if name == "rsub" or any(["? out=" in schema for schema in schemas]):        # it says which have one
         out = False
     if method:
         schemas = [schema.replace(", *, Tensor? out=None", "").replace(", Tensor? out=None", "") for schema in schemas]
@@ -349,8 +354,17 @@ def refused_by_operator(op, name, args, method, out):
         else:
             given.append(x)
     known = name.removesuffix("_")
-    overloads = _overloads(known, method, out) if known in NAMES else [Overload(op, None, method, out)]
+    overloads = _overloads(known, method, out) if known in NAMES else _sides(op) or [Overload(op, None, method, out)]
     return refused(name, overloads, given, kwargs, method)
+
+
+def _sides(op):
+    """The overloads of a declared operator of two tensors of which either may be a number; None for others."""
+    if op.scalar_left is not True or len(op.params) != 2:
+        return None
+    a, b = [p.name for p in op.params]
+    return [Overload(Declared(f"{op.name}({x} {a}, {y} {b}, *, Tensor? out=None) -> Tensor"), None, False, False)
+            for x, y in (("Tensor", "Tensor"), ("Scalar", "Tensor"), ("Tensor", "Scalar"))]
 
 
 def refusal(name, args, kwargs, method=False, out=False):

@@ -237,9 +237,7 @@ def _numpy_split(name, dim_of, least):
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                                f"with {m.ndim} dimensions!")
         d = dim_of(m.ndim)
-        if what.__class__ is int and (what <= 0 or m.shape[d] % what):
-            if what <= 0:
-                raise RuntimeError(f"number of sections must be larger than 0, got {what}")
+        if what.__class__ is int and (not what or m.shape[d] % what):
             raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {m.shape[d]} is not "
                                f"divisible by the split_size {what}!")
         return tensor_split(input, what, d)
