@@ -245,3 +245,13 @@ def test_a_hook_after_accumulation_may_return_the_leaf_itself():
     with pytest.raises(RuntimeError, match="hooks should return None"):
         p.sum().backward()
     assert others[0] is p.grad                 # the others ran, with what came before them
+
+
+def test_a_hook_that_gives_another_shape_is_refused_where_it_is_asked():
+    import torchshim as torch
+    x = torch.arange(4.0).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t[:2]):
+        y = x.sin().sum()
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(2\) at non-singleton dimension 0"):
+        y.backward()
+    assert x.grad is None and x.sin().sum().item() == pytest.approx(1.8918884)

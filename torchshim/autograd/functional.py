@@ -62,7 +62,7 @@ def _check_strategy(strategy, vectorize):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
                              f'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". but got: {strategy}')
     if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("torch.autograd.functional.jacobian: `vectorize=True` is required when `strategy=\"forward-mode\"`.")
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`.")
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
@@ -75,7 +75,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not "
                                   "supported together (yet).")
     if strict and vectorize:
-        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together.")
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                           "Please either set `strict=False` or `vectorize=False`.")
     xs, single_in = _tuple(inputs, "inputs", "jacobian")
     with grad_mode(True):
         xs = _fresh(xs, create_graph)

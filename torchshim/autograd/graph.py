@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
+from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, accumulator, around_nodes, node_class
 from ..tensor.core.handle import TensorBase, edge, read
@@ -84,6 +85,11 @@ class HookedNode(Node):
         plan, saved = self._ts_plan, list(self._ts_saved)
         for k in _order(self):
             saved[k] = read(saved[k].unpack())
+        metas = [self._ts_inst.in_metas[i] for i in plan.args] + [self._ts_inst.out_metas[k] for k in plan.outs]
+        for m, v in zip(metas, saved):
+            if v.meta.shape != m.shape:
+                broadcast_shapes([m.shape, v.meta.shape])
+                raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of {list(m.shape)}")
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
         grads = [None] * len(self._ts_next)
         for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
