@@ -148,7 +148,7 @@ def _new(name, draw, floating=True):
         f.__name__ = f.__qualname__ = full
         f.__module__ = "torchshim"
         FUNCTIONS[full] = guarded(f, full, False)
-    return make
+    return FUNCTIONS[name]
 
 
 def _rand(s, n, d, contiguous):

@@ -144,8 +144,8 @@ def _factory(name, op=None):
     return make
 
 
-zeros, ones, empty = _factory("zeros", ZEROS), _factory("ones", ONES), _factory("empty")
-FUNCTIONS.update({f.__name__: guarded(f, f.__name__, False) for f in (zeros, ones, empty)})
+zeros, ones, empty = [guarded(f, f.__name__, False) for f in (_factory("zeros", ZEROS), _factory("ones", ONES), _factory("empty"))]
+FUNCTIONS.update(zeros=zeros, ones=ones, empty=empty)
 
 
 @function(method=False)
@@ -255,8 +255,9 @@ def like_strides(m, memory_format=None):
     return m.strides if m.dense else elementwise_strides((m,), m.shape)
 
 
-zeros_like, ones_like, empty_like = _like("zeros_like", ZEROS), _like("ones_like", ONES), _like("empty_like")
-FUNCTIONS.update({f.__name__: guarded(f, f.__name__, False) for f in (zeros_like, ones_like, empty_like)})
+zeros_like, ones_like, empty_like = [guarded(f, f.__name__, False) for f in (_like("zeros_like", ZEROS), _like("ones_like", ONES),
+                                                                              _like("empty_like"))]
+FUNCTIONS.update(zeros_like=zeros_like, ones_like=ones_like, empty_like=empty_like)
 
 
 @function(method=False)
