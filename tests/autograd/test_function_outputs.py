@@ -137,3 +137,21 @@ def test_an_input_returned_as_it_is_without_a_gradient_is_detached():
         assert not o.requires_grad and not o._is_view() and o is not x and o.add_(0) is o
     plain = torch.ones(2)
     assert Passed.apply(plain)._base is plain
+
+
+def test_a_saved_output_is_what_its_memory_holds_at_backward():
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+    x = torch.zeros(2, requires_grad=True)
+    y = Exp.apply(x)
+    y.data.mul_(3)                             # not noticed, as in torch
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]

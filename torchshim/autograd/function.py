@@ -11,6 +11,7 @@ from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, seque
 from ..tensor.core.handle import edge, read, version
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
+from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump, check_inplace, is_inference, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
@@ -73,12 +74,12 @@ class FunctionNode(Node):
                 out.append(self._ts_unpacked(value, version))
                 continue
             if e is _OUTPUT:
-                nr = version[1]
-                st, v = version[0]
+                (st, v), nr, steps, offset = version
                 if st.version != v:
                     from .saved import modified_error
                     raise modified_error(value.meta, st.version, v, self.name(), nr)
-                out.append(wrap(value, (self, nr) if len(self._ts_out_metas) > 1 else self))
+                # a write through .data changes it and is not noticed, as in torch
+                out.append(tensor_on(st, steps, offset, (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
             if t._ts_st.version != version:
                 from .saved import written_error
@@ -386,8 +387,8 @@ def _save(ctx, args, outs, done, wants):
             e = edge(t) if not made_here else nr if done[nr]._ts_edge is not None else None
             saved.append((None, Packed(t, hooks), e, _PACKED))
         elif made_here:
-            st = done[nr]._ts_st              # not the output itself: a cycle would keep it alive
-            saved.append((None, read(t), ((st, st.version), nr), _OUTPUT))
+            st, vw = done[nr]._ts_st, done[nr]._ts_view       # not the output itself: a cycle would keep it alive
+            saved.append((None, read(t), ((st, st.version), nr, () if vw is None else vw.steps, 0 if vw is None else vw.offset), _OUTPUT))
         else:
             saved.append((t, None, t._ts_st.version, None))
     ctx._ts_saved = saved
