@@ -52,3 +52,8 @@ def test_logaddexp_of_complex_numbers_at_infinity():
     assert got[0].real == inf and abs(got[0].imag + math.pi / 4) < 1e-6 and got[1] == complex(-inf, 2)
     assert math.isnan(got[2].real) and math.isnan(got[2].imag) and got[3].real == inf and math.isnan(got[3].imag)
     assert torch.ldexp(t > 0, t > 1).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_incomplete_gamma_functions_far_below_a_huge_parameter():
+    a, x = torch.tensor([1e20, 1e20, 1e12]), torch.tensor([501.0, 0.0, 1e30])
+    assert torch.igamma(a, x).tolist() == [0.0, 0.0, 1.0] and torch.igammac(a, x).tolist() == [1.0, 1.0, 0.0]

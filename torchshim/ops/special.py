@@ -173,7 +173,7 @@ def _at_the_ends(a, x, f, upper):
 def _uniform(a, x, upper):
     """The incomplete gamma functions of a large `a` by the uniform expansion (DLMF 8.12.3, its first coefficient): the series that others
     are computed by would take as many terms as the root of `a`."""
-    mu = jnp.minimum((x - a) / a, 1e3)
+    mu = jnp.clip((x - a) / a, 1e-12 - 1, 1e3)                 # there the exponential has vanished long since
     near = jnp.abs(mu) < 1e-3
     small, far = jnp.where(near, mu, 0), jnp.where(near, 1, mu)
     half = jnp.where(near, small * small * (0.5 - small * (1 / 3 - small * (0.25 - small * 0.2))), far - jnp.log1p(far))
