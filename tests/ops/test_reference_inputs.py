@@ -57,3 +57,17 @@ def test_logaddexp_of_complex_numbers_at_infinity():
 def test_incomplete_gamma_functions_far_below_a_huge_parameter():
     a, x = torch.tensor([1e20, 1e20, 1e12]), torch.tensor([501.0, 0.0, 1e30])
     assert torch.igamma(a, x).tolist() == [0.0, 0.0, 1.0] and torch.igammac(a, x).tolist() == [1.0, 1.0, 0.0]
+
+
+def test_complex_powers_of_two_at_infinity_and_angles_in_order():
+    inf = math.inf
+    z = torch.tensor([complex(inf, 0), complex(inf, -1), complex(-inf, inf)])
+    assert torch.exp2(z).tolist() == [complex(inf, 0), complex(inf, -inf), 0]
+    x = torch.zeros(2, 5, 5, dtype=torch.complex64).permute(1, 2, 0)
+    assert x.angle().stride() == (10, 2, 1) and torch.zeros(2, 5, 5).permute(1, 2, 0).angle().stride() == (5, 1, 25)
+
+
+def test_coordinates_are_int64():
+    rows, columns = torch.unravel_index(torch.tensor([1, 3], dtype=torch.uint8), (2, 2))
+    assert rows.dtype is torch.int64 and rows.tolist() == [0, 1] and columns.tolist() == [1, 1]
+    assert torch.unravel_index(torch.tensor([], dtype=torch.int32), (0, 2))[0].shape == (0,)

@@ -40,7 +40,7 @@ def _complex_log1p_jvp(primals, tangents):
 
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
-exp2 = declare("exp2", lambda x: jnp.exp2(x) if not is_complex(x) else jnp.exp(x * math.log(2)), "2 to the power of each element.", "Exp2",
+exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x), "2 to the power of each element.", "Exp2",
                rule=(lambda out, x: out * math.log(2),))
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log")
@@ -151,7 +151,8 @@ def conj_physical(self):
     return jnp.conj(self) if is_complex(self) else self
 
 
-@op("angle(Tensor self) -> Tensor", elementwise=True, grad="AngleBackward0")
+@op("angle(Tensor self) -> Tensor", elementwise=True, grad="AngleBackward0",
+    strides=lambda inst, self: None if P.kind_of(self.dtype) == 3 else elementwise_strides((self,), self.shape))
 def angle(self):
     """The angle of complex numbers; 0 or pi for real ones."""
     if is_complex(self):

@@ -33,6 +33,9 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if weight._ts_meta.ndim == 2 and input._ts_meta.dtype.kind == "i":
         in_range(input, 0, rows, _out_of_range)
     if max_norm is not None:
+        if c_name(input._ts_meta.dtype) not in ("Long", "Int"):
+            raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+                               f"torch.{c_name(input._ts_meta.dtype)}Tensor instead (while checking arguments for embedding_renorm_)")
         from ...autograd.grad_mode import no_grad
         with no_grad():
             weight.copy_(call(ops.renormed_rows, (weight, input, float(max_norm), float(norm_type))))

@@ -599,7 +599,9 @@ def unravel_index(indices, shape):
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any([n < 0 for n in shape]):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    out, step = [], 1
+    if 0 in shape and not meta(indices).numel:
+        shape = (1,) * len(shape)              # nothing is divided
+    out, step, indices = [], 1, indices.long()
     for n in reversed(shape):
         out.append((indices // step) % n)
         step *= n
