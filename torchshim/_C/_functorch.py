@@ -1,7 +1,7 @@
 """torch._C._functorch: what libraries ask of a tensor inside vmap and grad. Levels are numbered from 1, the outermost first."""
 from __future__ import annotations
 
-from ..autograd.levels import below, is_traced, levels, rebatched, unbatched
+from ..autograd.levels import below, is_traced, levels, rebatched, stand_ins, unbatched
 from ..autograd.levels import _leads_to as leads_to
 from ..autograd.grad_mode import no_grad
 from ..dropin import missing_attribute as _missing_attribute
@@ -95,12 +95,16 @@ def _level(number):
 
 def _add_batch_dim(t, dim, level):
     """The tensor as the function that a running vmap maps sees it, of which dimension `dim` is the batch."""
+    if level in stand_ins:
+        return stand_ins[level].add(t, dim)
     with no_grad():                            # it leaves its history
         return rebatched([t.movedim(dim, 0)], _level(level))[0]
 
 
 def _remove_batch_dim(t, level, batch_size, out_dim):
     """What an example's tensor is for all of them, with the batch as dimension `out_dim`; repeated where all share it."""
+    if level in stand_ins:
+        return stand_ins[level].remove(t, batch_size, out_dim)
     found = _batch(t)
     if found is None or found[0] != level:
         return t.unsqueeze(out_dim).expand(*t.shape[:out_dim], batch_size, *t.shape[out_dim:]) if out_dim is not None else t

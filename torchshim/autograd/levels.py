@@ -32,6 +32,10 @@ class Level:
         return self.given[0].shape[self.dims[0]]
 
 
+#: What answers for `torch._C._functorch._add_batch_dim` and `_remove_batch_dim` under a number that is no level's own.
+stand_ins = {}
+
+
 def levels():
     """Those that are running, the innermost last."""
     return context.modes.get("transform", ())

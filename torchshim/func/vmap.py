@@ -28,6 +28,7 @@ from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, versio
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
+from .parts import mapped_by, replaced
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
                  "please file an issue at https://github.com/pytorch/pytorch/issues .")
@@ -306,12 +307,19 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
-        leaves, structure, dims, n = _in_dims(func, in_dims, args)
+        parts = replaced()
+        if parts is None:
+            leaves, structure, dims, n = _in_dims(func, in_dims, args)
+        else:
+            _check_out_dims(func, out_dims)
+            n, dims, leaves, structure = parts[0](in_dims, args, func)
         if chunk_size is not None and chunk_size < n:
-            return _in_chunks(leaves, structure, dims, n, kwargs)
-        return _whole(leaves, structure, dims, n, kwargs)
+            return _in_chunks(leaves, structure, dims, n, kwargs, parts)
+        return _whole(leaves, structure, dims, n, kwargs, parts)
 
-    def _whole(leaves, structure, dims, n, kwargs):
+    def _whole(leaves, structure, dims, n, kwargs, parts):
+        if parts is not None:
+            return mapped_by(parts, func, out_dims, leaves, structure, dims, n, kwargs, batched, randomness)
         at = [k for k, d in enumerate(dims) if d is not None]
         info = {}
 
@@ -345,12 +353,12 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 for o, d, k in zip(outs, where, info["same"])]
         return tree_unflatten(outs, info["structure"])
 
-    def _in_chunks(leaves, structure, dims, n, kwargs):
+    def _in_chunks(leaves, structure, dims, n, kwargs, parts):
         import torchshim as torch
         made, form = [], None
         for first in range(0, n, chunk_size):
-            part = [x if d is None else x.narrow(d, first, min(chunk_size, n - first)) for x, d in zip(leaves, dims)]
-            outs, form = tree_flatten(_whole(part, structure, dims, min(chunk_size, n - first), kwargs))
+            part = [x if d is None else x[(slice(None),) * d + (slice(first, first + chunk_size),)] for x, d in zip(leaves, dims)]
+            outs, form = tree_flatten(_whole(part, structure, dims, min(chunk_size, n - first), kwargs, parts))
             made.append(outs)
         where = _broadcast_to_and_flatten(out_dims, form)
         return tree_unflatten([torch.cat(parts, d) if d is not None else parts[0] for parts, d in zip(zip(*made), where)], form)
