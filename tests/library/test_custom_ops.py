@@ -132,3 +132,20 @@ def test_checks():
     assert "was mutated" in str(found["test_schema"]) and "shape" in str(found["test_faketensor"])
     with pytest.raises(torch.library.OpCheckError, match="test_schema failed"):
         opcheck(liar, (torch.ones(2),))
+
+
+def test_shapes_of_operators_whose_library_could_not_be_loaded():
+    # what torchvision does when it is imported: its operators are missing, the rest of it works
+    with pytest.raises(RuntimeError, match="operator tests_absent::f does not exist"):
+        torch.library.register_fake("tests_absent::f")(lambda x: x)
+    with pytest.raises(OSError):
+        torch.ops.load_library("/somewhere/tests_absent/_C.so")
+
+    @torch.library.register_fake("tests_absent::f")
+    def shape(x):
+        return x.new_empty(7)
+    with pytest.raises(RuntimeError, match="operator tests_other::f does not exist"):
+        torch.library.register_fake("tests_other::f", shape)
+    lib = Library("tests_absent", "DEF")       # defined after all: it has its shapes
+    lib.define("f(Tensor x) -> Tensor")
+    assert torch.ops.tests_absent.f(torch.ones(2, device="meta")).shape == (7,)

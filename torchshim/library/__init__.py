@@ -4,6 +4,7 @@ from __future__ import annotations
 import weakref
 
 from ..dropin import missing_attribute as _missing_attribute
+from ..ops import refused_libraries
 from .checks import OpCheckError, opcheck
 from .operator import CustomOpDef, known as _known
 from .schema import infer_schema, parse as _parse
@@ -53,8 +54,16 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """A decorator for an operator's function on meta tensors."""
-    return (lambda f: register_fake(op, f)) if func is None else _op(op).register_fake(func)
+    """A decorator for an operator's function on meta tensors. RuntimeError for an operator that nobody defined, unless the library that would have
+    done so has a compiled part that could not be loaded: it goes on without its operators then."""
+    if func is None:
+        return lambda f: register_fake(op, f)
+    if isinstance(op, str) and op not in _known:
+        if op.partition("::")[0] not in refused_libraries:
+            raise RuntimeError(f"operator {op} does not exist")
+        _waiting.setdefault(op, []).append((func, "Meta"))
+        return func
+    return _op(op).register_fake(func)
 
 
 impl_abstract = register_fake

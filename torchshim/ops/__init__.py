@@ -55,10 +55,13 @@ and its module's class stands in its file of nn/modules:
 A function in terms of others that is no operator of its own (it has no grad_fn's name) stands in tensor/api, in the file
 that is named as that of its family, under `@function`.
 """
+import pathlib as _pathlib
 
 loaded_libraries = set()
+refused_libraries: set = set()                 # the folders on the ways to compiled extensions that were asked for
 
 
 def load_library(path):
     """OSError: a compiled extension is made for PyTorch's own binary. Libraries that can do without theirs catch it."""
+    refused_libraries.update(_pathlib.PurePath(path).parts)
     raise OSError(f"Could not load this library: {path}; it is compiled for PyTorch's own binary, which torchshim is not")
