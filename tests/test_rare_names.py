@@ -163,3 +163,20 @@ def test_quantiles_may_be_a_range_that_is_not_computed_yet():
     assert torch.quantile(x, torch.linspace(0.0, 1.0, 6)).tolist() == [0, 2, 4, 6, 8, 10]
     with pytest.raises(RuntimeError, match="quantile"):
         torch.quantile(x, torch.linspace(0.0, 2.0, 6))
+
+
+def test_the_instructions_of_the_processor(monkeypatch):
+    # torchvision asks for them to know whether an image of bytes is resized as it is or as floats
+    from torchshim.backends import cpu
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64")
+    some = {"avx2", "fma"}
+    for flags, found in ((set(), "DEFAULT"), ({"avx2"}, "DEFAULT"), (some, "AVX2"), (some | {"avx512f"}, "AVX2"),
+                         (some | {"avx512f", "avx512vl", "avx512bw", "avx512dq"}, "AVX512")):
+        monkeypatch.setattr(cpu, "_flags", lambda: flags)
+        assert cpu.get_cpu_capability() == found
+    for wanted, found in (("default", "DEFAULT"), ("avx2", "AVX2"), ("avx512", "AVX512"), ("nonsense", "AVX512")):
+        monkeypatch.setenv("ATEN_CPU_CAPABILITY", wanted)
+        assert cpu.get_cpu_capability() == found
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "aarch64")
+    assert cpu.get_cpu_capability() == "DEFAULT"
