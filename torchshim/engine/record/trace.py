@@ -19,8 +19,9 @@ import threading
 import numpy as np
 
 from .checks import undo_failed, withhold
+from .loop import next_cut
 from .meta import Meta
-from .trie import counters, period, root
+from .trie import counters, root
 from .value import TRACED, Immediate, Value, lost, present_or_lost
 
 PERIOD_CHECK = 64          # first place where a loop that nobody looks into may be cut
@@ -197,7 +198,7 @@ class Trace:
 
     # -- ending ----------------------------------------------------------------------------------------------------------------
     def cut(self):
-        """The trace has reached its limit and nobody looks: cut loops at a multiple of their period."""
+        """The trace has reached its limit and nobody looks: loops are cut between two turns."""
         state = self.state
         if state is None:
             return
@@ -243,10 +244,10 @@ def _stop(state, n):
     """Where a trace that got here is to be asked again; 0: it ends here. A function of the state alone."""
     if n >= LONGEST:
         return 0
-    p = period(state)
-    if p is None:
+    end = next_cut(state)
+    if end is None:
         return min(n * 2, LONGEST)
-    return -(-n // p) * p if n % p else 0
+    return 0 if end == n else end
 
 
 def record(context, op, layout, vals, nums=(), kinds="", new=Value.__new__):

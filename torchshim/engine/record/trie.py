@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 
 from ..site import leaving, user_site
-from .meta import Meta
 
 TRIE_CAP = 12_000          # states before those that are long unused are forgotten
 growing = threading.RLock()
@@ -115,25 +114,3 @@ def clear():
     with growing:
         _roots.clear()
         counters["states"], _full = 0, TRIE_CAP
-
-
-def period(state):
-    """Smallest period, in values, of the operators up to `state`, if they repeat at least twice."""
-    seq = []
-    while state.parent is not None:
-        if not isinstance(state.inst, Meta):
-            seq.append((id(state.inst), len(state.inst.out_metas)))
-        state = state.parent
-    n = len(seq)
-    fail = [0] * (n + 1)
-    k = 0
-    for i in range(1, n):
-        while k and seq[i] != seq[k]:
-            k = fail[k]
-        if seq[i] == seq[k]:
-            k += 1
-        fail[i + 1] = k
-    p = n - fail[n]
-    if 2 * p > n:
-        return None
-    return sum(width for _, width in seq[:p])
