@@ -111,7 +111,7 @@ def check_rsub(self, other, alpha):
 
 
 @op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_rsub,
-    method=False)
+    method=False, out=False)
 def rsub(self, other, alpha):
     """other - alpha * self."""
     return other - scaled(self, alpha)

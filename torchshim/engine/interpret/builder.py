@@ -25,8 +25,8 @@ from typing import Any, Callable
 import numpy as np
 from jax.extend import core as jax_core
 
-from . import (array_rules, conv_rules, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,     # noqa: F401  (they register rules)
-               window_rules)
+from . import (array_rules, conv_rules, elementwise_rules, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,   # noqa: F401
+               window_rules)                   # they register rules
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
 from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain

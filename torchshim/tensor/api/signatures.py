@@ -303,7 +303,7 @@ def _table():
 def _overloads(name, method, out=False):
     """The overloads of one of NAMES."""
     schemas = _table()[name]
-    if name == "rsub" or any(["? out=" in schema for schema in schemas]):        # it says which have one
+    if any(["? out=" in schema for schema in schemas]):        # it says which have one
         out = False
     if method:
         schemas = [schema.replace(", *, Tensor? out=None", "").replace(", Tensor? out=None", "") for schema in schemas]
