@@ -366,3 +366,22 @@ def test_the_line_search_stands_alone_under_torchs_names():
     close(gradient.tolist(), at(x, distance, -g)[1].tolist())
     assert calls == 8 and torch.is_tensor(distance)
     assert _strong_wolfe(at, x, 10., -g, f, g, -g.dot(g), max_ls=3)[2:] == (0, 4)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_takes_a_learning_rate_that_is_a_tensor(search):
+    """The state keeps the distance as a tensor then, and the next step computes with it."""
+    ends = []
+    for lr in (0.5, torch.tensor(0.5)):
+        p = torch.tensor([1.5, -2.0], requires_grad=True)
+        optimizer = torch.optim.LBFGS([p], lr=lr, max_iter=5, line_search_fn=search)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((p - 1) ** 4).sum() + p.prod()
+            loss.backward()
+            return loss
+        for _ in range(2):
+            optimizer.step(closure)
+        ends.append((p.tolist(), float(optimizer.state[p]["t"]), type(optimizer.state[p]["t"])))
+    assert ends[0][:2] == ends[1][:2] and ends[0][2] is float and ends[1][2] is torch.Tensor

@@ -132,6 +132,11 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
     return found.f, found.gradient, found.t, calls
 
 
+def _as_given(lr, t):
+    """The distance as the state has it: a tensor where the learning rate is one."""
+    return lr.new_tensor(float(t)) if isinstance(lr, Tensor) else float(t)
+
+
 class LBFGS(Optimizer):
     """Quasi-Newton steps from the last `history_size` differences of parameters and gradients; step(closure) makes up to max_iter.
 
@@ -176,7 +181,7 @@ class LBFGS(Optimizer):
     def _remember(self, state, gradient, size):
         """Add the last step to the history, where the curvature along it is positive."""
         y = gradient - _vector(state["prev_flat_grad"])
-        s = _vector(state["d"]) * state["t"]
+        s = _vector(state["d"]) * number(state["t"])
         ys = y.dot(s)
         if not ys > 1e-10:
             return
@@ -233,7 +238,7 @@ class LBFGS(Optimizer):
             else:
                 self._remember(state, gradient, size)
                 d, t = self._direction(state, gradient, size), lr
-            state.update(d=_tensor(d), t=group["lr"] if t is lr else float(t), prev_flat_grad=_tensor(gradient), prev_loss=loss)
+            state.update(d=_tensor(d), t=group["lr"] if t is lr else _as_given(group["lr"], t), prev_flat_grad=_tensor(gradient), prev_loss=loss)
             before, slope = loss, _scalar(gradient.dot(d))
             if slope > -small:
                 break
@@ -245,7 +250,7 @@ class LBFGS(Optimizer):
                 found, calls = _search(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
                                              t, d, 1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
-                state["t"] = float(t)
+                state["t"] = _as_given(group["lr"], t)
                 self._add_grad(t, d)
             else:
                 self._add_grad(t, d)
