@@ -72,3 +72,45 @@ def test_a_view_whose_history_is_lost_can_be_shown_and_is_no_leaf():
     assert repr(v) == "tensor(2., grad_fn=<Invalid>)" and repr(v.data) == "tensor(2.)"
     with pytest.raises(RuntimeError, match="^you can only change requires_grad flags of leaf variables"):
         v.requires_grad_(False)
+
+
+def test_inference_tensors_are_refused_before_shapes():
+    with torch.inference_mode():
+        i3, i23 = torch.ones(3), torch.ones(2, 3)
+    x, y = torch.ones(2, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    for f in (lambda: x * i3, lambda: i3 / x, lambda: torch.dot(x, i3), lambda: y @ i3, lambda: y @ i3.detach(), lambda: torch.dist(x, i3.data),
+              lambda: i23 @ torch.ones(2, 3, requires_grad=True), lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23),
+              lambda: (x * 1).mul_(i3), lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3)):
+        with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
+            f()
+    for f in (lambda: x + i3, lambda: torch.hypot(x, i3), lambda: torch.addcmul(x, i3, torch.ones(5)), lambda: torch.lerp(x, i3, 0.5),
+              lambda: torch.cosine_similarity(x, i3, dim=0), lambda: x.detach() * i3):
+        with pytest.raises(RuntimeError, match="^The size of tensor a"):
+            f()
+    with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
+        x * torch.inference_mode()(lambda: torch.ones(2))().detach()
+
+
+@pytest.mark.parametrize("lost", [lambda b: b.split(2)[0], lambda b: torch.no_grad()(lambda: b[:2])()])
+def test_what_has_no_history_does_not_ask_for_a_lost_one(lost):
+    base = torch.ones(4, requires_grad=True) * 1.5
+    v = lost(base)
+    base.mul_(2)
+    one = torch.ones(2)
+    assert (v > 0).tolist() == (one < v).tolist() == torch.eq(v, 3).tolist() == v.isnan().logical_not().tolist() == [True, True]
+    assert v.argmax().item() == 0 and v.long().tolist() == [3, 3] and one.masked_fill(v > 0, 2.).tolist() == [2, 2] and v.any()
+    for f in (lambda: v.exp(), lambda: v.floor(), lambda: torch.isfinite(v), lambda: v.argsort(), lambda: v * 2, lambda: one.copysign(v)):
+        with pytest.raises(RuntimeError, match="is a view|A view was created"):
+            f()
+    assert torch.is_grad_enabled()
+
+
+def test_a_leaf_that_is_a_view_is_named_so_when_it_is_turned_in_place():
+    v = torch.ones(3, 3)[1:]
+    v.requires_grad = True
+    for turn in (lambda: v.unsqueeze_(0), lambda: v.t_(), lambda: v.squeeze_(), lambda: v.as_strided_((2,), (1,))):
+        with pytest.raises(RuntimeError, match="^a view of a leaf Variable that requires grad is being used in an in-place operation.$"):
+            turn()
+    w = torch.ones(3, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^a leaf Variable"):
+        w.t_()

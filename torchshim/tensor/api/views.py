@@ -524,11 +524,7 @@ def become(self, y):
 
 
 def _check_become(self):
-    if not context.grad:
-        return
-    if self._ts_edge is True:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if needs_grad(self):
+    if context.grad and needs_grad(self):
         check_inplace(self, True)
 
 

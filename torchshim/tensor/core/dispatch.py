@@ -57,6 +57,39 @@ def apply_any(op, tensors, layout, nums=(), kinds=""):
     return finish(result, inst, vals, edges, tensors, nums)
 
 
+def missed(state, key, vals, tensors):
+    """`state.miss`, whose errors come after what the graph refuses."""
+    try:
+        return state.miss(key, vals)
+    except Exception:
+        if context.grad:
+            op, layout, kinds, _ = key
+            graph.refuse_to_save(op, layout, [v.meta for v in vals], kinds, tensors, [edge(t) for t in tensors])
+        raise
+
+
+# Operators whose results have no history, and which torch makes of others that have one.
+_ASKING = frozenset(("isfinite", "isclose", "argsort"))
+
+
+def unfollowed(error, op, tensors, layout, nums=(), kinds=""):
+    """A call that failed when it asked its operands for their histories, which views can lose: an operator whose results have none does
+    not ask."""
+    if not context.grad:
+        raise error
+    try:
+        inst = op.resolve(layout, tuple([meta(t) for t in tensors]), kinds)
+    except Exception:
+        raise error from None
+    if inst.diff_outs or op.name in _ASKING:
+        raise error
+    before, context.grad = context.grad, False
+    try:
+        return apply_any(op, tensors, layout, nums, kinds)
+    finally:
+        context.grad = before
+
+
 def finish(result, inst, vals, edges, tensors, nums):
     """Tensors around the Values of a call, with its node where a gradient is wanted."""
     outs = result if result.__class__ is list else [result]
@@ -89,7 +122,10 @@ def apply1(op, a, layout):
         if ea is True:
             ea = a
     else:
-        va, ea = read(a), edge(a)
+        try:
+            va, ea = read(a), edge(a)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a,), layout)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -101,7 +137,7 @@ def apply1(op, a, layout):
     key = (op, layout, "", slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, (va,))
+        st = missed(state, key, (va,), (a,))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout)
@@ -133,13 +169,19 @@ def apply2(op, a, b, layout):
         if ea is True:
             ea = a
     else:
-        va, ea = read(a), edge(a)
+        try:
+            va, ea = read(a), edge(a)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b), layout)
     if b._ts_view is None:
         vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
             eb = b
     else:
-        vb, eb = read(b), edge(b)
+        try:
+            vb, eb = read(b), edge(b)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b), layout)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
@@ -151,7 +193,7 @@ def apply2(op, a, b, layout):
     key = (op, layout, "", slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, (va, vb))
+        st = missed(state, key, (va, vb), (a, b))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b), layout)
@@ -184,19 +226,28 @@ def apply3(op, a, b, c, layout):
         if ea is True:
             ea = a
     else:
-        va, ea = read(a), edge(a)
+        try:
+            va, ea = read(a), edge(a)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b, c), layout)
     if b._ts_view is None:
         vb, eb = b._ts_st.value, b._ts_edge
         if eb is True:
             eb = b
     else:
-        vb, eb = read(b), edge(b)
+        try:
+            vb, eb = read(b), edge(b)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b, c), layout)
     if c._ts_view is None:
         vc, ec = c._ts_st.value, c._ts_edge
         if ec is True:
             ec = c
     else:
-        vc, ec = read(c), edge(c)
+        try:
+            vc, ec = read(c), edge(c)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b, c), layout)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),
@@ -210,7 +261,7 @@ def apply3(op, a, b, c, layout):
     key = (op, layout, "", slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, (va, vb, vc))
+        st = missed(state, key, (va, vb, vc), (a, b, c))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b, c), layout)
@@ -245,7 +296,10 @@ def apply_number(op, a, x, layout, kind):
         if ea is True:
             ea = a
     else:
-        va, ea = read(a), edge(a)
+        try:
+            va, ea = read(a), edge(a)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a,), layout, (x,), kind)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -257,7 +311,7 @@ def apply_number(op, a, x, layout, kind):
     key = (op, layout, kind, slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, (va,))
+        st = missed(state, key, (va,), (a,))
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout, (x,), kind)
@@ -303,6 +357,8 @@ def apply(op, tensors, layout, nums=(), kinds=""):
             slots.append(v.slot if v.trace is tr else tr.enter(v))
     except Immediate:
         return apply_any(op, tensors, layout, nums, kinds)
+    except RuntimeError as error:
+        return unfollowed(error, op, tensors, layout, nums, kinds)
     slots, edges = tuple(slots), tuple(edges)
     state = tr.state
     if state is None:                          # reading or entering an operand has computed this trace
@@ -310,7 +366,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     key = (op, layout, kinds, slots)
     st = state.next.get(key)
     if st is None:
-        st = state.miss(key, vals)
+        st = missed(state, key, vals, tensors)
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, tensors, layout, nums, kinds)

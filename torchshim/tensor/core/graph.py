@@ -9,7 +9,7 @@ import itertools
 import threading
 import weakref
 
-from ...engine import context
+from ...engine import context, meta_of
 from ...ops import promotion as P
 from ...ops.registry import Op, T
 
@@ -255,11 +255,12 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
             t = tensors[i]
             if t is not None:
                 st, vw, x = t._ts_st, t._ts_view, t._ts_extra
-                if x is not None and x.version is not None:
-                    st = OwnVersion(st, x.version)
                 version = st.version
                 if version != version:         # NaN: made in inference mode
                     raise RuntimeError(INFERENCE)
+                if x is not None and x.version is not None:
+                    st = OwnVersion(st, x.version)
+                    version = st.version
                 guard.append((len(saved), st, version, st.gen, (), 0, None) if vw is None else
                              (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation))
             saved.append(vals[i])
@@ -272,6 +273,34 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     node._ts_seq = next(sequence)
     context.trace.graph = True
     return node
+
+
+# Operators that are made of others in torch, and look at shapes before they call these.
+_LOOK_FIRST = frozenset(("outer", "einsum", "cdist", "cosine_similarity"))
+
+
+def refuse_to_save(op, layout, metas, kinds, tensors, edges):
+    """After an operator refused its operands: torch notes what it saves before it looks at their shapes, and refuses inference tensors there.
+    What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one."""
+    if op.name in _LOOK_FIRST or not any([_unversioned(t) for t in tensors]):
+        return
+    for n in (None, 3, 2, 1):
+        try:
+            inst = op.resolve(layout, tuple([meta_of((1,) * (m.ndim if n is None else n), m.dtype, m.device) for m in metas]), kinds)
+        except Exception:
+            continue
+        needs = 0
+        for i in inst.diff_ins:
+            if edges[i] is not None:
+                needs |= 1 << i
+        if needs and inst.diff_outs and any([_unversioned(tensors[i]) for i in inst.plan(needs).args]):
+            raise RuntimeError(INFERENCE) from None
+        return
+
+
+def _unversioned(t):
+    """Whether a tensor, or None, was made in inference mode."""
+    return t is not None and t._ts_st.version != t._ts_st.version
 
 
 _plain_node, _around = make_node, {}

@@ -40,6 +40,13 @@ READ = '''\
         v{t}, e{t} = read({t}), edge({t})
 '''
 
+FOLLOWED = READ.replace("        v{t}, e{t} = read({t}), edge({t})\n", '''\
+        try:
+            v{t}, e{t} = read({t}), edge({t})
+        except RuntimeError as error:
+            return unfollowed(error, {call}
+''')
+
 READ_VALUE = "    v{t} = {t}._ts_st.value if {t}._ts_view is None else read({t})\n"
 
 ENTER = '''\
@@ -69,6 +76,8 @@ READ_AND_ENTER = '''\
             slots.append(v.slot if v.trace is tr else tr.enter(v))
     except Immediate:
         return apply_any(op, tensors, layout, nums, kinds)
+    except RuntimeError as error:
+        return unfollowed(error, op, tensors, layout, nums, kinds)
     slots, edges = tuple(slots), tuple(edges)
 '''
 
@@ -168,7 +177,7 @@ def each(tensors, text, between=", "):
     return between.join([text.format(t=t) for t in tensors]) + ("," if len(tensors) == 1 else "")
 
 
-def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = state.miss(key, {vals})", several=SEVERAL, **parts):
+def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = missed(state, key, {vals}, {tensors})", several=SEVERAL, **parts):
     """FORM with its parts, which may name each other."""
     parts.update(again=again)
     return FORM.format(name=name, args=args, doc=doc, reads=reads, objects=objects, done=done.format(**parts), result=result,
@@ -197,8 +206,9 @@ def arguments(tensors, number):
 
 def form(name, tensors, number, doc):
     """The source of one unrolled form of `apply`."""
-    again = f"apply_any(op, ({each(tensors, '{t}')}), layout" + (", (x,), kind)" if number else ")")
-    parts = operands(tensors, number, again)
+    call = f"op, ({each(tensors, '{t}')}), layout" + (", (x,), kind)" if number else ")")
+    again = f"apply_any({call}"
+    parts = operands(tensors, number, again, read=FOLLOWED.replace("{call}", call))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply(op, (a,), *beyond_int64(a, x, layout))") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects=OBJECTS, done=NODE, **parts)
@@ -234,7 +244,8 @@ def inplace(name, tensors, number, doc):
     parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=AT_ONCE if number else ""))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
-    return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a", several="", **parts)
+    return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a",
+                  miss="st = state.miss(key, {vals})", several="", **parts)
 
 
 BEGIN = "# -- fast forms, written by unroll.py --------------------------------------------------------------------------------------\n"

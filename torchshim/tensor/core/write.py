@@ -138,7 +138,12 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     vals = [read(x) for x in tensors]
     if t._ts_view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
-    result, inst = record(context, op, layout, vals, nums, kinds)
+    try:
+        result, inst = record(context, op, layout, vals, nums, kinds)
+    except Exception:
+        if needs and context.grad:
+            graph.refuse_to_save(op, layout, [v.meta for v in vals], kinds, [None, *tensors[1:]], edges)
+        raise
     node = None
     if needs and context.grad:
         # what it saves of its target is the value before the write, which the write does not spoil
