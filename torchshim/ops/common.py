@@ -58,6 +58,8 @@ def wrap_dims(dims, ndim):
         return tuple(range(ndim))
     if isinstance(dims, int):
         dims = (dims,)
+    if ndim > 64:
+        raise RuntimeError("only tensors with up to 64 dims are supported")
     out = tuple(wrap_dim(d, ndim) for d in dims)
     if len(set(out)) != len(out):
         twice = next(d for d in out if out.count(d) > 1)
