@@ -78,8 +78,8 @@ def test_inference_tensors_are_refused_before_shapes():
     with torch.inference_mode():
         i3, i23 = torch.ones(3), torch.ones(2, 3)
     x, y = torch.ones(2, requires_grad=True), torch.ones(3, 2, requires_grad=True)
-    for f in (lambda: x * i3, lambda: i3 / x, lambda: torch.dot(x, i3), lambda: y @ i3, lambda: y @ i3.detach(), lambda: torch.dist(x, i3.data),
-              lambda: i23 @ torch.ones(2, 3, requires_grad=True), lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23),
+    for f in (lambda: x * i3, lambda: i3 / x, lambda: torch.dot(x, i3), lambda: y @ i3, lambda: y @ i3.detach(),
+              lambda: torch.dist(x, i3.data), lambda: i23 @ torch.ones(2, 3, requires_grad=True), lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23),
               lambda: (x * 1).mul_(i3), lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3)):
         with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
             f()
@@ -89,6 +89,8 @@ def test_inference_tensors_are_refused_before_shapes():
             f()
     with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
         x * torch.inference_mode()(lambda: torch.ones(2))().detach()
+    assert torch.func.grad(lambda x: (x * x).sum())(i3).tolist() == [2, 2, 2]
+    assert torch.func.linearize(torch.sin, i3.detach())[1](torch.zeros(3)).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("lost", [lambda b: b.split(2)[0], lambda b: torch.no_grad()(lambda: b[:2])()])
@@ -114,3 +116,18 @@ def test_a_leaf_that_is_a_view_is_named_so_when_it_is_turned_in_place():
     w = torch.ones(3, 3, requires_grad=True)
     with pytest.raises(RuntimeError, match="^a leaf Variable"):
         w.t_()
+
+
+def test_a_base_that_was_turned_through_a_view_is_told_by_its_own_name():
+    a = torch.ones(1, 3, requires_grad=True)
+    x = 1 / (a + 5)
+    y = x.atan()
+    x.unflatten(0, (1, -1)).unsqueeze_(0)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[1, 3\]\], which is output 0 of Mul(Backward0)?, is at version 1"):
+        y.sum().backward()
+
+
+def test_a_tuple_of_one_index_has_too_many_for_a_number():
+    for key in ((-1,), (0,), (1,)):
+        with pytest.raises(IndexError, match="^too many indices for tensor of dimension 0$"):
+            torch.tensor(5.0)[key]

@@ -8,15 +8,22 @@ from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, meta
 
 
+def _twice(node):
+    """What the operator declares of the history of its gradients, for these operands."""
+    inst = node._ts_inst
+    twice = inst.op.twice
+    return twice(*inst.in_metas) if callable(twice) else twice
+
+
 def by_comparison(node):
     """Whether what the node saved decides about its gradients by comparisons only, so that they have no history through it."""
-    twice = node._ts_inst.op.twice
+    twice = _twice(node)
     return twice == "compared" or twice == "compared alone" and None in node._ts_next
 
 
 def correct(node, given, made):
     """Take away, or give, the histories of the gradients `made` by the node's vjp from the tensors `given`, where torch's differ."""
-    twice = node._ts_inst.op.twice
+    twice = _twice(node)
     if made[0]._ts_edge is not None and twice.__class__ is not int:
         # torch has a formula for each: it has a history where what it reads has one
         readers = node._ts_plan.readers

@@ -118,7 +118,7 @@ def _product_jvp(primals, tangents):
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
-    saves=("self", "result"), twice="zeros")
+    saves=("self", "result"), twice=lambda m: "zeros" if m.ndim else "compared")
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)

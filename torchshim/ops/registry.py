@@ -61,7 +61,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
-  do not matter; they have a history all the same, which leads to zeros.
+  do not matter; they have a history all the same, which leads to zeros. Or a function of the operands' metas that gives one of these: what
+  is given comes back as it is ("compared") for a single element, or none.
 in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell.

@@ -29,7 +29,7 @@ def cumsum(self, dim, dtype):
 
 
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype",
-    saves=("self", "result"))
+    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None)
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
@@ -76,7 +76,8 @@ def cummin(self, dim):
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0", saves=("self", "result"))
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0", saves=("self", "result"),
+    twice=lambda m: "compared" if m.numel == 0 or not m.ndim else None)
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
     d = wrap_dim(dim, self.ndim)

@@ -121,7 +121,7 @@ def parse(t, key):
     for x in entries:
         used += _consumes(x)
     if used > ndim:
-        if not ndim and len(entries) == 1:
+        if not ndim and len(entries) == 1 and key.__class__ is not tuple:
             if entries[0].__class__ is int and entries[0]:
                 raise IndexError(f"index {entries[0]} is out of bounds for dimension 0 with size 0")
             if entries[0].__class__ is int:

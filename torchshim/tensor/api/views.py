@@ -517,7 +517,7 @@ def become(self, y):
     else:
         self._ts_view = new
     bump_version(self)
-    if y._ts_edge is not None:
+    if y._ts_edge is not None and (old is None or old.base is None):       # what is turned through a view keeps its own writer
         self._ts_st.writer = type(y._ts_edge).__name__
     refuse_inference(self)
     return self

@@ -256,7 +256,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
             if t is not None:
                 st, vw, x = t._ts_st, t._ts_view, t._ts_extra
                 version = st.version
-                if version != version:         # NaN: made in inference mode
+                if version != version and _unversioned(t):         # NaN: made in inference mode
                     raise RuntimeError(INFERENCE)
                 if x is not None and x.version is not None:
                     st = OwnVersion(st, x.version)
@@ -280,7 +280,7 @@ _LOOK_FIRST = frozenset(("outer", "einsum", "cdist", "cosine_similarity"))
 
 
 def refuse_to_save(op, layout, metas, kinds, tensors, edges):
-    """After an operator refused its operands: torch notes what it saves before it looks at their shapes, and refuses inference tensors there.
+    """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
     What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one."""
     if op.name in _LOOK_FIRST or not any([_unversioned(t) for t in tensors]):
         return
@@ -299,8 +299,11 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
 
 
 def _unversioned(t):
-    """Whether a tensor, or None, was made in inference mode."""
-    return t is not None and t._ts_st.version != t._ts_st.version
+    """Whether a tensor, or None, was made in inference mode, and is not what a transform made of such a one."""
+    if t is None or t._ts_st.version == t._ts_st.version:
+        return False
+    x = t._ts_extra
+    return x is None or x.version is None or "transform" not in context.modes
 
 
 _plain_node, _around = make_node, {}

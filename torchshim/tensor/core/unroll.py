@@ -177,7 +177,8 @@ def each(tensors, text, between=", "):
     return between.join([text.format(t=t) for t in tensors]) + ("," if len(tensors) == 1 else "")
 
 
-def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = missed(state, key, {vals}, {tensors})", several=SEVERAL, **parts):
+def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = missed(state, key, {vals}, {tensors})",
+           several=SEVERAL, **parts):
     """FORM with its parts, which may name each other."""
     parts.update(again=again)
     return FORM.format(name=name, args=args, doc=doc, reads=reads, objects=objects, done=done.format(**parts), result=result,
