@@ -299,11 +299,11 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
 
 
 def _unversioned(t):
-    """Whether a tensor, or None, was made in inference mode, and is not what a transform made of such a one."""
+    """Whether a tensor, or None, was made in inference mode, and is not what a transform made of such a one, to follow it."""
     if t is None or t._ts_st.version == t._ts_st.version:
         return False
     x = t._ts_extra
-    return x is None or x.version is None or "transform" not in context.modes
+    return x is None or x.version is None or t._ts_edge is None
 
 
 _plain_node, _around = make_node, {}
