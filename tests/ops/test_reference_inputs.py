@@ -71,3 +71,9 @@ def test_coordinates_are_int64():
     rows, columns = torch.unravel_index(torch.tensor([1, 3], dtype=torch.uint8), (2, 2))
     assert rows.dtype is torch.int64 and rows.tolist() == [0, 1] and columns.tolist() == [1, 1]
     assert torch.unravel_index(torch.tensor([], dtype=torch.int32), (0, 2))[0].shape == (0,)
+
+
+def test_zeta_has_its_poles_for_nan_too():
+    nan, inf = math.nan, math.inf
+    got = torch.special.zeta(torch.tensor([nan, 1.0, nan, 2.0, 0.5, nan]), torch.tensor([0.0, nan, 1.0, nan, nan, -inf])).tolist()
+    assert got[0] == got[1] == got[5] == inf and all(math.isnan(x) for x in got[2:5])

@@ -96,8 +96,8 @@ def hurwitz(s, q):
     fits = (end > 0) & ~jnp.isinf(end) & ~jnp.isinf(s)
     tail = special.zeta(jnp.where(fits, s, 2), jnp.where(fits, end, 1))
     tail = jnp.where(end == jnp.inf, jnp.nan, jnp.where(s == jnp.inf, jnp.where(q < 1, jnp.inf, jnp.where(q == 1, 1, jnp.nan)), tail))
-    out = jnp.where(s < 1, jnp.nan, jnp.where(s == 1, jnp.inf, jnp.where((q <= 0) & (q == jnp.floor(q)), jnp.inf, total + tail)))
-    return jnp.where(jnp.isnan(s) | jnp.isnan(q), jnp.nan, out)
+    poles = (s == 1) | ~(s < 1) & (q <= 0) & (q == jnp.floor(q))              # there even for nan in the other
+    return jnp.where(poles, jnp.inf, jnp.where((s < 1) | jnp.isnan(s) | jnp.isnan(q), jnp.nan, total + tail))
 
 
 hurwitz.defjvps(None, lambda q_dot, out, s, q: -s * hurwitz(s + 1, q) * q_dot)
