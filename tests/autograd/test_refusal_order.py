@@ -53,6 +53,9 @@ def test_a_program_of_the_fuzzer_is_made_from_its_seed_and_runs():
     for seed in range(5):
         lines = fuzz.say(torch, seed)
         assert lines and fuzz.same(lines, fuzz.say(torch, seed))
+    two = "select() cannot be applied to a 0-dim tensor.", "index -1 is out of bounds for dimension 0 with size 0"
+    assert {fuzz.text_of(IndexError(said), "v1 = v0[-1]") for said in two} == {"an index of a 0-d tensor"}
+    assert fuzz.text_of(IndexError(two[0]), "v0.select(0, 0)") == two[0]
     assert fuzz.same([1.0, "a"], [1.0 + 1e-12, "a"]) and not fuzz.same([1.0], [1.001])
 
 
