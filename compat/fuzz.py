@@ -285,7 +285,8 @@ def text_of(error, text):
     """What an exception says, without what differs from run to run. The size that torch compares the index of a 0-d tensor with lies behind
     the end of its sizes: which of two refusals comes is chance."""
     said = _NOISE.sub("", str(error))
-    if "[-1]" in text and said in ("select() cannot be applied to a 0-dim tensor.", "index -1 is out of bounds for dimension 0 with size 0"):
+    if "[-1]" in text and said in ("select() cannot be applied to a 0-dim tensor.",
+                                   "index -1 is out of bounds for dimension 0 with size 0"):
         return "an index of a 0-d tensor"
     return said
 
