@@ -4,7 +4,9 @@ goldens/ was written by PyTorch 2.13: ``python tests/jit/goldens/record.py``.
 """
 import io
 import json
+import os
 import pathlib
+import pickle
 import zipfile
 
 import numpy as np
@@ -148,3 +150,20 @@ def test_torch_load_leads_to_it():
         torch.load(GOLDENS / "traced.pt")
     with pytest.warns(UserWarning, match="TorchScript archive"):
         assert isinstance(torch.load(GOLDENS / "traced.pt", weights_only=False), torch.jit.ScriptModule)
+
+
+def test_what_was_saved_here_makes_modules_at_hand_and_nothing_else(tmp_path):
+    m = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten(),
+                            torch.nn.ModuleList([torch.nn.TransformerEncoderLayer(8, 2, 8, activation="gelu"), torch.nn.GRU(3, 4)]),
+                            torch.nn.Embedding(3, 2), torch.nn.Dropout(0.1))
+    torch.jit.save(torch.jit.script(m), tmp_path / "m.pt")
+    n = torch.jit.load(tmp_path / "m.pt")
+    assert str(n) == str(m) and all(torch.equal(a, b) for a, b in zip(m.state_dict().values(), n.state_dict().values()))
+
+    class Hostile(torch.nn.Module):
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'ran'}",)
+    torch.jit.save(torch.jit.script(Hostile()), tmp_path / "h.pt")
+    with pytest.raises(pickle.UnpicklingError, match="system"):
+        torch.jit.load(tmp_path / "h.pt")
+    assert not (tmp_path / "ran").exists()

@@ -8,10 +8,10 @@ import pickle
 import types
 
 from .. import Tensor, serialization as files
-from ..nn import Module, Parameter
+from ..nn import Module, Parameter, functional
 from ..serialization.archive import Reader, Writer, replacing
 from ..serialization.pickling import Translating
-from ..serialization.weights_only import Unpickler, UnpicklingError, globals_named
+from ..serialization.weights_only import Unpickler, UnpicklingError, global_name, globals_named
 from . import ScriptModule, _pickle
 from .language import Broken, Object, Program
 
@@ -148,13 +148,25 @@ def _pickled(archive, name, folder, restore, program):
     return _Reading(io.BytesIO(data), _Parts(archive, folder, restore).inner.persistent_load, known, "utf-8").load()
 
 
+def _at_hand(names):
+    """Of the globals of these names the classes of modules, and nn.functional's functions: nothing is imported for a file."""
+    def classes(of):
+        for c in of.__subclasses__():
+            yield c
+            yield from classes(c)
+    functions = [f for f in vars(functional).values() if isinstance(f, types.FunctionType)]
+    wanted = set(names)
+    return [g for g in [Module, *classes(Module), *functions] if global_name(g) in wanted]
+
+
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """A module from an archive that `torch.jit.save` wrote, in PyTorch or here.
 
     PyTorch's holds source in TorchScript, which is computed with this library's operators; it can do nothing else. What it asks for and
-    torchshim lacks raises NotImplementedError at this call. One that torchshim wrote holds a module as `torch.save` writes it, and like
-    `torch.load(weights_only=False)` runs what it says. f: a path or a file object; _extra_files: a dict whose values are filled in.
-    ValueError for a path where nothing is, RuntimeError for damaged files.
+    torchshim lacks raises NotImplementedError at this call. One that torchshim wrote holds a module as `torch.save` writes it: it is made
+    of classes of modules that the program has defined or imported already, and of what a weights-only load takes; UnpicklingError for
+    others. f: a path or a file object; _extra_files: a dict whose values are filled in. ValueError for a path where nothing is,
+    RuntimeError for damaged files.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
@@ -169,7 +181,9 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
             _extra_files[name] = archive.read(f"extra/{name}")
     if archive.has(_OURS):
         data.seek(0)
-        return files.load(data, map_location, weights_only=False)
+        with files.safe_globals(_at_hand(files.get_unsafe_globals_in_checkpoint(data))):
+            data.seek(0)
+            return files.load(data, map_location, weights_only=True)
     if not archive.has("constants.pkl"):
         raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found")
 
