@@ -98,7 +98,7 @@ _HINT_ON = ("Hint: the backtrace further above shows the operation that failed t
 def residuals(node):
     """What a node saved, checked. A write through `.data` changes the saved tensor and is not noticed, as in torch."""
     saved, args, wrong = list(node._ts_saved), node._ts_plan.args, []
-    for k, st, version, gen, steps, offset, creation in node._ts_guard:
+    for k, st, version, gen, steps, offset, about in node._ts_guard:
         if st.gen == gen:
             continue
         if k >= len(args):
@@ -106,7 +106,7 @@ def residuals(node):
                 saved[k] = read_steps(st.value, steps)
                 continue
             nr = node._ts_plan.outs[k - len(args)]
-            name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if creation is not None and creation() else node.name()
+            name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if about is not None and about() else node.name()
             wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
             continue
         e = node._ts_next[args[k]]
@@ -117,8 +117,8 @@ def residuals(node):
             saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
             continue
         name = (saved_names(node) or [""] * (k + 1))[k]
-        if creation is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
-            wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, creation)))
+        if about is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
+            wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, about)))
             continue
         seen = getattr(node._ts_inst.op, "seen", None)
         shape = seen and seen(node._ts_inst).get(args[k])

@@ -87,7 +87,8 @@ def where(condition, self, other):
     return jnp.where(truth(condition), self, other)
 
 
-@op("isclose.op(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", elementwise=True)
+@op("isclose.op(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", elementwise=True,
+    composed=True)
 def isclose(self, other, rtol, atol, equal_nan):
     """|self - other| <= atol + rtol * |other|."""
     close = self == other

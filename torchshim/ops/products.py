@@ -211,7 +211,7 @@ def vector(name, x, of):
 
 
 @op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",),
-    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)})
+    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)}, composed=True)
 def outer(self, vec2):
     """All products of two vectors' elements."""
     vector("self", self, "outer")
@@ -661,7 +661,7 @@ def _einsum_seen(inst):
     return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out]) for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen)
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen, composed=True)
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])

@@ -63,6 +63,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
   do not matter; they have a history all the same, which leads to zeros. Or a function of the operands' metas that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none.
+composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
+  anything is saved.
 in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell.
@@ -112,7 +114,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False):
+                 seen=None, in_steps=False, composed=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -127,7 +129,7 @@ class Op(Operator):
         self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
         if least is not None:
             self.least = least
-        self.twice, self.seen, self.in_steps = twice, seen, in_steps
+        self.twice, self.seen, self.in_steps, self.composed = twice, seen, in_steps, composed
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:

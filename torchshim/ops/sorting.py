@@ -114,14 +114,14 @@ def sort(self, dim, descending):
 
 
 @op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides,
-    **_order_alone(_STABLE, False))
+    composed=True, **_order_alone(_STABLE, False))
 def argsort_stable(self, stable, dim, descending):
     """Where the elements in order along a dimension were; always stable."""
     return _sort(self, dim, descending)[1]
 
 
 @op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", strides=sorted_strides, out=False,
-    **_order_alone(_PLAIN, False))
+    composed=True, **_order_alone(_PLAIN, False))
 def argsort(self, dim, descending):
     """Where the elements in order along a dimension were; always stable."""
     return _sort(self, dim, descending)[1]

@@ -283,7 +283,7 @@ def _by_product(a, b, p, mode):
 
 
 @op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor",
-    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",))
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",), composed=True)
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
     for k, x in ((1, x1), (2, x2)):

@@ -164,11 +164,11 @@ def angle(self):
 
 
 # -- tests of single numbers ------------------------------------------------------------------------------------------------
-def test(name, f, doc, check=None, out=True):
+def test(name, f, doc, check=None, out=True, composed=False):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check, out=out)(body)
+    return op(f"{name}(Tensor self) -> Tensor", elementwise=True, check=check, out=out, composed=composed)(body)
 
 
 def _no_complex_test(message, error=RuntimeError):
@@ -184,7 +184,8 @@ def _inexact(f, otherwise):
 
 isnan = test("isnan", lambda x: x != x, "Whether each element is nan.", out=False)
 isinf = test("isinf", _inexact(jnp.isinf, False), "Whether each element is infinite.", out=False)
-isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.", out=False)
+isfinite = test("isfinite", _inexact(jnp.isfinite, True), "Whether each element is neither infinite nor nan.", out=False,
+                composed=True)
 isposinf = test("isposinf", _inexact(lambda x: x == jnp.inf, False), "Whether each element is +inf.",
                 _no_complex_test("isposinf does not support complex inputs."))
 isneginf = test("isneginf", _inexact(lambda x: x == -jnp.inf, False), "Whether each element is -inf.",

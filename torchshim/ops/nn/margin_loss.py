@@ -126,7 +126,7 @@ def cosine(a, b, dim, eps):
 
 
 @op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", promote="float", elementwise=False,
-    grad="SumBackward1", method=False, function=False)
+    grad="SumBackward1", method=False, function=False, composed=True)
 def cosine_similarity(x1, x2, dim, eps):
     """The cosine of the angle between x1 and x2 along dim."""
     from ..common import wrap_dim

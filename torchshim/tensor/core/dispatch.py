@@ -68,10 +68,6 @@ def missed(state, key, vals, tensors):
         raise
 
 
-# Operators whose results have no history, and which torch makes of others that have one.
-_ASKING = frozenset(("isfinite", "isclose", "argsort"))
-
-
 def unfollowed(error, op, tensors, layout, nums=(), kinds=""):
     """A call that failed when it asked its operands for their histories, which views can lose: an operator whose results have none does
     not ask."""
@@ -81,7 +77,7 @@ def unfollowed(error, op, tensors, layout, nums=(), kinds=""):
         inst = op.resolve(layout, tuple([meta(t) for t in tensors]), kinds)
     except Exception:
         raise error from None
-    if inst.diff_outs or op.name in _ASKING:
+    if inst.diff_outs or op.composed:
         raise error
     before, context.grad = context.grad, False
     try:

@@ -34,7 +34,8 @@ class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
     `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
-    lies: (place in `_ts_saved`, storage, version, generation, view steps, offset, View.creation), for the check that it was not written since.
+    lies: (place in `_ts_saved`, storage, version, generation, view steps, offset, about), for the check that it was not written since.
+    `about`, or None, is an operand's View.creation; of an output that was written through a view, a weak reference to the view's edge.
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
@@ -275,14 +276,10 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     return node
 
 
-# Operators that are made of others in torch, and look at shapes before they call these.
-_LOOK_FIRST = frozenset(("outer", "einsum", "cdist", "cosine_similarity"))
-
-
 def refuse_to_save(op, layout, metas, kinds, tensors, edges):
     """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
     What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one."""
-    if op.name in _LOOK_FIRST or not any([_unversioned(t) for t in tensors]):
+    if op.composed or not any([_unversioned(t) for t in tensors]):
         return
     for n in (None, 3, 2, 1):
         try:
