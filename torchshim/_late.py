@@ -16,7 +16,8 @@ _FROM = {
     "nn.utils.weight_norm": "norm_except_dim",
     "serialization": "load save",
     "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
-    "linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
+    "linalg._lobpcg": "lobpcg",
+    "linalg.low_rank": "pca_lowrank svd_lowrank",
     "_C.jit_types": """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType
         ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node
         ScriptObject ScriptObjectProperty""",
@@ -24,6 +25,7 @@ _FROM = {
     "amp": "GradScaler",
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
     "futures": "Future",
+    "testing._file_check": "FileCheck",
     "nested": "_nested_tensor_from_mask",
     "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
         spmm dsmm hsmm hspmm""",

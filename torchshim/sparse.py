@@ -13,7 +13,7 @@ __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "lo
 sparse_coo_tensor, sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor, sparse_compressed_tensor, spmm, dsmm, hspmm = [
     _F[n] for n in """sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor spmm dsmm
     hspmm""".split()]
-hsmm = spmm
+hsmm = hspmm
 
 
 def mm(mat1, mat2, reduce=None):

@@ -208,3 +208,23 @@ def test_coordinate_tensors_are_walked_through_and_have_no_memory():
         s[0] = 1
     with pytest.raises(RuntimeError, match="Sparse CSR tensors do not have strides"):
         s.to_sparse_csr().stride()
+
+
+def test_products_that_stay_sparse():
+    """hspmm in its rows, smm and sspaddmm in both dimensions, not coalesced; none of them has a gradient, as in torch."""
+    x = torch.sparse_coo_tensor([[2, 0, 2, 2], [1, 0, 1, 0]], [1., 2., 3., 4.], (4, 3))
+    s = torch.sparse_coo_tensor([[0, 0], [1, 1]], [5., 6.], (4, 2))
+    d = torch.arange(6.).reshape(3, 2) + 1
+    h = torch.hspmm(x, d)
+    assert h._indices().tolist() == [[0, 2]] and h._values().tolist() == [[2, 4], [16, 24]] and not h.is_coalesced()
+    assert torch.smm(x, d)._indices().tolist() == [[0, 0, 2, 2], [0, 1, 0, 1]] and torch.smm(x, d)._values().tolist() == [2, 4, 16, 24]
+    y = torch.sspaddmm(s, x, d, alpha=2)
+    assert y._values().tolist() == [5, 6, 4, 8, 32, 48] and y._indices().tolist() == [[0, 0, 0, 0, 2, 2], [1, 1, 0, 1, 0, 1]]
+    assert torch.sspaddmm(2, s, 3, x, d)._values().tolist() == [10, 12, 6, 12, 48, 72]
+    assert torch.saddmm(s, x, d).to_dense().tolist() == [[2, 15], [0, 0], [16, 24], [0, 0]]
+    with pytest.raises(RuntimeError, match="sspaddmm: Argument #1: Expected dim 0 size 4, got 2"):
+        torch.sspaddmm(s.t(), x, d)
+    with pytest.raises(RuntimeError, match=r"tensor.sspaddmm\(...\) can only be called on sparse tensors"):
+        torch.smm(d, d)
+    with pytest.raises(RuntimeError, match="derivative for aten::hspmm is not implemented"):
+        torch.hspmm(x.requires_grad_(), d).to_dense().sum().backward()

@@ -290,7 +290,12 @@ class Stream:
         return self
 
     device = property(lambda self: _device("cuda", self.device_index))
-    cuda_stream = stream_id = 0
+    cuda_stream = stream_id = native_handle = 0
+    device_type = 1                            # CUDA, among the numbers that torch gives kinds of devices
+
+    def is_capturing(self):
+        """False: no work is captured."""
+        return False
 
     def synchronize(self):
         """Wait for all work."""
@@ -338,7 +343,13 @@ class Event:
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         if not is_available():
             raise RuntimeError("Tried to instantiate dummy base class Event")
-        self.at = None
+        self.at, self.device = None, _device("cuda", _index(None))
+
+    event_id = 0
+
+    def ipc_handle(self):
+        """NotImplementedError: events are those of one process."""
+        raise NotImplementedError("torchshim: Event.ipc_handle: events are those of one process")
 
     def record(self, stream=None):
         """Compute what was recorded so far and note the time."""

@@ -41,12 +41,3 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     if not niter >= 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter=niter)
-
-
-def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None, ortho_iparams=None,
-           ortho_fparams=None, ortho_bparams=None):
-    """Not implemented: extreme eigenpairs by LOBPCG; torch.linalg.eigh finds them all."""
-    raise NotImplementedError("torchshim: torch.lobpcg")
-
-
-lobpcg.__unimplemented__ = True

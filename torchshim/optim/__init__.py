@@ -4,6 +4,7 @@ from ..tensor.api import docs as _docs
 from . import lr_scheduler
 from ._adafactor import Adafactor
 from ._muon import Muon
+from ._swap import swap_in_optimizer_params_and_state
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam

@@ -1,6 +1,7 @@
 """The base of all optimizers: parameter groups, state dicts, hooks, and steps that update what has come equally far at once."""
 from __future__ import annotations
 
+import typing
 import collections
 import copy
 import functools
@@ -85,6 +86,9 @@ def register_optimizer_step_post_hook(hook):
 
 class Optimizer:
     """Base class. params: an iterable of tensors, of (name, tensor) pairs, or of group dicts; defaults: a dict of options."""
+
+    OptimizerPreHook = typing.Callable[[typing.Any, tuple, dict], typing.Optional[tuple]]
+    OptimizerPostHook = typing.Callable[[typing.Any, tuple, dict], None]
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):

@@ -77,3 +77,40 @@ def test_storages_of_files(tmp_path):
     assert x.tolist() == [2, 2, 2, 2]
     with pytest.raises(RuntimeError, match="not large enough"):
         torch.from_file(name, False, 5)
+
+
+def test_copies_of_elements_in_other_dtypes():
+    """Those of an untyped storage are its bytes."""
+    s = torch.tensor([1.0, 2.0]).untyped_storage()
+    assert s.float().tolist() == [0, 0, 128, 63, 0, 0, 0, 64] and s.float().dtype is torch.float32
+    t = torch.FloatStorage([1, 2.5])
+    assert t.long().tolist() == [1, 2] and t.bool().dtype is torch.bool and t.complex_double().tolist() == [1, 2.5]
+    assert t.type() == "torch.FloatStorage" and t.type("torch.FloatStorage") is t and s.type() == "torch.storage.UntypedStorage"
+    assert t.pickle_storage_type() == "FloatStorage" and t.filename is None and t.to(device="cpu").tolist() == [1, 2.5]
+    assert not t.is_shared() and t.share_memory_() is t and t.is_shared() and t.tolist() == [1, 2.5]
+
+
+def test_bytes_are_turned_around_by_elements():
+    """The parts of complex numbers each."""
+    s = torch.tensor([1.0]).untyped_storage()
+    s.byteswap(torch.float32)
+    assert s.tolist() == [63, 128, 0, 0]
+    c = torch.tensor([1 + 2j]).untyped_storage()
+    c.byteswap(torch.complex64)
+    assert c.tolist() == [63, 128, 0, 0, 64, 0, 0, 0]
+
+
+def test_storages_of_buffers():
+    data = bytes(range(8))
+    assert torch.IntStorage.from_buffer(data, byte_order="big").tolist() == [0x00010203, 0x04050607]
+    assert torch.IntStorage.from_buffer(data, byte_order="little", offset=4).tolist() == [0x07060504]
+    assert torch.ShortStorage.from_buffer(data, byte_order="little", count=2, offset=1).tolist() == [0x0201, 0x0403]
+    assert torch.ByteStorage.from_buffer(b"abc").tolist() == [97, 98, 99]
+    assert torch.UntypedStorage.from_buffer(b"abcd", dtype=torch.int8).nbytes() == 4
+    assert torch.ComplexFloatStorage.from_buffer(bytes([63, 128, 0, 0, 64, 0, 0, 0]), byte_order="big").tolist() == [1 + 2j]
+    for args, error in (({}, RuntimeError), ({"byte_order": "x"}, ValueError), ({"byte_order": "big", "offset": 9}, ValueError),
+                        ({"byte_order": "big", "count": 5}, ValueError), ({"byte_order": "big", "offset": 1}, ValueError)):
+        with pytest.raises(error):
+            torch.FloatStorage.from_buffer(data, **args)
+    with pytest.raises(RuntimeError, match="argument 'dtype' cannot be None"):
+        torch.UntypedStorage.from_buffer(data)

@@ -144,6 +144,26 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     return compute(weight, per_sample_weights)
 
 
+def bags(weight, indices, offsets, mode, include_last_offset, padding_idx):
+    """What torch.embedding_bag returns beside its result; see there."""
+    ids, starts, device = [t.detach()._ts_host() for t in (indices, offsets)] + [weight._ts_meta.device]
+    count = len(starts) - bool(include_last_offset)
+    if mode == 0 and padding_idx is None:
+        none = np.zeros(len(starts), starts.dtype)
+        return [tensor_from(a, device) for a in (np.zeros(0, ids.dtype), none, none.copy())]
+    bag = np.searchsorted(starts[:count], np.arange(len(ids)), side="right") - 1
+    kept = ids != padding_idx % weight.shape[0] if padding_idx is not None else np.ones(len(ids), bool)
+    sizes = np.bincount(bag[kept], minlength=count).astype(ids.dtype)
+    if mode != 2:
+        return [tensor_from(a, device) for a in (bag.astype(ids.dtype), sizes, sizes.copy())]
+    table, rows = weight.detach()._ts_host(), np.zeros((count, weight.shape[1]), ids.dtype)
+    for k in range(count):
+        mine = ids[kept & (bag == k)]
+        if len(mine):
+            rows[k] = mine[table[mine].argmax(0)]
+    return [tensor_from(a, device) for a in (bag.astype(ids.dtype), sizes, rows)]
+
+
 def _check_bag(indices, weight, offsets, per_sample_weights):
     """torch's errors for the dtypes of embedding_bag's arguments."""
     for t, name, position, kinds in ((indices, "indices", 1, ("Long", "Int")), (offsets, "indices", 1, ("Long", "Int")),

@@ -9,6 +9,7 @@ from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
 from ...tensor.core.dispatch import apply
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
+from .grouped import ScalingType, grouped_mm, scaled_mm
 
 _REDUCTION = ("none", "mean", "sum")
 FUNCTIONS["rms_norm"] = N.rms_norm
@@ -97,6 +98,35 @@ def alpha_dropout_(input, p, train):
 def feature_dropout(input, p, train):
     """Dropout of whole channels."""
     return D.whole_channels(input, p, train)
+
+
+@function(method=False)
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+                  include_last_offset=False, padding_idx=None):
+    """(nn.functional.embedding_bag, the bag of each index, the sizes of the bags, for a maximum the rows that it comes from, else the sizes).
+
+    mode: 0 sum, 1 mean, 2 maximum. As in torch a sum without padding_idx does not count: its second result is empty, the others zeros."""
+    out = E.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=("sum", "mean", "max")[mode], sparse=sparse,
+                          per_sample_weights=per_sample_weights, include_last_offset=include_last_offset, padding_idx=padding_idx)
+    return (out, *E.bags(weight, indices, offsets, mode, include_last_offset, padding_idx))
+
+
+@function(method=False)
+def _grouped_mm(self, mat2, offs=None, bias=None, out_dtype=None):
+    """As nn.functional.grouped_mm."""
+    return grouped_mm(self, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
+@function(method=False)
+def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+    """As nn.functional.scaled_mm, with scales of one element for all or of one for each row of self and column of mat2."""
+    for t in (self, mat2):
+        if t.dim() != 2:
+            raise RuntimeError(f"mat{1 if t is self else 2} must be a matrix")
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(*self.shape, *mat2.shape))
+    kinds = [ScalingType.TensorWise if s.numel() == 1 else ScalingType.RowWise for s in (scale_a, scale_b)]
+    return scaled_mm(self, mat2, scale_a, kinds[0], scale_b, kinds[1], bias=bias, output_dtype=out_dtype or self.dtype)
 
 
 @function(method=False)

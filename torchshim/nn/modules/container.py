@@ -4,9 +4,12 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict, abc
 
+from ...engine import warn
 from ...tensor.core.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, _addindent, typename
+
+__all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"]
 
 
 def _at(n, index):
@@ -15,6 +18,16 @@ def _at(n, index):
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of range")
     return index % n
+
+
+class Container(Module):
+    """Modules by name, as keywords; Module itself does all that, and torch has deprecated this one."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.", FutureWarning)
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

@@ -1,6 +1,7 @@
 """Module: parameters, buffers and submodules by name, and a call."""
 from __future__ import annotations
 
+import typing
 import weakref
 from collections import OrderedDict
 
@@ -45,6 +46,9 @@ scripted = weakref.WeakSet()                   # the modules that torch.jit was 
 _TORCHSCRIPT = {"code", "code_with_constants", "graph", "graph_for", "inlined_graph", "original_name", "save", "save_to_buffer"}
 
 
+T_destination = typing.TypeVar("T_destination", bound=dict)
+
+
 class NoTorchScript(AttributeError, NotImplementedError):
     """What a module would have if torch.jit had compiled it."""
 
@@ -56,6 +60,7 @@ class Module(State, Conversion):
     """
 
     dump_patches = False
+    T_destination = T_destination
     training: bool
     call_super_init = False
 

@@ -105,10 +105,34 @@ def _dense_products(*names):
             return FUNCTIONS["mm"](self, mat2)
         f.__doc__ = "The product of two matrices, by the name that it has for sparse ones."
         f.__name__ = f.__qualname__ = name
-        function(name, method=name == "smm")(f)
+        function(name, method=False)(f)
 
 
-_dense_products("spmm", "dsmm", "smm", "hspmm")
+_dense_products("spmm", "dsmm")
+
+
+@function()
+def smm(self, mat2):
+    """The product of a sparse matrix and a dense one, sparse. A dense one raises torch's error."""
+    raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
+
+
+@function()
+def sspaddmm(self, mat1, mat2, *, beta=1, alpha=1):
+    """beta * self + alpha * mat1 @ mat2 of sparse self and mat1, sparse. A dense mat1 raises torch's error."""
+    raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
+
+
+@function(method=False)
+def saddmm(self, mat1, mat2, *, beta=1, alpha=1):
+    """torch.sspaddmm by an older name."""
+    return sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+@function(method=False)
+def hspmm(mat1, mat2):
+    """The product of a sparse matrix and a dense one: sparse in its rows, which are dense. A dense mat1 raises torch's error."""
+    raise NotImplementedError("Could not run 'aten::hspmm' with arguments from the 'CPU' backend.")
 
 
 def _to_sparse(name):
@@ -202,6 +226,3 @@ def _missing(name, where, why="there are no quantized tensors"):
 function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
 for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"):
     function(_name, method=False)(_missing(_name, "torch"))
-for _name in ("saddmm", "sspaddmm"):
-    function(_name, method=_name == "sspaddmm")(_missing(_name, "torch", "addmm is the one of a sparse matrix and dense ones"))
-function("embedding_bag", method=False)(_missing("embedding_bag", "torch", "nn.functional.embedding_bag gives its first result"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import sys
 import weakref
 
 import numpy as np
@@ -17,6 +18,9 @@ from ..core.handle import meta
 from ..core.tensor import Tensor, tensor_from
 from ..core.view import detached
 
+_KINDS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32", "short": "int16",
+          "char": "int8", "byte": "uint8", "bool": "bool", "complex_float": "complex64", "complex_double": "complex128",
+          **{n: n for n in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz")}}
 _known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
 _attributes = weakref.WeakKeyDictionary()  # Storage -> what the user has set on its UntypedStorage, the class of a subclass among it
 
@@ -85,6 +89,91 @@ def tensor_on(storage, dtype, offset, size, stride):
     return detached(base.as_strided(size, stride, offset))
 
 
+def buffered(buffer, dtype, count=-1, offset=0, byte_order=None):
+    """An UntypedStorage of `count` elements of a bytes-like object, all from byte `offset` on unless told otherwise, a copy.
+
+    byte_order: "little", "big" or "native", that of the object; it may be left out for elements of one byte."""
+    size = dtype.itemsize
+    if byte_order is None and size > 1:
+        raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+    if byte_order not in (None, "native", "little", "big"):
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+    data = memoryview(buffer).cast("B")
+    if not 0 <= offset <= len(data):
+        raise ValueError(f"offset must be non-negative and no greater than buffer length ({offset}) , but got {len(data)}")
+    if count > 0 and len(data) - offset < count * size:
+        raise ValueError(f"buffer has only {len(data) - offset} elements after offset {offset}, but specified a size of {count}")
+    if count < 0 and (len(data) - offset) % size:
+        raise ValueError(f"buffer size ({len(data)}) must be a multiple of element size ({size})")
+    taken = np.frombuffer(data[offset:] if count < 0 else data[offset:offset + count * size], np.uint8).copy()
+    if byte_order not in (None, "native", sys.byteorder) and not dtype.is_complex:
+        taken = np.ascontiguousarray(taken.reshape(-1, size)[:, ::-1]).reshape(-1)
+    elif byte_order not in (None, "native", sys.byteorder):
+        taken = np.ascontiguousarray(taken.reshape(-1, 2, size // 2)[:, :, ::-1]).reshape(-1)
+    return from_numpy(taken).untyped_storage()
+
+
+class _Casts:
+    """Copies of a storage's elements in other dtypes, of an untyped one's bytes: float(), long() and so on; and what few ask for."""
+    __slots__ = ()
+    filename = None
+    is_hpu = False
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of its class, as torch.FloatStorage; given such a class or its name, its elements as those of that dtype."""
+        if dtype is None:
+            return self._kind()
+        name = dtype if isinstance(dtype, str) else f"torch.{dtype.__name__}"
+        if name == self._kind():
+            return self
+        wanted = NAMED.get(name.rpartition(".")[2])
+        if wanted is None:
+            raise AttributeError(f"module 'torch' has no attribute '{name.rpartition('.')[2]}'")
+        return self._cast(wanted.dtype)
+
+    def _cast(self, dtype):
+        t = self._elements()
+        return t.to(dtype, copy=True)._typed_storage()
+
+    def cuda(self, device=None, non_blocking=False):
+        """The storage on a GPU."""
+        from ..core.device import device as of
+        return self.to(device=of("cuda", device) if isinstance(device, int) else of("cuda" if device is None else device))
+
+    def hpu(self, device=None, non_blocking=False):
+        """AssertionError: there is none of these devices."""
+        raise AssertionError("HPU device module is not loaded")
+
+    def share_memory_(self):
+        """Move the memory to where other processes can map it; returns the storage."""
+        self._elements().share_memory_()
+        return self
+
+    def is_shared(self):
+        """Whether other processes can map the memory."""
+        return self._elements().is_shared()
+
+    def pin_memory(self, device="cuda"):
+        """A copy in memory that an accelerator reads from, where there is one."""
+        self._elements().pin_memory()
+        return self
+
+    def is_pinned(self, device="cuda"):
+        return False
+
+
+def _cast(name, dtype):
+    def cast(self):
+        return self._cast(dtype)
+    cast.__name__, cast.__qualname__ = name, f"_Casts.{name}"
+    cast.__doc__ = f"A storage of {dtype}: a copy of the elements, of an untyped one's bytes, as such."
+    return cast
+
+
+for _name, _dtype in _KINDS.items():
+    setattr(_Casts, _name, _cast(_name, ALL[_dtype]))
+
+
 def _index(i, n, what="torch.UntypedStorage"):
     try:
         i = i.__index__()
@@ -95,11 +184,11 @@ def _index(i, n, what="torch.UntypedStorage"):
     return i % n
 
 
-class UntypedStorage:
+class UntypedStorage(_Casts):
     """The bytes that one or several tensors share."""
     __slots__ = ("_ts_st", "fresh", "__weakref__")
     __module__ = "torch.storage"
-    is_sparse = is_sparse_csr = is_hpu = False
+    is_sparse = is_sparse_csr = False
 
     def __new__(cls, *args, device=None):
         if len(args) > 1 or args and not isinstance(args[0], (int, list, tuple)):
@@ -116,6 +205,13 @@ class UntypedStorage:
     def from_file(cls, filename, shared=False, nbytes=0):
         """The first bytes of a file, mapped into memory; with `shared` what is written to them is written to the file."""
         return mapped(filename, shared, nbytes, np.uint8)
+
+    @staticmethod
+    def from_buffer(buffer, byte_order=None, count=-1, offset=0, *, dtype=None):
+        """The bytes of `count` elements of a bytes-like object; see `buffered`."""
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        return buffered(buffer, dtype, count, offset, byte_order)
 
     def __setattr__(self, name, value):
         """What a user sets stays as long as the memory does, whoever holds this object meanwhile."""
@@ -146,6 +242,25 @@ class UntypedStorage:
 
     def _bytes(self):
         return self._tensor(ALL["uint8"])
+
+    _elements = _bytes
+
+    def _kind(self):
+        return "torch.storage.UntypedStorage"
+
+    def new(self):
+        """An empty one on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def mps(self):
+        """RuntimeError: there are none of these devices."""
+        raise RuntimeError("torch.UntypedStorage(): Storage device not recognized: mps")
+
+    def byteswap(self, dtype):
+        """Turn the bytes of each element around, in place; those of a complex one by its parts."""
+        size = dtype.itemsize // (2 if dtype.is_complex else 1)
+        if size > 1:
+            self._bytes().copy_(self._bytes().view(-1, size).flip(1).reshape(-1))
 
     def nbytes(self):
         """Number of bytes."""
@@ -237,12 +352,6 @@ class UntypedStorage:
         """Whether torch could resize it: not once NumPy has seen its memory."""
         return self._ts_st.value.extra.__class__ is not Memory
 
-    def is_shared(self):
-        return False
-
-    def is_pinned(self, device="cuda"):
-        return False
-
     def resize_(self, size):
         """Only to the size it has: an array of JAX can't grow under the tensors that see it."""
         if int(size) != self.nbytes():
@@ -265,7 +374,7 @@ _DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and
                "tensor.untyped_storage() instead of tensor.storage()")
 
 
-class TypedStorage:
+class TypedStorage(_Casts):
     """A storage read as elements of one dtype. Deprecated in torch."""
     __slots__ = ("_untyped_storage", "dtype", "__weakref__")
     __module__ = "torch.storage"
@@ -288,6 +397,33 @@ class TypedStorage:
 
     def _tensor(self, dtype=None):
         return self._untyped_storage._tensor(self.dtype)
+
+    _elements = _tensor
+
+    def _kind(self):
+        named = self.dtype in [kind.dtype for kind in NAMED.values()]
+        return f"torch.{self.pickle_storage_type()}" if named else "torch.storage.TypedStorage"
+
+    def pickle_storage_type(self):
+        """The name that files have for storages of its dtype, as FloatStorage."""
+        for name, kind in NAMED.items():
+            if kind.dtype is self.dtype:
+                return name
+        raise KeyError(f"dtype {self.dtype} is not recognized")
+
+    @classmethod
+    def from_file(cls, filename, shared, size):
+        """RuntimeError: only the classes of one dtype, as torch.FloatStorage, read files."""
+        raise RuntimeError("from_file can only be called on derived classes")
+
+    @classmethod
+    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0):
+        """`count` elements of the default dtype, of a bytes-like object; see `buffered`."""
+        return TypedStorage(wrap_storage=buffered(buffer, get_default_dtype(), count, offset, byte_order))
+
+    def to(self, *, device, non_blocking=False):
+        """The elements on a device."""
+        return TypedStorage(wrap_storage=self._untyped_storage.to(device=device), dtype=self.dtype)
 
     def untyped(self):
         """The storage without the dtype."""
@@ -379,6 +515,12 @@ class _Named(type):
     def from_file(cls, filename, shared=False, size=0):
         """As UntypedStorage.from_file, of `size` elements."""
         return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype.np), dtype=cls.dtype)
+
+    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0):
+        """`count` elements of a bytes-like object; see `buffered`."""
+        return TypedStorage(wrap_storage=buffered(buffer, cls.dtype, count, offset, byte_order), dtype=cls.dtype)
+
+    _from_buffer = from_buffer
 
 
 _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",

@@ -35,6 +35,12 @@ class dtype:
     def __copy__(self):
         return self
 
+    @property
+    def abbr(self):
+        """A short name: f32, i64, bf16, b8."""
+        short = self.name.replace("bfloat16", "bf16").replace("complex", "c").replace("uint", "u").replace("bool", "b8")
+        return (self.name if self.name[0] == "q" else short.replace("float", "f").replace("int", "i").replace("_", ""))
+
     def to_real(self):
         return {"complex32": float16, "complex64": float32, "complex128": float64}.get(self.name, self)
 

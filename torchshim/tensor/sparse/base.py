@@ -26,7 +26,7 @@ _answers: dict = {}
 _wraps: set = set()
 PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
     is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
-    is_nested has_names __reduce_ex__""".split())
+    is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg""".split())
 
 
 class SparseStorage:

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
-from .base import COO, handles, host, is_sparse, made, named, on
+from .base import COO, NAMES, handles, host, is_sparse, made, named, on, write
 from .compressed import compress
 from .coo import coalesce, to_coo, transpose
 
@@ -41,7 +42,7 @@ def _by_sparse(a, b):
     return gathered(a, rows[left] * shape[1] + columns[right], a._vals[on(device, left)] * b._vals[on(device, right)], shape, shape)
 
 
-@handles("mm", "spmm", "dsmm", "hsmm", "sparse_mm", "_sparse_mm", "smm")
+@handles("mm", "spmm", "dsmm", "sparse_mm", "_sparse_mm")
 def mm(a, b):
     """The product of two matrices: dense if one of them is, else sparse."""
     _check(a, b)
@@ -89,7 +90,85 @@ def matmul(a, b):
     raise NotImplementedError(f"torchshim: matmul of tensors with {a.dim()} and {b.dim()} dimensions, one of them sparse")
 
 
-@handles("addmm", "sspaddmm")
+def _product_rows(name, a, b):
+    """The rows of a COO matrix that hold anything, on the host, and those of its product with a dense one."""
+    for number, x in ((2, a), (3, b)):
+        if x.dim() != 2:
+            raise RuntimeError(f"{name}: Argument #{number}: matrices expected, got {x.dim()}D tensor")
+    if b.shape[0] != a.shape[1]:
+        raise RuntimeError(f"{name}: Argument #3: Expected dim 0 size {a.shape[1]}, got {b.shape[0]}")
+    if a.dtype is not b.dtype:
+        raise RuntimeError("expected scalar type {} but found {}".format(*[c_name(x._ts_meta.dtype) for x in (a, b)]))
+    a = coalesce(a)
+    where, columns = host(a._index[0])
+    rows, to = np.unique(where, return_inverse=True)
+    device = to_jax(a.device)
+    total = F["zeros"]((len(rows), b.shape[1]), dtype=b.dtype, device=b.device)
+    return rows, total.index_add(0, on(device, to.reshape(-1)), a._vals.unsqueeze(1) * b.index_select(0, on(device, columns)))
+
+
+def _without_derivative(name, vals):
+    """Values with a history that ends in torch's refusal, if they have one."""
+    if not vals.requires_grad:
+        return vals
+
+    def refuse(gradients):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    vals = named(vals.view_as(vals), "NotImplemented")
+    vals.grad_fn.register_prehook(refuse)
+    return vals
+
+
+@handles("hspmm", "hsmm")
+def hspmm(mat1, mat2):
+    """The product of a sparse matrix and a dense one: sparse in its rows, which are dense."""
+    if not is_sparse(mat1) or mat1._layout is not COO:
+        backend = f"{NAMES[mat1._layout.name]}CPU" if is_sparse(mat1) else "CPU"
+        raise NotImplementedError(f"Could not run 'aten::hspmm' with arguments from the '{backend}' backend.")
+    if is_sparse(mat2):
+        raise NotImplementedError("torchshim: hspmm of two sparse matrices")
+    rows, vals = _product_rows("hspmm", mat1, mat2)
+    index = on(to_jax(mat1.device), rows.astype(np.int64)[None])
+    return made(COO, (index,), _without_derivative("hspmm", vals), (mat1.shape[0], mat2.shape[1]))
+
+
+@handles("sspaddmm", "saddmm")
+def sspaddmm(input, mat1, mat2, *more, beta=1, alpha=1, out=None):
+    """beta * input + alpha * mat1 @ mat2 of sparse input and mat1 and a dense mat2: sparse, not coalesced.
+
+    As in torch, (beta, input, mat1, mat2) and (beta, input, alpha, mat1, mat2) will do too."""
+    if more:
+        beta, input, alpha, mat1, mat2 = (input, mat1, 1, mat2, *more) if len(more) == 1 else (input, mat1, mat2, *more)
+    if not is_sparse(mat1) or mat1._layout is not COO:
+        layout = mat1._layout.name.replace("s", "S", 1) if is_sparse(mat1) else "Strided"
+        raise RuntimeError(f"sspaddmm: expected 'mat1' to have sparse layout, got 'mat1' with layout {layout}")
+    if not is_sparse(input) or input._layout is not COO or is_sparse(mat2):
+        raise RuntimeError("sspaddmm: expected sparse coordinates for input and mat1, and a dense mat2")
+    rows, vals = _product_rows("sspaddmm", mat1, mat2)
+    for d, n in enumerate((mat1.shape[0], mat2.shape[1])):
+        if input.shape[d] != n:
+            raise RuntimeError(f"sspaddmm: Argument #1: Expected dim {d} size {n}, got {input.shape[d]}")
+    width = mat2.shape[1]
+    where = np.stack([rows.repeat(width), np.tile(np.arange(width), len(rows))]).astype(np.int64)
+    index = F["cat"]([input._index[0], on(to_jax(mat1.device), where)], 1)
+    held = input._vals if beta == 1 else input._vals * beta
+    vals = F["cat"]([held, (vals if alpha == 1 else vals * alpha).reshape(-1)])
+    made_of = made(COO, (index,), _without_derivative("sspaddmm", vals), input.shape)
+    return made_of if out is None else write(out, made_of)
+
+
+@handles("smm")
+def smm(self, mat2):
+    """The product of a sparse matrix and a dense one, sparse in both dimensions."""
+    if self.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(f"sspaddmm: Argument #{2 if self.dim() != 2 else 3}: matrices expected, got "
+                           f"{self.dim() if self.dim() != 2 else mat2.dim()}D tensor")
+    none = F["zeros"]((0,), dtype=mat2.dtype, device=mat2.device)
+    at = on(to_jax(mat2.device), np.zeros((2, 0), np.int64))
+    return sspaddmm(made(COO, (at,), none, (self.shape[0], mat2.shape[1])), self, mat2)
+
+
+@handles("addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * mat1 @ mat2."""
     product = mm(mat1, mat2)
