@@ -3,6 +3,7 @@ import pytest
 
 import torchshim as torch
 import torchshim.nn.functional as F
+from torchshim.engine.compile import policy
 
 LOGITS = [[1.0, 2.0, 0.5], [0.1, 0.2, 0.3]]
 
@@ -239,6 +240,28 @@ def test_the_identity_of_affine_grid_lies_where_torch_puts_it(align_corners):
         line = torch.linspace(-1, 1, n)
         grid = F.affine_grid(theta, (1, 1, n, n), align_corners=align_corners)
         assert torch.equal(grid[0, 0, :, 0], line if align_corners else line * (n - 1) / n)
+
+
+@pytest.mark.parametrize("tier", policy.TIERS[1:])
+@pytest.mark.parametrize("dtype, align_corners, n, expected", [
+    (torch.float32, False, 7, [-4916.0, -515.0, -2495.5, 275.0, -3318.0, -7462.0]),
+    (torch.float32, False, 10, [-3029.5, -55.5, -14305.0, -1008.5, -3091.5, -25165.0]),
+    (torch.float32, True, 10, [-6988.0, 2011.0, -8514.0, -5356.5, -6941.5, -11164.5]),
+    (torch.float64, False, 7, [-2010.0, -1104.0, -5260.5, -703.0, -1610.0, -8708.0]),
+    (torch.float64, False, 10, [-8110.0, -2962.0, -4980.0, 383.5, -10723.5, -10805.0]),
+    (torch.float64, True, 7, [-1940.0, -418.0, -5217.0, -1021.0, -4806.0, -3390.0]),
+])
+def test_a_spatial_transformer_begins_with_torchs_gradient(dtype, align_corners, n, expected, tier):
+    """Its first map is the identity, whose points lie on the pixels: there the gradient jumps, so that the last bit of a place decides."""
+    policy.pin(tier)
+    try:
+        x = torch.arange(n * n, dtype=dtype).reshape(1, 1, n, n) ** 2 % 17
+        theta = torch.eye(2, 3, dtype=dtype)[None].requires_grad_()
+        y = F.grid_sample(x, F.affine_grid(theta, (1, 1, n, n), align_corners=align_corners), align_corners=align_corners)
+        (y * x).sum().backward()
+        assert [round(g, 2) for g in theta.grad.flatten().tolist()] == expected
+    finally:
+        policy.pin(None)
 
 
 @pytest.mark.parametrize("shape, target, dtype, error, text", [

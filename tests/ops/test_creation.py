@@ -37,6 +37,16 @@ def test_frexp():
 
 
 @pytest.mark.parametrize("tier", policy.TIERS[1:])
+def test_linspace_of_doubles_rounds_once(tier):
+    policy.pin(tier)
+    try:
+        line, huge = torch.linspace(-1, 1, 12, dtype=torch.float64).tolist(), torch.linspace(1e40, -1e40, 7, dtype=torch.float64)[3].item()
+    finally:
+        policy.pin(None)
+    assert [x.hex() for x in line[4:6]] == ["-0x1.1745d1745d174p-2", "-0x1.745d1745d1744p-4"] and huge == 6.044629098073146e+23
+
+
+@pytest.mark.parametrize("tier", policy.TIERS[1:])
 def test_ranges_of_fractions_are_counted_as_torch_counts_them(tier):
     """In registers: the first number of each is rounded, the others are counted from it; a product and its sum are rounded once."""
     policy.pin(tier)

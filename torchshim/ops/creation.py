@@ -103,7 +103,8 @@ def _linspace(shape, dtype, *numbers, xp=jnp):
     exact = np.complex128 if P.kind_of(dtype) == 3 else np.float64
     # torch counts from both ends, so that the last element is `end` itself, and multiplies and adds in one rounding
     a, b, step, far = (x.astype(exact) for x in (a, b, step, i))
-    return xp.where(i < n // 2, a + step * far, b - step * (n - 1 - far)).astype(wide).astype(dtype)
+    count = functools.partial(_fused, xp=xp) if dtype == np.float64 else lambda k, step, start: start + step * k
+    return xp.where(i < n // 2, count(far, step, a), count(n - 1 - far, -step, b)).astype(wide).astype(dtype)
 
 
 def _logspace(shape, dtype, *numbers):

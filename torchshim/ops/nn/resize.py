@@ -249,8 +249,18 @@ def interpolate(self, size, mode, align_corners, scales):
 
 
 # -- sampling at a grid -----------------------------------------------------------------------------------------------
-def _source(x, n, align_corners):
-    """Coordinates in [-1, 1] as indices."""
+def _source(x, n, align_corners, planes):
+    """Coordinates in [-1, 1] as indices, rounded as torch does: at a pixel the last bit decides between two neighbours.
+
+    Of planes it halves the size beforehand, and takes one half from the product before that is rounded; of volumes, the coordinate.
+    """
+    if planes and align_corners:
+        return (x + 1) * ((n - 1) / 2)
+    if planes and x.dtype == np.float32:
+        return ((x + 1).astype(np.float64) * (n / 2) - 0.5).astype(x.dtype)
+    if planes:
+        high = jax.lax.stop_gradient((x + 1).astype(np.float32).astype(x.dtype))  # its product with n / 2 is exact, and so is the rest's
+        return high * (n / 2) - 0.5 + (x + 1 - high) * (n / 2)
     return (x + 1) / 2 * (n - 1) if align_corners else ((x + 1) * n - 1) / 2
 
 
@@ -331,18 +341,19 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     sizes = x.shape[2:]
     n, c = x.shape[:2]
     flat = x.reshape(n, c, -1) if x.size else x.reshape(n, c, 1)
-    source = [_source(g[..., len(sizes) - 1 - d], sizes[d], align_corners) for d in range(len(sizes))]
+    source = [_source(g[..., len(sizes) - 1 - d], sizes[d], align_corners, len(sizes) == 2) for d in range(len(sizes))]
     if interpolation_mode == 2:
         return _cubic_samples(flat, source, sizes, padding_mode, align_corners).astype(input.dtype)
     source = [_inside(s, size, padding_mode, align_corners) for s, size in zip(source, sizes)]
     if interpolation_mode == 1:
         return _at(flat, [_indices(jnp.round(s)) for s in source], sizes).astype(input.dtype)
     low = [jax.lax.stop_gradient(jnp.floor(s)) for s in source]
+    parts = [(1 - (s - a) if len(sizes) == 2 else a + 1 - s, s - a) for s, a in zip(source, low)]
     total = 0
     for corner in np.ndindex(*(2,) * len(sizes)):
         weight = 1
-        for s, a, high in reversed(list(zip(source, low, corner))):
-            weight = weight * (s - a if high else a + 1 - s)
+        for part, high in reversed(list(zip(parts, corner))):
+            weight = weight * part[high]
         total = total + _at(flat, [_indices(a + high) for a, high in zip(low, corner)], sizes) * weight[:, None]
     return total.astype(input.dtype)
 
