@@ -382,10 +382,10 @@ def _fitting(node, grads, mode):
     made = list(grads)
     for k, (e, g) in enumerate(zip(node._ts_next, grads)):
         target, nr = end_of(e) if e is not None else (None, 0)
-        if g is None or not isinstance(target, Node) or mode.__class__ is not type:
+        if g is None or target is None or mode.__class__ is not type:
             continue
-        t, shape = mode.tensor(g), target._ts_out_meta(nr).shape
-        if t._ts_meta.shape != shape:
+        t, shape = mode.tensor(g), target._ts_out_meta(nr).shape if isinstance(target, Node) else graph.kept_shape(target)
+        if shape is not None and t._ts_meta.shape != shape:
             if len(shape) > t.ndim or any([n != m and n != 1 for n, m in zip(reversed(shape), reversed(t._ts_meta.shape))]):
                 place = list(node._ts_places(range(len(grads)))).index(k)
                 raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} but "

@@ -3,7 +3,7 @@ tell (`twice`, see ops/registry.py) where the program that computes them here do
 """
 from __future__ import annotations
 
-from ..engine import influences
+from ..engine import influences, meta_of
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, meta
 
@@ -31,7 +31,7 @@ def correct(node, given, made):
             readers = node._ts_plan.readers = _readers(node._ts_plan, given, twice)
         deep = [edge(x) is not None for x in given]
         for g, reads in zip(made, readers):
-            if g._ts_meta.numel and not any([deep[i] for i in reads]):
+            if not any([deep[i] for i in reads]):
                 g._ts_edge = None
     if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):
         for g in made:
@@ -41,9 +41,28 @@ def correct(node, given, made):
 
 def _readers(plan, given, twice):
     """For each gradient that a plan makes, the numbers of those it reads among what it is given."""
-    reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
-    return tuple([tuple([i for i, x in enumerate(given) if (k in reads[i] or not meta(x).numel) and not _alone(plan, twice, i, k)])
+    reads = None if all([meta(x).numel for x in given]) else _reads_of_more(plan)
+    known = reads is not None                  # else what is empty may be read
+    if not known:
+        reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
+    return tuple([tuple([i for i, x in enumerate(given) if (k in reads[i] or not known and not meta(x).numel) and not _alone(plan, twice, i, k)])
                   for k in range(len(plan.needs))])
+
+
+def _reads_of_more(plan):
+    """`influences` of the gradients of operands that have two elements along each dimension that has none: what nothing is computed from tells
+    nothing. None where there is no such call."""
+    inst, needs = plan.vjp.inst, sum([1 << i for i in plan.needs])
+    metas = tuple([meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas])
+    try:
+        more = inst.op.resolve(inst.layout, metas, inst.kinds)
+        made = more.plan(needs)
+        if (made.args, made.outs, made.cts, made.needs) != (plan.args, plan.outs, plan.cts, plan.needs):
+            return None
+        given = tuple([metas[i] for i in made.args] + [more.out_metas[k] for k in made.outs + made.cts])
+        return influences(made.vjp.resolve((), given, made.vjp_kinds)) if all([m.numel for m in given]) else None
+    except Exception:                          # the operator is made for a dimension of no elements
+        return None
 
 
 def _alone(plan, twice, i, k):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import pathlib
 import traceback
 
@@ -28,6 +29,7 @@ from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, versio
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
+from .layouts import layouts
 from .parts import mapped_by, replaced
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
@@ -99,11 +101,11 @@ def batched(fn, xs, dims, randomness="error"):
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
-    arrays = _interpreted(run, xs, dims)
+    arrays, lie = _interpreted(run, xs, dims) or (None, ())
     if arrays is None:
         with jax.enable_x64(True), _explained():
             arrays = jax.vmap(run, in_axes=tuple(dims))(*[to_jax(x) for x in xs])
-    made = [_tensor(a, d) for a, d in zip(arrays, info["devices"])]
+    made = [_tensor(a, d, s) for a, d, s in itertools.zip_longest(arrays, info["devices"], lie)]
     for k in reversed(info["written"]):        # what was written in place is written to the caller's tensor
         if wants[k]:
             raise NotImplementedError("torchshim: vmap over a function that writes in place to an argument that requires a gradient")
@@ -137,8 +139,9 @@ class _Promoting(TorchFunctionMode):
 
 
 def _interpreted(run, xs, dims):
-    """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself. None where
-    the function wants to see its batches (a print, some custom Functions), or the batch does not lie on the host."""
+    """The results of a batched function, traced as one program and interpreted: JAX would compile each of its primitives by itself; and how
+    they lie (`layouts`). None where the function wants to see its batches (a print, some custom Functions), or the batch does not lie on
+    the host."""
     if levels() or not all([is_host(meta(x).device) and not is_traced(x) for x in xs]):
         return None
     before = states()
@@ -149,12 +152,12 @@ def _interpreted(run, xs, dims):
         restore(before)
         return None
     with jax.enable_x64(True):
-        return build(closed)(*[np.asarray(array_of(read(x))) for x in xs])
+        return build(closed)(*[np.asarray(array_of(read(x))) for x in xs]), layouts(closed, [meta(x) for x in xs])
 
 
-def _tensor(a, device):
+def _tensor(a, device, strides=None):
     if isinstance(a, np.ndarray):
-        return wrap(value_of(a, meta_of(a.shape, a.dtype, device or default_device())))
+        return wrap(value_of(a, meta_of(a.shape, a.dtype, device or default_device(), strides)))
     return from_jax(a, device)
 
 

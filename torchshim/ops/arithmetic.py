@@ -16,8 +16,23 @@ from .registry import SB, SC, SF, SI, T, common_of, op, with_partials
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
              "instead.")
+NEGATED_BOOL = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                "`logical_not()` operator instead.")
 ONE_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
             "`logical_not()` operator instead.")
+
+
+def no_bools(*saved, text=ONE_BOOL):
+    """back_refuses of a formula that subtracts what it saved: pairs of an operand that may be no bool tensor and the gradient (None: any)
+    in whose formula that stands."""
+    def refuses(inst, needs):
+        at = [k for k, x in enumerate(inst.layout) if x is T]
+        for operand, wanted in saved:
+            if operand in at and (wanted is None or wanted in at and at.index(wanted) in needs) \
+                    and inst.in_metas[at.index(operand)].dtype == np.bool_:
+                return text
+        return None
+    return refuses
 
 
 def named(pattern, position=1):
@@ -313,7 +328,7 @@ def _pow_exponent(out, x, e):
 
 
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
-    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow,
+    rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
     saves=lambda inst: (0,) if inst.layout[1] is T else None)
 def pow(self, exponent):
@@ -401,7 +416,7 @@ def _at_infinity(z):
 
 
 @op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", numbers=(),
-    refuses=("logaddexp_cpu", "bi"),
+    refuses=("logaddexp_cpu", "bi"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
 def logaddexp(self, other):
     """log(exp(self) + exp(other))."""
@@ -416,7 +431,7 @@ def logaddexp(self, other):
 
 
 @op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", numbers=(),
-    refuses=("logaddexp2_cpu", "bic"),
+    refuses=("logaddexp2_cpu", "bic"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
 def logaddexp2(self, other):
     """log2(2 ** self + 2 ** other)."""
@@ -454,8 +469,7 @@ def absolute(self):
 
 
 @op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", inplace=True, aliases=("negative",),
-    check=refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-                                "the `~` or `logical_not()` operator instead."))
+    check=refuse_bool(NEGATED_BOOL))
 def neg(self):
     """-self."""
     return -self

@@ -37,7 +37,8 @@ sizes: the static parameters (`int` or `int[]`) that are sizes, which change as 
   multiple: some dimensions are so many times another, as a cell's gates are.
 inplace: True makes `f_` a method and a function, "method" only a method. functional: also in nn.functional; "inplace"
   gives it an `inplace` flag there. inplace_grad: the grad_fn of `f_` where it has another name. overlap="fill": `f_` may write to
-  elements that lie in one place (tensor/core/write.py). out=False: no out= form;
+  elements that lie in one place (tensor/core/write.py); a function of (operator, target, layout): what it does to them (None: nothing of
+  its own). out=False: no out= form;
   "dtype": it computes in the dtype of an out tensor if its own dtype= is not given; "floating dtype": if that is a floating one.
 namespace: "linalg", "special", "nn.functional" …: where it lives instead of in torch itself; a `linalg_` before the name is
   not part of it there. aliases: other names, and other places: "linalg.matmul".
@@ -63,6 +64,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
   do not matter; they have a history all the same, which leads to zeros. Or a function of the operands' metas that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none.
+back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot subtract
+  a bool tensor that it saved; or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
   anything is saved.
 in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
@@ -114,7 +117,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False):
+                 seen=None, in_steps=False, composed=False, back_refuses=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -130,6 +133,7 @@ class Op(Operator):
         if least is not None:
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed = twice, seen, in_steps, composed
+        self.back_refuses = back_refuses
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
@@ -444,6 +448,7 @@ class InplaceOp(Operator):
     def __init__(self, op):
         super().__init__(op.name + "_")
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
+        self.back_refuses = op.back_refuses
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
+from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, special
 from .layout import elementwise_strides
 from .registry import op
@@ -68,7 +69,8 @@ atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
     aliases=("arctan2",), refuses=("atan2_cpu", "c"),
-    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)), twice="zeros")
+    rule=(lambda out, y, x: _over(x, x * x + y * y), lambda out, y, x: _over(-y, x * x + y * y)), twice="zeros",
+    back_refuses=no_bools((0, 1), text=NEGATED_BOOL))
 def atan2(self, other):
     """The angle of the point (other, self)."""
     return jnp.arctan2(self, other)

@@ -170,7 +170,7 @@ def _again(t, gradient):
     """`t` for the second run, which a compiled program must not take for the first."""
     if gradient is None or not (t.is_floating_point() or t.is_complex()) or t.device.type == "meta":
         return t
-    return call(again, (t, gradient, -0.0, float("nan")))
+    return call(again, (t, gradient.detach(), -0.0, float("nan")))      # whose history is none of `t`'s
 
 
 def _kept(args):

@@ -34,6 +34,7 @@ class Operator:
     edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
     composed = False           # whether torch makes it of other operators, which look at shapes and histories before anything is saved
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
+    back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     saves = None               # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
 
     def __init__(self, name=None):
@@ -103,6 +104,9 @@ class VjpOp(Operator):
 
     def build(self, layout, metas, kinds):
         p = self.plan_of
+        refused = self.inst.op.back_refuses and self.inst.op.back_refuses(self.inst, p.needs)
+        if refused:
+            raise RuntimeError(refused)
         ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
         plain = self.inst.op.plain_gradients
         strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])

@@ -186,13 +186,19 @@ def call(op, args, name=None, first=1):
 def call_inplace(op, args, name=None, first=1):
     """The in-place form: writes into the first argument and returns it."""
     tensors, layout, nums, kinds = prepare(op, args, name, first)
-    return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=op.overlap)
+    overlap = op.overlap
+    if callable(overlap):
+        made = overlap(op, tensors[0], layout)
+        if made is not None:
+            return made
+        overlap = None
+    return apply_inplace(op.inplace_op, tensors, layout, nums, kinds, overlap=overlap)
 
 
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
     key = (op.schema.partition("(")[2], op.numbers, op.elementwise, op.precheck is None, op.out, op.name in SHARED,
-           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, op.in_steps, first, inplace, with_out, flag)
+           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, op.in_steps, inplace and callable(op.overlap), first, inplace, with_out, flag)
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
@@ -271,7 +277,7 @@ def _source(op, first, inplace, with_out, flag):
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
     plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
-    if plain and len(tensors) in (1, 2, 3) and not op.fields and op.params[0].kind == "tensor":
+    if plain and len(tensors) in (1, 2, 3) and not op.fields and op.params[0].kind == "tensor" and not (inplace and callable(op.overlap)):
         ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
         conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
         conds += ["out is None"] * with_out + ["not inplace"] * flag

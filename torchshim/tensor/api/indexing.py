@@ -311,8 +311,9 @@ def setitem(self, key, value):
         with leaves_first(t):
             _put(t, picks, value)
         return
-    with leaves_first(t):
-        refuse_overlap(t)
+    if t is not value:                         # itself is not copied
+        with leaves_first(t):
+            refuse_overlap(t)
     if not isinstance(value, TensorBase):
         fill_(t, value, FILL_ITEM)
         return

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from ...engine import context, contiguous_strides
+from ...engine import TRACED, context, contiguous_strides, meta_of, value_of
 from ...ops import promotion as P
 from ...ops import shape as S
 from ...ops import views as V
 from ...ops.common import wrap_dim
-from ...ops.registry import T
+from ...ops.index import MASKED_FILL
+from ...ops.registry import OPS, SI, T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
@@ -152,6 +153,30 @@ def zero_(self):
 Tensor.zero_ = zero_
 FUNCTIONS["zero_"] = lambda input: zero_(input)
 FUNCTIONS["zero"] = lambda input: call(ZERO, (input,))
+
+
+def _zeroed(op, t, layout):
+    """torch's triangles write nothing but zeros in place, and refuse no elements that lie in one place: those are zero that are so
+    anywhere. None where no elements do, or a gradient is wanted."""
+    m = meta(t)
+    if m.contiguous or m.dense:
+        return None
+    op.inplace_op.resolve(layout, (m,), "")    # what it refuses
+    if needs_grad(t) or read(t).extra is TRACED:
+        return None
+    place = np.zeros(m.shape, np.int64)
+    for d, (n, s) in enumerate(zip(m.shape, m.strides)):
+        place += (np.arange(n) * s).reshape((-1,) + (1,) * (m.ndim - 1 - d))
+    if len(np.unique(place)) == place.size:
+        return None
+    cut = ~getattr(np, op.name)(np.ones(m.shape, bool), layout[1])
+    hidden = np.isin(place, place[cut])
+    return apply_inplace(MASKED_FILL.inplace_op, (t, wrap(value_of(hidden, meta_of(m.shape, hidden.dtype, m.device)))), (T, T, SI), (0,), "i",
+                         overlap="fill")
+
+
+for _name in ("tril", "triu"):
+    OPS[None, _name].overlap = _zeroed
 
 
 @function("fill_diagonal_")

@@ -5,6 +5,7 @@ An edge has four shapes, so that most calls make no object for it: None (no grad
 """
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import weakref
@@ -161,11 +162,11 @@ def node_class(name, base=Node):
 class AccumulateGrad(Node):
     """The end of an edge at a leaf, made when somebody asks for it."""
     __module__ = Node._ts_home
-    __slots__ = ("variable",)
+    __slots__ = ("variable", "known")          # known: what it was made for, where the variable got another shape since
     _ts_turn = -2 ** 62
 
     def __init__(self, variable):
-        self.variable = variable
+        self.variable, self.known = variable, None
         self._ts_inst = self._ts_plan = self._ts_nums = self._ts_extra = None
         self._ts_saved = self._ts_guard = self._ts_next = ()
         self._ts_seq = 2 ** 63 - 1
@@ -175,7 +176,7 @@ class AccumulateGrad(Node):
         return 1
 
     def _ts_out_meta(self, nr):
-        return self.variable._ts_meta
+        return self.known or self.variable._ts_meta
 
 
 def leads_nowhere(leaf):
@@ -216,6 +217,38 @@ def accumulator(leaf):
             node = AccumulateGrad(leaf)
             x.accumulator = weakref.ref(node)
     return node
+
+
+def keep_shape(leaf):
+    """Before a leaf gets another shape: its AccumulateGrad knows the present one as long as a node leads there, in torch. It is made here
+    if any does, who are asked of the garbage collector."""
+    x, nodes = leaf._ts_extra, _nodes_at(leaf)
+    made = x.accumulator() if x is not None and x.accumulator is not None else None
+    if made is None and nodes:
+        made = accumulator(leaf)
+    if made is not None and made.known is None:
+        made.known = leaf._ts_meta
+        for n in nodes:
+            n._ts_next = tuple([made if e is leaf else e for e in n._ts_next])
+
+
+def _nodes_at(leaf):
+    """The nodes that lead to a leaf."""
+    ends = [e for e in gc.get_referrers(leaf) if e.__class__ is tuple]
+    return [n for e in ends for n in gc.get_referrers(e) if isinstance(n, Node) and n._ts_next is e]
+
+
+def lead_nowhere(leaf):
+    """Before a view without history gets a gradient of its own: what was computed from it goes on leading nowhere."""
+    for n in _nodes_at(leaf):
+        n._ts_next = tuple([None if e is leaf else e for e in n._ts_next])
+
+
+def kept_shape(leaf):
+    """The shape that a leaf's AccumulateGrad knows where it is not the leaf's own; None elsewhere."""
+    x = leaf._ts_extra
+    made = x.accumulator() if x is not None and x.accumulator is not None else None
+    return None if made is None or made.known is None else made.known.shape
 
 
 def accumulator_hooks(extra):

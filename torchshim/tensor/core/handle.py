@@ -123,7 +123,7 @@ def keep_count(t):
 def _follow_base(t, vw):
     """The memory was written since: this view's history goes through its base's present one."""
     base = vw.base
-    if base._ts_edge is not None or t._ts_edge not in (None, True) and vw.creation is None:
+    if base._ts_edge is not None or t._ts_edge not in (None, True):
         if vw.creation is not None:
             if not context.grad:
                 return                         # nobody asks for its history here

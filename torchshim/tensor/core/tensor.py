@@ -14,7 +14,7 @@ from . import dispatch, host, settings, storage
 from .device import from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
-from .graph import Node, RemovableHandle, add_hook, forward_only, loosen_shapes
+from .graph import Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
 from .view import detached, elements, still_view
@@ -275,6 +275,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 if is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+                if leads_nowhere(self) and self._ts_view.base._ts_edge is not None:
+                    lead_nowhere(self)
                 self._ts_edge = True
             return self
         e = self._ts_edge if self._ts_edge not in (None, True) else edge(self)
@@ -447,6 +449,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         log_edge(self)
         if self._ts_edge is not None and y._ts_meta.shape != self._ts_meta.shape:
             loosen_shapes()
+            if self._ts_edge is True and y._ts_meta.dtype == self._ts_meta.dtype:
+                keep_shape(self)
         if self._ts_view is None:
             self._ts_st.moved = weakref(self)
             self._ts_st.gen += 1

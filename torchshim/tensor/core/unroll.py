@@ -47,6 +47,13 @@ FOLLOWED = READ.replace("        v{t}, e{t} = read({t}), edge({t})\n", '''\
             return unfollowed(error, {call}
 ''')
 
+BESIDE = READ.replace("        v{t}, e{t} = read({t}), edge({t})\n", '''\
+        try:
+            v{t}, e{t} = read({t}), edge({t})
+        except RuntimeError:                   # it lost its history: what the target refuses comes first
+            return {again}
+''')
+
 READ_VALUE = "    v{t} = {t}._ts_st.value if {t}._ts_view is None else read({t})\n"
 
 ENTER = '''\
@@ -243,6 +250,7 @@ def inplace(name, tensors, number, doc):
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
     parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=AT_ONCE if number else ""))
+    parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a",

@@ -220,7 +220,10 @@ def inplace2(op, a, b, layout):
         if eb is True:
             eb = b
     else:
-        vb, eb = read(b), edge(b)
+        try:
+            vb, eb = read(b), edge(b)
+        except RuntimeError:                   # it lost its history: what the target refuses comes first
+            return apply_inplace(op, (a, b), layout)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout)
     if a._ts_st is b._ts_st or 0 in va.meta.strides:

@@ -1,0 +1,29 @@
+"""How what vmap computes lies in memory: torch batches an elementwise operator by applying it to the whole tensor where that lies."""
+from __future__ import annotations
+
+from ..engine import contiguous_strides, meta_of
+from ..engine.compile.gradient import inlined
+from ..engine.interpret.rules import ELEMENTWISE
+from ..ops.layout import elementwise_strides
+
+
+def layouts(closed, metas):
+    """The strides of each result of a program, where it is elementwise in operands with these metas and has some; else None.
+
+    A transpose moves the batch, or is the user's: torch does both by views. What else the program does gives contiguous results."""
+    jaxpr = inlined(closed).jaxpr
+    found = {v: (m.strides, True) for v, m in zip(jaxpr.invars, metas)}        # variable: (strides, whether it depends on an operand)
+    known = lambda v: (None, False) if hasattr(v, "val") else found.get(v, (None, False))
+    for eqn in jaxpr.eqns:
+        given = [(v.aval, *known(v)) for v in eqn.invars]
+        depends, strides = any([d for _, _, d in given]), None
+        name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
+        if name == "transpose" and given[0][1] is not None:
+            strides = tuple([given[0][1][d] for d in eqn.params["permutation"]])
+        elif depends and name in ELEMENTWISE or name == "copy":
+            whole = [(a, s or contiguous_strides(a.shape)) for a, s, d in given if a.shape == shape]
+            if all([s is not None for a, s, d in given if d and a.shape == shape]) and whole:
+                strides = elementwise_strides([meta_of(shape, a.dtype, "meta", s) for a, s in whole], shape) or contiguous_strides(shape)
+        for v in eqn.outvars:
+            found[v] = strides, depends
+    return [known(v)[0] if known(v)[1] else None for v in jaxpr.outvars]
