@@ -17,10 +17,13 @@ hsmm = hspmm
 
 
 def mm(mat1, mat2, reduce=None):
-    """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse."""
-    if reduce is not None and reduce != "sum":
-        raise NotImplementedError(f"torchshim: torch.sparse.mm with reduce={reduce!r}")
-    return _F["mm"](mat1, mat2)
+    """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse.
+
+    reduce: what becomes of a row's products with a column, of a CSR mat1 and a dense mat2: their "sum", "mean", "amax" or "amin"."""
+    if reduce is None:
+        return _F["mm"](mat1, mat2)
+    from .tensor.sparse.products import reduced_mm
+    return reduced_mm(mat1, mat2, reduce)
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):

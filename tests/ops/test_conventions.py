@@ -1,4 +1,6 @@
 """Gradients and roundings where torch's formula is one of several: numbers are torch 2.13's."""
+import pytest
+
 import torchshim as torch
 
 
@@ -68,3 +70,31 @@ def test_weights_of_cov_are_added_in_their_own_precision():
 def test_slice_copy():
     x = torch.arange(6).reshape(2, 3)
     assert torch.slice_copy(x, 1, 1).tolist() == [[1, 2], [4, 5]] and torch.slice_copy(x, -1, None, None, 2).tolist() == [[0, 2], [3, 5]]
+
+
+def test_strides_of_joined_turned_and_solved_tensors():
+    """channels_last operands of stack, rot90 of expanded ones and by nothing, the memory that lstsq returns a part of."""
+    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert [torch.stack([x, x], d).stride() for d in range(5)] == [
+        (120, 60, 1, 15, 3), (120, 3, 1, 30, 6), (120, 1, 60, 15, 3), (120, 1, 30, 15, 3), (120, 40, 10, 2, 1)]
+    e = torch.randn(2, 1, 4).expand(2, 3, 4)
+    assert torch.rot90(e, 1, (0, 1)).stride() == (4, 12, 1) and torch.rot90(torch.randn(2, 3, 4).permute(2, 0, 1), 0).stride() == (6, 3, 1)
+    A, b = torch.randn(2, 5, 3), torch.randn(2, 5, 2)
+    assert torch.linalg.lstsq(A[0], b[0])[0].stride() == (1, 5) and torch.linalg.lstsq(A, b)[0].stride() == (10, 1, 5)
+    assert torch.linalg.lstsq(A, b[..., 0])[0].stride() == (5, 1) and torch.linalg.lstsq(A.mT, torch.randn(2, 3, 2))[0].stride() == (10, 1, 5)
+
+
+def test_a_real_tensor_is_its_own_conjugate():
+    x = torch.randn(3, requires_grad=True)
+    assert torch.conj_physical(x) is x and x.conj_physical() is x
+    y = torch.tensor([1 + 2j])
+    assert torch.conj_physical(y).tolist() == [1 - 2j] and y.conj_physical_() is y and y.tolist() == [1 - 2j]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.conj_physical_()
+
+
+def test_rsub_takes_alpha_by_position_beside_numbers():
+    x = torch.tensor([1., 2])
+    assert torch.rsub(x, 2, 3).tolist() == [-1, -4]
+    with pytest.raises(TypeError, match=r"rsub\(\) received an invalid combination of arguments - got \(Tensor, Tensor, int\)"):
+        torch.rsub(x, x, 3)

@@ -206,3 +206,12 @@ def test_selection_of_distinct_and_of_equal_elements():
     assert x[0].kthvalue(2)[1].item() == 3 and x.kthvalue(1, 1)[1].tolist() == [1, 5]
     x[0, 1] = float("nan")
     assert x[0].topk(2)[1].tolist() == [1, 4] and x[0].topk(2, largest=False)[1].tolist() == [3, 5]
+
+
+def test_what_topk_leaves_unsorted_lies_as_selection_left_it():
+    """As in torch 2.13, where selecting is not done by a heap (which sorts)."""
+    x = torch.tensor([3., 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4])
+    v, i = torch.topk(x, 10, sorted=False)
+    assert i.tolist() == [18, 11, 14, 12, 5, 10, 13, 7, 4, 8] and v.tolist() == x[i].tolist()
+    assert torch.topk(x, 20, largest=False, sorted=False)[1].tolist() == [19, 1, 0, 3, 17, 16, 6, 15, 9, 10, 2, 4, 13, 8, 7, 12, 14, 11, 18, 5]
+    assert torch.topk(x, 10)[1].tolist() == [14, 12, 5, 18, 11, 13, 7, 10, 4, 8]

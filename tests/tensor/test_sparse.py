@@ -228,3 +228,41 @@ def test_products_that_stay_sparse():
         torch.smm(d, d)
     with pytest.raises(RuntimeError, match="derivative for aten::hspmm is not implemented"):
         torch.hspmm(x.requires_grad_(), d).to_dense().sum().backward()
+
+
+def test_parts_wrap_at_the_width_of_the_line():
+    """What stands before a part counts."""
+    s = torch.sparse_csr_tensor(torch.tensor([0, 8]), torch.arange(8), torch.arange(8) * 1.1111 + 0.5, (1, 8))
+    assert str(s) == """tensor(crow_indices=tensor([0, 8]),
+       col_indices=tensor([0, 1, 2, 3, 4, 5, 6, 7]),
+       values=tensor([0.5000, 1.6111, 2.7222, 3.8333, 4.9444, 6.0555, 7.1666,
+                      8.2777]), size=(1, 8), nnz=8, layout=torch.sparse_csr)"""
+
+
+@pytest.mark.parametrize("reduce, value, left, right", [
+    ("mean", [[4.5, -.5], [0, 0], [-4.5, 5], [35 / 3, 5 / 3]], [-.5, 0, 7, 3.5, 20 / 3, 11 / 3, 6], [[16, 115 / 6], [2, 13 / 6], [10, 38 / 3]]),
+    ("amax", [[6, 0], [0, 0], [3, 6], [15, 10]], [0, 0, 14, 0, 14, 18, 0], [[12, 50], [30, 0], [0, 2]]),
+    ("amin", [[3, -1], [0, 0], [-12, 4], [5, -5]], [-1, 0, 0, 7, 6, -7, 0], [[30, 0], [-16, 16], [0, 0]])])
+def test_products_that_are_not_summed(reduce, value, left, right):
+    """The first of equal ones gets the gradient; rows without values are zeros."""
+    s = torch.tensor([[0, 1., 2], [0, 0, 0], [3, -4, 0], [5, 5, 5]]).to_sparse_csr().requires_grad_()
+    x = torch.tensor([[1., 2], [3, -1], [3, 0]], requires_grad=True)
+    y = torch.sparse.mm(s, x, reduce)
+    assert torch.allclose(y, torch.tensor(value, dtype=y.dtype)) and type(y.grad_fn).__name__ == "SparseMmReduceImplBackward0"
+    (y * torch.arange(8.).reshape(4, 2)).sum().backward()
+    assert torch.allclose(s.grad.values(), y.new_tensor(left)) and torch.allclose(x.grad, y.new_tensor(right))
+    for args, text in (((s, x, "foo"), "reduce argument must be either sum, prod, mean, amax or amin, got foo"),
+                       ((s, x, "prod"), "reduce type of prod has not been enabled"), ((s, x.t(), "mean"), r"tensor.size\[0\] == 3 but got")):
+        with pytest.raises(RuntimeError, match=text):
+            torch.sparse.mm(*args)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+def test_compressed_tensors_with_dense_dimensions(layout):
+    x = torch.arange(48.).reshape(4, 4, 3) * torch.tensor([1., 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1]).reshape(4, 4, 1)
+    s = getattr(x, f"to_sparse_{layout}")(*(((2, 2),) if layout[0] == "b" else ()), dense_dim=1)
+    assert s.values().shape[1:] == ((2, 2, 3) if layout[0] == "b" else (3,)) and s.shape == (4, 4, 3)
+    assert torch.equal(s.to_dense(), x) and torch.equal(s.to_sparse_coo().to_dense(), x)
+    index = (s.crow_indices(), s.col_indices()) if layout[1:] == "sr" else (s.ccol_indices(), s.row_indices())
+    again = torch.sparse_compressed_tensor(*index, s.values(), layout=s.layout)
+    assert torch.equal(again.to_dense(), x)

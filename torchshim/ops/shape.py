@@ -139,13 +139,22 @@ def _stack_results(tensors, dim):
     return [((*m.shape[:d], len(tensors), *m.shape[d:]), _joined_dtype(tensors))]
 
 
+def _stack_strides(inst, tensors, dim):
+    """Those of the concatenation whose dimension is then split in two; at the end there is none to split."""
+    m, d = tensors[0], wrap_dim(dim, tensors[0].ndim + 1)
+    if m.ndim not in (4, 5) or d == m.ndim or not all([lies_channels_last(t) for t in tensors]):
+        return None
+    strides = list(channels_last_strides((*m.shape[:d], len(tensors) * m.shape[d], *m.shape[d + 1:])))
+    return tuple(strides[:d] + [m.shape[d] * strides[d]] + strides[d:])
+
+
 def _stack_on_host(inst):
     m = inst.in_metas[0]
     return rearranged.stacked(m.shape, inst.out_metas[0].dtype, wrap_dim(inst.layout[1], m.ndim + 1))
 
 
 @op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="StackBackward0", check=_check_stack,
-    results=_stack_results, host=_stack_on_host, weight=_moves(1))
+    strides=_stack_strides, results=_stack_results, host=_stack_on_host, weight=_moves(1))
 def stack(tensors, dim):
     """Tensors of one shape along a new dimension."""
     dtype = _joined_dtype(tensors)
@@ -250,11 +259,11 @@ def _check_rot90(m, k, dims):
 
 def _rot90_strides(inst, m, k, dims):
     if k % 2 == 0:
-        return kept_strides(m)
+        return kept_strides(m) if k % 4 else None
     a, b = dims[0] % m.ndim, dims[1] % m.ndim
-    perm = list(range(m.ndim))
-    perm[a], perm[b] = b, a
-    return kept_strides(meta_of(tuple(m.shape[p] for p in perm), m.dtype, m.device, tuple(m.strides[p] for p in perm)))
+    strides = list(kept_strides(m) or meta_of(m.shape, m.dtype, m.device).strides)
+    strides[a], strides[b] = strides[b], strides[a]
+    return tuple(strides)
 
 
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", grad="Rot90Backward0", check=_check_rot90, strides=_rot90_strides)

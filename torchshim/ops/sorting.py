@@ -145,8 +145,8 @@ def _topk_results(self, k, dim, *_):
 
 
 def _topk_on_host(inst):
-    m, (_, k, dim, largest, _) = inst.in_metas[0], inst.layout
-    return rearranged.topk(m.shape, m.dtype, k, wrap_dim(dim, m.ndim), largest) if m.ndim and m.numel else None
+    m, (_, k, dim, largest, ordered) = inst.in_metas[0], inst.layout
+    return rearranged.topk(m.shape, m.dtype, k, wrap_dim(dim, m.ndim), largest, ordered) if m.ndim and m.numel else None
 
 
 def _topk_weight(inst):
@@ -158,22 +158,22 @@ def _topk_weight(inst):
     grad="TopkBackward0", saves=("indices",), check=_check_topk, sizes=("k",), ordered=1,
     results=_topk_results, host=_topk_on_host, weight=_topk_weight)
 def topk(self, k, dim, largest, sorted):
-    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+    """The k largest (or smallest) elements along a dimension, in order if `sorted`, and where they are."""
     d = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self, jnp.zeros((), np.int64)
-    values, index = leading(self, k, d, largest)
+    values, index = leading(self, k, d, largest, sorted)
     return tracked(self, values, index, d) if k else values, index
 
 
-def leading(x, k, d, largest):
-    """The first k of an ordering without sorting everything; nan is the largest."""
+def leading(x, k, d, largest, ordered):
+    """The first k of an ordering without sorting everything; nan is the largest. A compiled program has them in order in any case."""
     key = jnp.moveaxis(jax.lax.stop_gradient(x), d, -1)
-    index = jnp.moveaxis(_places(k, largest)(key), -1, d)
+    index = jnp.moveaxis(_places(k, largest, ordered)(key), -1, d)
     return taken(jax.lax.stop_gradient(x), index, d), index
 
 
-def _places(k, largest):
+def _places(k, largest, ordered):
     def places(key):
         code = order_code(key)
         if code is not None:
@@ -181,7 +181,7 @@ def _places(k, largest):
         else:
             key = _beyond(wide(key), largest)
         return jax.lax.top_k(key, k)[1].astype(np.int64)
-    places.__name__ = "largest_places" if largest else "smallest_places"
+    places.__name__ = ("" if ordered else "unordered_") + ("largest_places" if largest else "smallest_places")
     return kernel(places)
 
 

@@ -147,7 +147,7 @@ def logit(self, eps):
 
 
 # -- parts of complex numbers ----------------------------------------------------------------------------------------------
-@op("conj_physical(Tensor self) -> Tensor", elementwise=True, grad="ConjPhysicalBackward0", inplace=True)
+@op("conj_physical.op(Tensor self) -> Tensor", elementwise=True, grad="ConjPhysicalBackward0", inplace=True)
 def conj_physical(self):
     """The complex conjugate."""
     return jnp.conj(self) if is_complex(self) else self

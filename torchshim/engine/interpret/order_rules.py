@@ -223,8 +223,9 @@ known_call(_median(True), "nanmedian_value")
 known_call(_median(False), "median_value")
 
 
-def leading_places(largest):
-    """The rule that finds the places of the largest, or smallest, of the last dimension, in order."""
+def leading_places(largest, ordered=True):
+    """The rule that finds the places of the largest, or smallest, of the last dimension, in order; unless `ordered` in that in which torch's
+    selection leaves them, of few elements."""
     def make(params, ins, outs):
         key, k, n = _comparable(ins[0]), outs[0].shape[-1], ins[0].shape[-1]
         if key is None or not k:
@@ -247,6 +248,8 @@ def leading_places(largest):
 
         def places(x):
             x = key(x)
+            if not ordered and x.size <= _MOST and k * 64 > n:
+                return [_resolved(x, np.zeros(outs[0].shape, np.int64), np.ones(len(rows), bool), leading, largest)]
             if x.size <= _SMALL:
                 at = distinct(x)
                 if at is not None:
@@ -286,7 +289,8 @@ def leading_places(largest):
                 orders.partial_sort(places, ranks, k)
             else:
                 orders.nth_element(places, ranks, k - 1)
-                orders.sort(places, ranks, k - 1)
+                if ordered:
+                    orders.sort(places, ranks, k - 1)
             return places[:k]
 
         return places
@@ -294,8 +298,9 @@ def leading_places(largest):
     return make
 
 
-known_call(leading_places(True), "largest_places")
-known_call(leading_places(False), "smallest_places")
+for _largest, _name in ((True, "largest_places"), (False, "smallest_places")):
+    known_call(leading_places(_largest), _name)
+    known_call(leading_places(_largest, False), f"unordered_{_name}")
 
 
 def _insertions(side):

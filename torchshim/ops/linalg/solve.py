@@ -165,9 +165,20 @@ def full_rank_solution(A, B):
     return mm(Q, triangular_solve(R, B, left_side=True, lower=False, transpose_a=True, conjugate_a=True))
 
 
+def _lstsq_strides(inst, A, b, *_):
+    """The solution is the upper part of memory that held b, in columns as long as the longer side of A."""
+    X, rows, vector = inst.out_metas[0], max(A.shape[-2:]), A.ndim - 1 == b.ndim
+    strides = [1] if vector else [1, rows]
+    step = rows * (1 if vector else X.shape[-1])
+    for n in X.shape[X.ndim - len(strides) - 1::-1] if X.ndim > len(strides) else ():
+        strides.insert(0, step)
+        step *= n
+    return [tuple(strides) if X.numel else None, None, None]
+
+
 @op("linalg_lstsq(Tensor self, Tensor b, Tensor? rcond=None, *, str? driver=None) -> "
     "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0", numbers=("rcond",),
-    nondiff=("rcond",), strides=columns(0))
+    nondiff=("rcond",), strides=_lstsq_strides)
 def linalg_lstsq(self, b, rcond, driver):
     """The least-norm solution of min |A X - B|, the ranks and the singular values of A."""
     name, A, B = "torch.linalg.lstsq", self, b

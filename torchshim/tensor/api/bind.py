@@ -21,7 +21,7 @@ from .placement import placed
 from .out import SHARED, dtype_of, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
-from .signatures import NAMES as SIGNED, UNSET, guarded, refusal, refused_by_operator
+from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, wrapped
@@ -225,7 +225,10 @@ def old_form(op, name, given, method, inplace, out):
     else:
         new = sum(not p.keyword_only for p in op.params)
         raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
-    if settings.once((old_form, name)):
+    if order == tuple([p.name for p in op.params]):
+        if isinstance(given[1], TensorBase):
+            raise no_overload(name, op, given, method, out)
+    elif settings.once((old_form, name)):
         by_name = {p.name: p for p in op.params}
         said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"
         shown = lambda n: said(n) + (f" = {by_name[n].default}" if by_name[n].keyword_only else "")

@@ -170,6 +170,18 @@ def positive(input):
     return input
 
 
+@function("conj_physical", out=True)
+def conj_physical(input):
+    """The complex conjugate, in memory of its own; a real tensor itself."""
+    return call(unary.conj_physical, (input,), "conj_physical") if P.kind_of(read(input).meta.dtype) == 3 else input
+
+
+@function("conj_physical_")
+def conj_physical_(input):
+    """The complex conjugate, in place."""
+    return apply_inplace(unary.conj_physical.inplace_op, (input,), (T,))
+
+
 # -- polygamma, whose method has its arguments the other way round --------------------------------------------------------
 @function("polygamma", method=False)
 def polygamma(n, input, *, out=None):

@@ -21,8 +21,8 @@ _SIGNATURES = (
     ("Tensor self, int[] shape", "reshape"),
     ("Tensor self",
      "ravel t squeeze alias_copy view_as_real view_as_complex real imag conj is_conj is_neg resolve_conj resolve_neg adjoint "
-     "square square_ positive zero_ fliplr flipud detach_copy squeeze_copy t_copy view_as_real_copy view_as_complex_copy nonzero "
-     "argwhere inverse det matrix_exp slogdet msort squeeze_ t_ linalg_eig linalg_eigvals"),
+     "square square_ positive conj_physical conj_physical_ zero_ fliplr flipud detach_copy squeeze_copy t_copy view_as_real_copy "
+     "view_as_complex_copy nonzero argwhere inverse det matrix_exp slogdet msort squeeze_ t_ linalg_eig linalg_eigvals"),
     ("Tensor self, int start_dim=0, int end_dim=-1", "flatten"),
     ("Tensor self, int dim0, int dim1", "transpose swapdims transpose_copy swapdims_ transpose_"),
     ("Tensor self, int axis0, int axis1", "swapaxes swapaxes_"),
@@ -335,6 +335,13 @@ def _gathered(overload, args):
     if args and len(rest) == 1 and rest[0].type == "int[]" and args[0].__class__ is int:
         return (tuple(args),)
     return args
+
+
+def no_overload(name, op, given, method, out):
+    """What to raise where all arguments are known to fit none of torch's signatures."""
+    known = name.removesuffix("_")
+    overloads = _overloads(known, method, out) if known in NAMES else [Overload(op, None, method, out)]
+    return refused(name, overloads, given, {}, method)
 
 
 def refused_by_operator(op, name, args, method, out):

@@ -37,17 +37,20 @@ def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=N
     compressed, plain = [(t if isinstance(t, Tensor) else F["tensor"](t)).to(device=values.device) for t in (compressed, plain)]
     if compressed.dim() != 1 or plain.dim() != 1:
         raise NotImplementedError("torchshim: batches of compressed sparse tensors")
-    block = tuple(values.shape[1:3]) if blocked(layout) else (1, 1)
-    if values.dim() != (3 if blocked(layout) else 1):
-        raise NotImplementedError("torchshim: compressed sparse tensors with dense dimensions")
+    own = 3 if blocked(layout) else 1          # dimensions of the values before the dense ones
+    if values.dim() < own:
+        raise RuntimeError(f"values must have dimensionality > {own - 1}, but got {values.dim()}")
+    block, dense = tuple(values.shape[1:3]) if blocked(layout) else (1, 1), tuple(values.shape[own:])
     if size is None:
         n, where = compressed.shape[0] - 1, host(plain)
         size = (n, int(where.max()) + 1 if where.size else 0)
         size = size if by_rows(layout) else size[::-1]
-        size = (size[0] * block[0], size[1] * block[1])
+        size = (size[0] * block[0], size[1] * block[1], *dense)
     size = tuple(size)
-    if len(size) != 2:
+    if len(size) != 2 + len(dense):
         raise NotImplementedError("torchshim: batches of compressed sparse tensors")
+    if size[2:] != dense:
+        raise RuntimeError(f"values must have dense dimensions {list(size[2:])}, but got {list(dense)}")
     rows = size[0] // block[0] if by_rows(layout) else size[1] // block[1]
     names = ("crow", "row", "col") if by_rows(layout) else ("ccol", "column", "row")
     if compressed.shape[0] != rows + 1:
@@ -89,28 +92,27 @@ def coordinates(s):
     where = np.stack([lines, plain] if by_rows(s._layout) else [plain, lines]).astype(np.int64)
     vals, device = s._vals, to_jax(s.device)
     if blocked(s._layout):
-        h, w = s._vals.shape[1:]
+        h, w = s._vals.shape[1:3]
         inside = np.stack(np.meshgrid(np.arange(h), np.arange(w), indexing="ij")).reshape(2, 1, -1)
         where = (where[:, :, None] * np.array([[[h]], [[w]]]) + inside).reshape(2, -1)
-        vals = vals.reshape(-1)
+        vals = vals.reshape(-1, *vals.shape[3:])
     order = np.lexsort(where[::-1])
     if (order[:-1] > order[1:]).any():
         where, vals = where[:, order], vals[on(device, order)]
     return made(COO, (on(device, np.ascontiguousarray(where)),), vals, s._ts_meta.shape, True)
 
 
-def compress(x, layout, blocksize=None, dtype=np.int64):
-    """Any matrix in a compressed layout."""
-    from .coo import coalesce, to_coo
+def compress(x, layout, blocksize=None, dense_dim=None, dtype=np.int64):
+    """Any matrix in a compressed layout; all dimensions but the first two are dense."""
+    from .coo import coalesce, from_dense, to_coo
     if layout is COO:
         return to_coo(x)
     if is_sparse(x) and x._layout is layout and blocksize is None:
         return x
-    if x.dim() != 2:
-        raise NotImplementedError(f"torchshim: {layout} of a tensor with {x.dim()} dimensions")
-    x = coalesce(to_coo(x))
-    if x._vals.dim() != 1:
-        raise NotImplementedError("torchshim: compressed sparse tensors with dense dimensions")
+    held = x._vals.dim() - (3 if blocked(x._layout) else 1) if is_sparse(x) else dense_dim or 0
+    if x.dim() - held != 2:
+        raise NotImplementedError(f"torchshim: {layout} of a tensor with {x.dim()} dimensions, {held} of them dense: a batch")
+    x = coalesce(to_coo(x) if is_sparse(x) else from_dense(x, 2))
     where, vals, shape, device = host(x._index[0]), x._vals, x._ts_meta.shape, to_jax(x.device)
     if blocked(layout):
         if blocksize is None:
@@ -122,8 +124,8 @@ def compress(x, layout, blocksize=None, dtype=np.int64):
         kept, to = np.unique(places[0] * (shape[1] // w) + places[1] if layout is BSR else places[1] * (shape[0] // h) + places[0],
                              return_inverse=True)
         inside = (where[0] % h) * w + where[1] % w
-        flat = F["zeros"]((len(kept) * h * w,), dtype=vals.dtype, device=vals.device)
-        vals = flat.index_put((on(device, to.reshape(-1) * h * w + inside),), vals).reshape(-1, h, w)
+        flat = F["zeros"]((len(kept) * h * w, *vals.shape[1:]), dtype=vals.dtype, device=vals.device)
+        vals = flat.index_put((on(device, to.reshape(-1) * h * w + inside),), vals).reshape(-1, h, w, *vals.shape[1:])
         lines, plain = divmod(kept, shape[1] // w if layout is BSR else shape[0] // h)
         count = shape[0] // h if layout is BSR else shape[1] // w
     else:
@@ -164,10 +166,10 @@ _part("row_indices", 1, False)
 def _conversion(layout):
     if blocked(layout):
         def convert(x, blocksize, dense_dim=None):
-            return compress(x, layout, tuple(blocksize))
+            return compress(x, layout, tuple(blocksize), dense_dim)
     else:
         def convert(x, dense_dim=None):
-            return compress(x, layout)
+            return compress(x, layout, None, dense_dim)
     convert.__doc__ = f"The tensor with layout {layout}."
     return handles(f"to_{layout.name}")(convert)
 

@@ -8,8 +8,7 @@ from ..core.dtype import FROM_NP, get_default_dtype
 
 from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor
-from ..core.text import tensor_text
-from .base import COO, NAMES, Sparse, handles, like, made, wraps, write
+from .base import COO, NAMES, Sparse, handles, host, like, made, wraps, write
 from .compressed import by_rows
 
 
@@ -227,13 +226,9 @@ def text(s, *, tensor_contents=None):
 
     def part(name, t):
         opening = name + "=tensor("
-        shown = tensor_text(t.detach())[len("tensor("):-1]
         if not t.numel():
             return f"{opening}[], size={tuple(t.shape)})"
-        shown = shown.split(", dtype=")[0]
-        pad = " " * (indent + len(opening) - len("tensor("))
-        first, *rest = shown.split("\n")
-        return opening + "\n".join([first] + [pad + line if line else line for line in rest]) + ")"
+        return opening + printing.bracketed(host(t.detach()), t.dtype.name, tuple(t.shape), indent + len(opening)) + ")"
 
     if s._layout is COO:
         names = ("indices",)

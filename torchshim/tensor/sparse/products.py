@@ -7,7 +7,7 @@ from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
 from .base import COO, NAMES, handles, host, is_sparse, made, named, on, write
-from .compressed import compress
+from .compressed import CSR, compress
 from .coo import coalesce, to_coo, transpose
 
 
@@ -52,6 +52,50 @@ def mm(a, b):
         return _by_dense(transpose(to_coo(b)), a.t()).t()
     made_of = _by_sparse(to_coo(a), to_coo(b))
     return compress(made_of, a._layout) if a._layout is b._layout and a._layout is not COO else made_of
+
+
+def reduced_mm(a, b, reduce):
+    """CSR by dense: each element the sum, mean, maximum or minimum of the products of a row's values; zero for rows without any."""
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if not is_sparse(a) or a._layout is COO:
+        raise NotImplementedError(f"Could not run 'aten::_sparse_mm_reduce_impl' with arguments from the "
+                                  f"'{'SparseCPU' if is_sparse(a) else 'CPU'}' backend.")
+    if reduce == "prod":
+        raise RuntimeError("sparse_mm_reduce: reduce type of prod has not been enabled.")
+    if a._layout is not CSR:
+        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {NAMES[a._layout.name]}")
+    if is_sparse(b):
+        raise RuntimeError(f"Expected tensor to have Strided Layout, but got tensor with {NAMES[b._layout.name]} Layout (while checking "
+                           "arguments for sparse_mm_reduce)")
+    if b.dtype is not a.dtype:
+        raise RuntimeError(f"Expected tensor for argument #1 'other' to have scalar type {c_name(a._vals._ts_meta.dtype)}; but got "
+                           f"torch.{c_name(b._ts_meta.dtype)}Tensor instead (while checking arguments for sparse_mm_reduce)")
+    if b.dim() != 2 or b.shape[0] != a.shape[1]:
+        raise RuntimeError(f"Expected a tensor of dimension 2 and tensor.size[0] == {a.shape[1]} but got: dimension {b.dim()} and "
+                           f"tensor.size[0] = {b.shape[0] if b.dim() else 0}")
+    if not a.dtype.is_floating_point:
+        raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{c_name(a._vals._ts_meta.dtype)}'")
+    begin, device = host(a._index[0]), to_jax(a.device)
+    counts = np.diff(begin)
+    terms = a._vals.unsqueeze(1) * b.index_select(0, a._index[1])
+    out = F["zeros"]((a.shape[0], b.shape[1]), dtype=b.dtype, device=b.device)
+    if reduce in ("sum", "mean"):
+        out = out.index_add(0, on(device, np.repeat(np.arange(len(counts)), counts)), terms)
+        if reduce == "mean":
+            out = out / on(device, np.maximum(counts, 1)[:, None]).to(out.dtype)
+    elif terms._ts_meta.numel:
+        rows = np.flatnonzero(counts)
+        first = _first_extreme(host(terms.detach()), begin[:-1][rows], counts[rows], np.maximum if reduce == "amax" else np.minimum)
+        out = out.index_copy(0, on(device, rows), terms.gather(0, on(device, first)))
+    return named(out, "SparseMmReduceImplBackward0")
+
+
+def _first_extreme(terms, begin, counts, extreme):
+    """Where, for each column, the first of the largest (or smallest) of each run of rows is; a nan is the most extreme of all."""
+    best = np.repeat(extreme.reduceat(terms, begin), counts, 0)
+    at = np.where((terms == best) | (best != best) & (terms != terms), np.arange(len(terms))[:, None], len(terms))
+    return np.minimum.reduceat(at, begin)
 
 
 @handles("mv")
