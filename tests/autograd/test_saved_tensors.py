@@ -108,3 +108,34 @@ def test_a_leaf_of_another_shape_keeps_a_gradient_that_lies_as_it_does():
     with torch.no_grad():
         x.transpose_(0, 1)
     assert "must match the size of tensor b" in error(lambda: y.sum().backward())
+
+
+def test_saved_outputs_that_are_not_differentiable_stay_so():
+    # they came back with the history of the node that saved them, so that what its backward computed had a history that was none
+    class Largest(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            at = x.argmax().to(torch.int32).reshape(1)
+            ctx.save_for_backward(at)
+            ctx.mark_non_differentiable(at)
+            return x * 2, at
+
+        @staticmethod
+        def backward(ctx, grad, _):
+            at, = ctx.saved_tensors
+            assert not at.requires_grad and at.grad_fn is None and at.is_leaf
+            return grad * 2
+    x = torch.ones(3, requires_grad=True)
+    y, at = Largest.apply(x)
+    assert not at.requires_grad
+    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert not g.requires_grad
+
+
+def test_the_private_name_of_grad():
+    p = torch.nn.Parameter(torch.ones(2))
+    assert p._grad is None
+    p.sum().backward()
+    assert p._grad is p.grad
+    p._grad = None
+    assert p.grad is None

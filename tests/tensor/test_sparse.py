@@ -266,3 +266,24 @@ def test_compressed_tensors_with_dense_dimensions(layout):
     index = (s.crow_indices(), s.col_indices()) if layout[1:] == "sr" else (s.ccol_indices(), s.row_indices())
     again = torch.sparse_compressed_tensor(*index, s.values(), layout=s.layout)
     assert torch.equal(again.to_dense(), x)
+
+
+def test_the_last_two_dimensions_of_batches_are_exchanged():
+    # mT of a batch exchanged its first two
+    s = torch.arange(24.).reshape(2, 3, 4).to_sparse()
+    for turned in (s.mT, s.mH, s.adjoint(), s.transpose(-1, -2)):
+        assert turned.shape == (2, 4, 3) and torch.equal(turned.to_dense(), s.to_dense().mT)
+    assert torch.equal(s.T.to_dense(), s.to_dense().permute(2, 1, 0))
+    with pytest.raises(RuntimeError, match="dimensions, but got 3 sparse and 0 dense dimensions"):
+        s.t()
+    c = (torch.eye(2) * (1 + 2j)).to_sparse()
+    assert torch.equal(c.mH.to_dense(), c.to_dense().mH) and torch.equal(c.H.to_dense(), c.to_dense().H)
+    assert torch.arange(3.).to_sparse().t().shape == (3,)
+
+
+def test_compressed_indices_by_torchs_names():
+    first, second, values = torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.tensor([1., 2])
+    a = torch.sparse_csr_tensor(crow_indices=first, col_indices=second, values=values, size=(2, 2))
+    b = torch.sparse_csc_tensor(ccol_indices=first, row_indices=second, values=values)
+    c = torch.sparse_compressed_tensor(compressed_indices=first, plain_indices=second, values=values, layout=torch.sparse_csr)
+    assert a.to_dense().tolist() == [[0, 1], [2, 0]] == c.to_dense().tolist() and b.to_dense().tolist() == [[0, 2], [1, 0]]

@@ -81,6 +81,25 @@ class DispatchKeySet:
         return f"DispatchKeySet({', '.join(key.name for key in DispatchKey if key in self._keys)})"
 
 
+class _ExcludeDispatchKeyGuard:
+    """A context in which autocast is off for the devices whose keys are in the set. The other keys stand for nothing here."""
+
+    def __init__(self, keys):
+        self._keys = keys
+
+    def __enter__(self):
+        from ..amp import autocast_mode as mode
+        kinds = [key.name.removeprefix("Autocast").lower() for key in DispatchKey if key.name.startswith("Autocast") and self._keys.has(key)]
+        self._stopped = [kind for kind in kinds if mode.is_autocast_enabled(kind)]
+        for kind in self._stopped:
+            mode.set_autocast_enabled(kind, False)
+
+    def __exit__(self, *exc):
+        from ..amp import autocast_mode as mode
+        for kind in self._stopped:
+            mode.set_autocast_enabled(kind, True)
+
+
 def _log_api_usage_once(event):
     """Nothing is logged."""
 

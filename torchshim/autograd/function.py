@@ -74,12 +74,12 @@ class FunctionNode(Node):
                 out.append(self._ts_unpacked(value, version))
                 continue
             if e is _OUTPUT:
-                (st, v), nr, steps, offset = version
+                (st, v), nr, steps, offset, differs = version
                 if st.version != v:
                     from .saved import modified_error
                     raise modified_error(value.meta, st.version, v, self.name(), nr)
                 # a write through .data changes it and is not noticed, as in torch
-                out.append(tensor_on(st, steps, offset, (self, nr) if len(self._ts_out_metas) > 1 else self))
+                out.append(tensor_on(st, steps, offset, None if not differs else (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
             if t._ts_st.version != version:
                 from .saved import written_error
@@ -388,7 +388,8 @@ def _save(ctx, args, outs, done, wants):
             saved.append((None, Packed(t, hooks), e, _PACKED))
         elif made_here:
             st, vw = done[nr]._ts_st, done[nr]._ts_view       # not the output itself: a cycle would keep it alive
-            saved.append((None, read(t), ((st, st.version), nr, () if vw is None else vw.steps, 0 if vw is None else vw.offset), _OUTPUT))
+            where = (st, st.version), nr, () if vw is None else vw.steps, 0 if vw is None else vw.offset, done[nr]._ts_edge is not None
+            saved.append((None, read(t), where, _OUTPUT))
         else:
             saved.append((t, None, t._ts_st.version, None))
     ctx._ts_saved = saved

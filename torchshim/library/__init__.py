@@ -11,7 +11,7 @@ from .schema import infer_schema, parse as _parse
 
 __all__ = ["CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "infer_schema",
            "opcheck",
-           "register_autograd", "register_fake", "register_kernel", "register_vmap", "triton_op", "wrap_triton"]
+           "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_vmap", "triton_op", "wrap_triton"]
 def custom_op(name, fn=None, /, *, mutates_args=(), device_types=None, schema=None, tags=None):
     """A decorator: a function as the operator `name` ("namespace::name"), a CustomOpDef.
 
@@ -72,6 +72,11 @@ impl_abstract = register_fake
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     """An operator's gradient; see `CustomOpDef.register_autograd`."""
     _op(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+    """The dtype of an operator's inputs under autocast; see `CustomOpDef.register_autocast`."""
+    _op(op).register_autocast(device_type, cast_inputs)
 
 
 def register_vmap(op, func=None, /, *, lib=None):
@@ -138,8 +143,8 @@ class Library:
         return made.name
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
-        """The function of an operator under a dispatch key: a device, Meta (for shapes), Autograd (runs above the others) or
-        CompositeImplicitAutograd (what it calls is differentiated)."""
+        """The function of an operator under a dispatch key: a device, Meta (for shapes), Autograd (runs above the others), Autocast
+        and a device (while autocast is on there) or CompositeImplicitAutograd (what it calls is differentiated)."""
         if with_keyset:
             raise NotImplementedError("torchshim: Library.impl with with_keyset=True; there are no sets of dispatch keys")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
@@ -155,6 +160,8 @@ class Library:
             op._implicit = fn
         elif key == "Meta":
             op._fake = fn
+        elif key.startswith("Autocast"):
+            op._autocast[key.removeprefix("Autocast").lower()] = fn
         elif key.startswith("Autograd"):
             op._above = fn
         else:

@@ -5,7 +5,7 @@ import contextlib
 import inspect
 import types
 
-from .. import Tensor, autograd, ops as _ops
+from .. import Tensor, autograd, float64, ops as _ops
 from ..engine import context, warn
 from ..autograd.grad_mode import grad_mode
 from .namespaces import OpOverloadPacket
@@ -55,6 +55,7 @@ class CustomOpDef:
         self._qualname, self._name = qualname, qualname.partition("::")[2]
         self._kernels, self._fake, self._vmap, self._backward, self._setup = {}, None, None, None, None
         self._implicit = self._above = self._function = None
+        self._autocast = {}                    # what runs instead while autocast is on, by device
         self._strict = fn is not None          # one of `custom_op`; those of a Library only warn where they have no gradient
         if fn is not None:
             self.register_kernel(device_types, fn)
@@ -90,6 +91,25 @@ class CustomOpDef:
         """A decorator: the function for tensors of the meta device. Elsewhere shapes are found by running the operator."""
         self._fake = fn
         return fn
+
+    def register_autocast(self, device_type, cast_inputs):
+        """While autocast is on for the device, floating tensors (but float64's) are cast to the dtype, and autocast is off within."""
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if device_type not in ("cpu", "cuda"):
+            raise ValueError(f"Unknown device type: {device_type}")
+
+        def cast(value):
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(cast, value))
+            wanted = isinstance(value, Tensor) and value.is_floating_point() and value.device.type == device_type
+            return value.to(cast_inputs) if wanted and value.dtype is not float64 else value
+
+        def run(*args, **named):
+            from ..amp import autocast
+            with autocast(device_type, enabled=False):
+                return self(*map(cast, args), **{k: cast(v) for k, v in named.items()})
+        self._autocast[device_type] = run
 
     def register_vmap(self, func=None):
         """A decorator: func(info, in_dims, *args) -> (result, out_dims) for vmap; without one,
@@ -221,6 +241,11 @@ class CustomOpDef:
             args, named = list(args), kwargs
         else:
             args, named = self._schema.bind(args, kwargs)
+        if self._autocast:
+            from ..amp.autocast_mode import is_autocast_enabled
+            where = next((t.device.type for t in _flat(args)[0] if isinstance(t, Tensor)), None)
+            if where in self._autocast and is_autocast_enabled(where):
+                return self._autocast[where](*args, **named)
         below = context.modes.get("below autograd")
         if self._above is not None and not below:
             return self._above(*args, **named)

@@ -57,11 +57,17 @@ that is named as that of its family, under `@function`.
 """
 import pathlib as _pathlib
 
+from ..dropin import extensions as _extensions
+
 loaded_libraries = set()
 refused_libraries: set = set()                 # the folders on the ways to compiled extensions that were asked for
 
 
 def load_library(path):
-    """OSError: a compiled extension is made for PyTorch's own binary. Libraries that can do without theirs catch it."""
+    """Make a compiled extension's operators known. OSError where none of ours stand in for them: it is made for PyTorch's own binary. Libraries
+    that can do without theirs catch it."""
+    if _extensions.stands_in(path):
+        loaded_libraries.add(str(path))
+        return
     refused_libraries.update(_pathlib.PurePath(path).parts)
     raise OSError(f"Could not load this library: {path}; it is compiled for PyTorch's own binary, which torchshim is not")

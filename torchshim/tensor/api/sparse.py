@@ -162,20 +162,41 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
     return sparse_coo_tensor(indices, values, size, dtype, device, requires_grad, check_invariants, is_coalesced)
 
 
-def _compressed(name):
-    def f(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False,
-          requires_grad=False, check_invariants=None):
-        _answers()
-        from ..sparse.compressed import LAYOUTS, compressed_tensor
-        layout = LAYOUTS.get(name.removesuffix("_tensor"), layout)
-        return compressed_tensor(compressed_indices, plain_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
-    f.__doc__ = "A matrix compressed by rows or columns; see tensor/sparse/compressed.py."
-    f.__name__ = f.__qualname__ = name
-    function(name, method=False)(f)
+def _compress(name, first, second, values, size, layout, dtype, device, requires_grad, check_invariants):
+    _answers()
+    from ..sparse.compressed import LAYOUTS, compressed_tensor
+    return compressed_tensor(first, second, values, size, LAYOUTS.get(name, layout), dtype, device, requires_grad, check_invariants)
 
 
-for _name in ("sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
-    _compressed(_name)
+@function(method=False)
+def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False,
+                             requires_grad=False, check_invariants=None):
+    """A matrix compressed by rows or columns; see tensor/sparse/compressed.py."""
+    return _compress("", compressed_indices, plain_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
+
+
+def _by_rows(name):
+    def f(crow_indices, col_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+          check_invariants=None):
+        return _compress(name, crow_indices, col_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
+    f.__doc__ = "A matrix compressed by rows; see tensor/sparse/compressed.py."
+    f.__name__ = f.__qualname__ = f"{name}_tensor"
+    function(f.__name__, method=False)(f)
+
+
+def _by_columns(name):
+    def f(ccol_indices, row_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+          check_invariants=None):
+        return _compress(name, ccol_indices, row_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
+    f.__doc__ = "A matrix compressed by columns; see tensor/sparse/compressed.py."
+    f.__name__ = f.__qualname__ = f"{name}_tensor"
+    function(f.__name__, method=False)(f)
+
+
+for _name in ("sparse_csr", "sparse_bsr"):
+    _by_rows(_name)
+for _name in ("sparse_csc", "sparse_bsc"):
+    _by_columns(_name)
 
 
 @function(torch=False)

@@ -338,6 +338,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             log_grad(self)
             self._ts_extra.grad = None
 
+    _grad = property(lambda self: self.grad, lambda self, g: setattr(self, "grad", g), doc="Another name of `grad`.")
+
     @property
     def _version(self):
         found = version(self)

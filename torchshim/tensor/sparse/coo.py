@@ -177,7 +177,37 @@ def to_dense(s, dtype=None, *, masked_grad=None):
     return named(out, "ToDenseBackward0") if dtype is None else named(out, "ToDenseBackward0").to(dtype)
 
 
-@handles("t", "T", "mT", "swapaxes", "transpose", "transpose_", "t_", "swapdims")
+@handles("t", "t_")
+def t(s):
+    """A matrix transposed; a vector as it is."""
+    if s.dim() > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {s.sparse_dim()} sparse and "
+                           f"{s.dense_dim()} dense dimensions")
+    return transpose(s, 0, s.dim() - 1) if s.dim() else s
+
+
+@handles("T")
+def reverse(s):
+    """All dimensions in reverse order."""
+    return transpose(s) if s.dim() == 2 else permute(s, *range(s.dim() - 1, -1, -1))
+
+
+@handles("mT")
+def mT(s):
+    """The last two dimensions exchanged."""
+    if s.dim() < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {s.dim()}-D tensor.")
+    return transpose(s, -2, -1)
+
+
+@handles("H", "mH", "adjoint")
+def adjoint(s):
+    """The last two dimensions exchanged, conjugated."""
+    y = mT(s)
+    return like(y, y._vals.conj(), y._index, y._ts_meta.shape, y._coalesced) if y.is_complex() else y
+
+
+@handles("swapaxes", "transpose", "transpose_", "swapdims")
 def transpose(s, dim0=0, dim1=1):
     """Two dimensions exchanged."""
     if s._layout is not COO:
