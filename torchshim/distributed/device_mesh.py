@@ -110,15 +110,26 @@ class DeviceMesh:
         return hash((self.device_type, self.shape, self.mesh_dim_names))
 
     def __enter__(self):
+        _entered.append(self)
         return self
 
     def __exit__(self, *exc):
-        pass
+        _entered.pop()
 
     def __repr__(self):
         sizes = [f"{name}={n}" for name, n in zip(self.mesh_dim_names, self.shape)] if self.mesh_dim_names else None
         shape = "(" + ", ".join(sizes) + ")" if sizes else str(self.shape)
         return f"DeviceMesh({shape}, '{self.device_type}', stride={((),) * self.ndim})"
+
+
+_entered: list = []
+
+
+def current_mesh():
+    """The mesh whose context is the innermost. RuntimeError outside of all."""
+    if not _entered:
+        raise RuntimeError("No device mesh is currently active!")
+    return _entered[-1]
 
 
 def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None):

@@ -1,13 +1,17 @@
-"""torch.distributed.checkpoint: importable; saving and loading by it raises NotImplementedError (torch.save and torch.load are there)."""
+"""torch.distributed.checkpoint: state dicts in folders that PyTorch reads and writes too, from one process or many."""
 from ...dropin import missing_attribute as _missing_attribute
-from .._absent import absent_function
+from .api import CheckpointException
+from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from .filesystem import FileSystemReader, FileSystemWriter
+from .hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
+from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata
+from .planner import LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem
+from .state_dict_loader import load, load_state_dict
+from .state_dict_saver import async_save, save, save_state_dict
+from .storage import StorageReader, StorageWriter
 
-save, load, async_save, save_state_dict, load_state_dict = [
-    absent_function(__name__, name) for name in ("save", "load", "async_save", "save_state_dict", "load_state_dict")]
-__getattr__ = _missing_attribute(
-    __name__, lazy=("default_planner", "filesystem", "format_utils", "hf_storage", "metadata", "planner", "state_dict", "stateful"),
-    elsewhere={"FileSystemReader": "filesystem", "FileSystemWriter": "filesystem", "DefaultSavePlanner": "default_planner",
-               "DefaultLoadPlanner": "default_planner", "HuggingFaceStorageReader": "hf_storage", "HuggingFaceStorageWriter": "hf_storage",
-               "SavePlan": "planner", "LoadPlan": "planner", "SavePlanner": "planner", "LoadPlanner": "planner", "WriteItem": "planner",
-               "ReadItem": "planner", "Metadata": "metadata", "TensorStorageMetadata": "metadata", "BytesStorageMetadata": "metadata",
-               "ChunkStorageMetadata": "metadata"})
+__all__ = ["BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader",
+           "FileSystemWriter", "HuggingFaceStorageReader", "HuggingFaceStorageWriter", "LoadPlan", "LoadPlanner", "Metadata", "ReadItem", "SavePlan",
+           "SavePlanner", "StorageReader", "StorageWriter", "TensorStorageMetadata", "WriteItem", "async_save", "load", "load_state_dict", "save",
+           "save_state_dict"]
+__getattr__ = _missing_attribute(__name__, lazy=("format_utils", "state_dict", "stateful"))

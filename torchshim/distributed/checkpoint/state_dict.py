@@ -8,6 +8,7 @@ from ...nn import Module
 from ...nn.modules._state import _IncompatibleKeys
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
+from ..tensor import DTensor, distribute_tensor
 
 __all__ = ["FQNS_T", "PrimitiveType", "ValueType", "DictValueType", "ListDictValueType", "OptimizerStateType", "StateDictOptions",
            "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict", "set_optimizer_state_dict",
@@ -47,9 +48,18 @@ def _options(options):
 
 
 def _given(states, options):
+    if options.full_state_dict:
+        states = _pytree.tree_map_only(DTensor, lambda t: t.full_tensor().detach(), states)
     if options.cpu_offload:
         return _pytree.tree_map_only(Tensor, lambda t: t.detach().cpu(), states)
     return states
+
+
+def _as_placed(value, like):
+    """A whole tensor as the DTensor that it is to go into."""
+    if isinstance(like, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor):
+        return distribute_tensor(value.detach(), like.device_mesh, like.placements)
+    return value
 
 
 def get_model_state_dict(model, *, submodules=None, options=None):
@@ -99,8 +109,11 @@ def set_model_state_dict(model, model_state_dict, *, options=None):
         return _IncompatibleKeys([], [])
     if isinstance(next(iter(model_state_dict)), Module):
         raise NotImplementedError("torchshim: set_model_state_dict with state dicts by submodule")
-    own = {name.removeprefix("module.").replace(_WRAPPER, "").replace("_orig_mod.", ""): name for name in model.state_dict()}
-    return model.load_state_dict({own.get(name, name): value for name, value in model_state_dict.items()}, strict=_options(options).strict)
+    states = model.state_dict()
+    own = {name.removeprefix("module.").replace(_WRAPPER, "").replace("_orig_mod.", ""): name for name in states}
+    given = {own.get(name, name): value for name, value in model_state_dict.items()}
+    given = {name: _as_placed(value, states.get(name)) for name, value in given.items()}
+    return model.load_state_dict(given, strict=_options(options).strict)
 
 
 def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=None):
@@ -111,7 +124,8 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
         optim_state_dict = _nested(optim_state_dict, optimizers, names)
     of = {name: group for group in optim_state_dict["param_groups"] for name in group["params"]}
     for optimizer in optimizers:
-        order = [names[p] for group in optimizer.param_groups for p in group["params"]]
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        order = [names[p] for p in parameters]
         groups, at = [], 0
         for group in optimizer.param_groups:
             own = order[at:at + len(group["params"])]
@@ -120,7 +134,9 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
                 raise RuntimeError(f"Missing optimizer state for parameters {own}")
             groups.append({**saved, "params": list(range(at, at + len(own)))})
             at += len(own)
-        state = {k: optim_state_dict["state"][name] for k, name in enumerate(order) if name in optim_state_dict["state"]}
+        state = {k: {key: _as_placed(v, parameters[k]) if getattr(v, "shape", None) == parameters[k].shape else v
+                     for key, v in optim_state_dict["state"][name].items()}
+                 for k, name in enumerate(order) if name in optim_state_dict["state"]}
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 

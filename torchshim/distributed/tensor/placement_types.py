@@ -1,9 +1,7 @@
-"""How a DTensor would lie on one dimension of a mesh."""
+"""How a DTensor lies on one dimension of a mesh. With one process every placement holds all of the tensor."""
 from __future__ import annotations
 
 import dataclasses
-
-from .._absent import absent_class
 
 __all__ = ["Placement", "Shard", "Replicate", "Partial"]
 
@@ -32,8 +30,31 @@ class Shard(Placement):
     def is_shard(self, dim=None):
         return dim is None or dim == self.dim
 
+    def _of(self, dim):
+        """The same placement of another dimension."""
+        return dataclasses.replace(self, dim=dim)
+
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size, num_chunks, rank):
+        """(how long the part of process `rank` is, where it begins) of `curr_local_size` cut into `num_chunks`, as torch.chunk cuts."""
+        each = -(-curr_local_size // num_chunks)
+        start = min(each * rank, curr_local_size)
+        return min(each, curr_local_size - start), start
+
     def __str__(self):
         return f"S({self.dim})"
+
+
+@dataclasses.dataclass(frozen=True)
+class _StridedShard(Shard):
+    """Cut along `dim` after another dimension of the mesh cut it into `split_factor` pieces."""
+    split_factor: int = dataclasses.field(default=1, kw_only=True)
+
+    def __repr__(self):
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self):
+        return f"_S({self.dim}, {self.split_factor})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,4 +80,10 @@ class Partial(Placement):
         return f"P({self.reduce_op})"
 
 
-_StridedShard = absent_class(__name__, "_StridedShard")
+@dataclasses.dataclass(frozen=True, repr=False)
+class _NormPartial(Partial):
+    """Every process has the norm of its part."""
+    norm_type: float = 2
+
+    def __repr__(self):
+        return f"_NormPartial({self.norm_type})"

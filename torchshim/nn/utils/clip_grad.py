@@ -8,11 +8,13 @@ import jax.numpy as jnp
 from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
+from ...overrides import handle_torch_function, has_torch_function
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read
 from ...tensor.core.tensor import Tensor
 from ...tensor.core.write import write
+from ..parameter import Parameter
 
 
 @op("total_norm(Tensor[] tensors, str? kind, float p) -> Tensor", grad="LinalgVectorNormBackward0", function=False, method=False)
@@ -67,6 +69,9 @@ def _scaled(*args):
 _scale_all = ScaleAll("scale_all")
 
 
+_PLAIN = {Tensor, Parameter}
+
+
 def _listed(parameters):
     if isinstance(parameters, Tensor):
         return [parameters]
@@ -82,7 +87,7 @@ def _grads(parameters):
     for p in parameters:
         x = p._ts_extra
         if x is not None and x.grad is not None:
-            out.append(x.grad)
+            out.append(x.grad if p.__class__ in _PLAIN else p.grad)
     return out
 
 
@@ -96,6 +101,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return FUNCTIONS["tensor"](0.0)
+    if not {t.__class__ for t in tensors} <= _PLAIN and has_torch_function(tensors):
+        return handle_torch_function(get_total_norm, tensors, tensors, norm_type, error_if_nonfinite, foreach)
     total = _norm(tensors, float(norm_type))
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
