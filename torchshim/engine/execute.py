@@ -14,11 +14,13 @@ from operator import is_, itemgetter
 import jax
 import numpy as np
 
-from . import device
+from . import device, direct
 from .blas import one_thread, restore
 from .compile import policy
 from .compile.program import OWN, needed_steps, state_device, steps_of
 from .device import device_name, is_host, need_xla
+from .direct import granted        # noqa: F401  (the executor's, see record/context.py)
+from .quiet import quiet
 from .record.checks import withhold
 from .record.meta import Meta, meta_of
 from .record.trace import record
@@ -36,18 +38,19 @@ def run_trace(tr):
     live = [k for k in range(len(values)) if values[k].array is None and getrefcount(values[k]) > UNHELD]
     if not live:
         return
+    tier = "operators" if device.forked else policy.tier
+    dead = policy.donatable(inputs) if state.programs and tier != "operators" else None
+    early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
+    if early:
+        wanted = [k for k in live if k not in early.made]
+    p = policy.find(state, wanted, dead) if dead is not None else None
+    if p is None and not policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state)):
+        counters["interpreted"] += 1
+        return run_operators(state, values, inputs, tr.nums, live, tr)
+    direct.disturbed(tr.context)
     with jax.enable_x64(True):
-        tier = "operators" if device.forked else policy.tier
-        dead = policy.donatable(inputs) if state.programs and tier != "operators" else None
-        early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
-        if early:
-            wanted = [k for k in live if k not in early.made]
-        p = policy.find(state, wanted, dead) if dead is not None else None
         try:
             if p is None:
-                if not policy.due(state, "operators" if tr.context.eager else tier, wanted):
-                    counters["interpreted"] += 1
-                    return run_operators(state, values, inputs, tr.nums, live, tr)
                 p = policy.compiled(state, wanted, policy.donatable(inputs) if dead is None else dead, values)
             else:
                 counters["hits"] += 1
@@ -111,8 +114,10 @@ def run_operators(state, values, inputs, nums, live, tr=None, cause=None):
     place = state_device(state)
     numpy = is_host(place) and cause is None
     schedule = _scheduled(state, live, numpy)
+    if tr is not None and cause is None:
+        direct.calm_after(tr, schedule)
     if not numpy:
-        with jax.ensure_compile_time_eval(), jax.default_device(place):     # for what has no operands
+        with jax.enable_x64(True), jax.ensure_compile_time_eval(), jax.default_device(place):     # for what has no operands
             return _run_steps(schedule, state, values, inputs, nums, live, tr)
     threads = one_thread()
     try:
@@ -143,7 +148,7 @@ class _Schedule:
     made outside of JAX's eager context, in which tracing would compute; the error of a making is raised when its turn comes. An
     operator that computes what its first operand becomes may overwrite it where that is made here and read for the last time.
     """
-    __slots__ = ("steps", "dtypes", "sent", "made")
+    __slots__ = ("steps", "dtypes", "sent", "made", "calm")
 
     def __init__(self, steps, state, live, numpy):
         functions, schedule, seen, numbers = {}, [], set(live), state.n_values
@@ -165,6 +170,7 @@ class _Schedule:
             get = itemgetter(*places) if len(places) > 1 else None
             schedule.append((f, get, places[0] if len(places) == 1 else None, first, count, tuple(last), inst, site))
         self.steps, self.made = schedule[::-1], frozenset(live)
+        self.calm = numpy and len(steps) <= direct.LONG and all([direct.small(inst) for inst, *_ in steps])
         self.dtypes = [np.float64 if kind == "f" else np.int64 for step in steps_of(state) for kind in step[0].kinds]
         self.sent = (_NO_NUMBER,) * len(self.dtypes), [None] * len(self.dtypes)
 
@@ -212,31 +218,38 @@ def _counted(base, *rest):
 _UNSEEN = (lambda made: _counted(*itemgetter(0, 1)(made)))([object(), None])       # what `run` counts of what only the results hold
 
 
+def _computed(steps, made, lost):
+    """Put the results of a schedule's steps where they belong in the list `made`, and what fails, or needs what failed, in the set `lost`;
+    returns (error, Instance, site) of the first failure, or None."""
+    failed = None
+    for f, get, place, first, count, last, inst, site in steps:
+        if failed and not lost.isdisjoint(_places(get, place, len(made))):
+            lost.update(range(first, first + count))
+            continue
+        try:
+            if get is not None:
+                out = f(*get(made))
+            else:
+                out = f() if place is None else f(made[place])
+            if count == 1:
+                made[first], = out
+            else:
+                made[first:first + count] = out
+        except Exception as error:
+            failed = failed or (error, inst, site)
+            lost.update(range(first, first + count))
+            continue
+        for s in last:
+            made[s] = None
+    return failed
+
+
 def _run_steps(schedule, state, values, inputs, nums, live, tr):
     made = [None] * state.n_values
     made += schedule.numbers(nums)
     made += [v.array for v in inputs[:state.n_inputs][::-1]]
-    failed, lost = None, set()
-    with np.errstate(all="ignore"):
-        for f, get, place, first, count, last, inst, site in schedule.steps:
-            if failed and not lost.isdisjoint(_places(get, place, len(made))):
-                lost.update(range(first, first + count))
-                continue
-            try:
-                if get is not None:
-                    out = f(*get(made))
-                else:
-                    out = f() if place is None else f(made[place])
-                if count == 1:
-                    made[first], = out
-                else:
-                    made[first:first + count] = out
-            except Exception as error:
-                failed = failed or (error, inst, site)
-                lost.update(range(first, first + count))
-                continue
-            for s in last:
-                made[s] = None
+    lost = set()
+    failed = quiet(_computed, schedule.steps, made, lost)
     message = None
     if failed:
         error, inst, site = failed
@@ -258,8 +271,7 @@ def _run_steps(schedule, state, values, inputs, nums, live, tr):
 
 def run_prefix(state, values, inputs, nums, live):
     """Compute the slots `live` of a trace that goes on, or whose own run was interrupted."""
-    with jax.enable_x64(True):
-        run_operators(state, values, inputs, nums, live)
+    run_operators(state, values, inputs, nums, live)
 
 
 def immediate(context, op, layout, vals, nums, kinds):

@@ -99,12 +99,13 @@ def explain(file=None):
 
 def stats():
     """Counters since the start: operators recorded, flushes, compiles, hits, traces run operator by operator."""
+    from ..direct import calls
     c = dict(counters)
-    tr = _trace_context().trace
-    c["ops"] += tr.state.n_ops
+    context = _context()
+    c["ops"] += context.trace.state.n_ops + calls(context)
     return c
 
 
-def _trace_context():
+def _context():
     from .. import context
     return context

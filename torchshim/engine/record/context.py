@@ -16,12 +16,16 @@ class Context(threading.local):
     """This thread's trace and modes. The facade keeps its own modes here too (`grad`).
 
     `executor` computes what is recorded; the engine hands it in, since recording knows nothing of it. It has
-    `run_trace(trace)` for a trace that ended (returns the error of a failed operator), `run_prefix(state, values, inputs, nums, live)`
+    `run_trace(trace)` for a trace that ended (returns the error of a failed operator), `granted(context, trace)` for what
+    computes calls at once in a trace that begins, or None, `run_prefix(state, values, inputs, nums, live)`
     for the slots `live` of one that goes on, and `immediate(context, op, layout, vals, nums, kinds)` for what cannot be recorded.
     """
 
     def __init__(self, executor):
-        self.executor = executor
+        self._executor = self.plain = executor
+        self.watched = False
+        self.calm = self.owed = 0  # see engine/direct.py
+        self.direct = None
         self.eager = _default_eager
         self.thread = threading.get_ident()
         self.version = 0           # with which new memory begins; the facade marks what is born in some mode by another
@@ -29,6 +33,16 @@ class Context(threading.local):
         self.grad = True
         self.inference = False
         self.modes = {}
+
+    @property
+    def executor(self):
+        return self._executor
+
+    @executor.setter
+    def executor(self, executor):
+        """Whoever comes between wants to see what is recorded: nothing is computed without."""
+        self._executor, self.watched = executor, executor is not self.plain
+        self.calm, self.trace.direct = 0, None
 
     @contextlib.contextmanager
     def mode(self, name, value):

@@ -33,7 +33,7 @@ class Trace:
     """One walk from the root: where it is (`state`; `end` once it ended, until its values are computed), and the values, inputs and
     numbers met on it."""
     __slots__ = ("state", "end", "values", "inputs", "nums", "limit", "device", "context", "owner", "running", "checks", "undo", "graph",
-                 "backwards", "version")
+                 "backwards", "version", "direct")
 
     def __init__(self, context, device):
         self.context, self.device, self.owner = context, device, context.thread
@@ -45,6 +45,7 @@ class Trace:
         self.graph = False         # whether an autograd graph is being built
         self.limit = 1 if context.eager else PERIOD_CHECK
         self.version = context.version
+        self.direct = None         # what computes small calls at once, see engine/direct.py
 
     # -- recording -----------------------------------------------------------------------------------------------------------
     def enter(self, v):
@@ -141,6 +142,7 @@ class Trace:
         self.values.clear()
         self.inputs.clear()
         self.nums.clear()
+        after.direct = context.executor.granted(context, after)
         if error is not None:
             raise error
         if failure is not None and raise_failure:

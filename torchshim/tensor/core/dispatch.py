@@ -5,7 +5,10 @@ made of.
 """
 from __future__ import annotations
 
+from numpy import ndarray
+
 from ...engine import Immediate, Value, context, record
+from ...engine.direct import number
 from ...ops.registry import SF, SI
 from . import graph
 from .graph import guard_output
@@ -110,6 +113,25 @@ def finish(result, inst, vals, edges, tensors, nums):
     return tuple(made) if result.__class__ is list else made[0]
 
 
+def apply_at_once(tr, op, tensors, layout, nums, kinds):
+    """`op` computed at once, where it is a small call that wants no gradient; else None. See engine/direct.py."""
+    key, arrays, grad = [op, layout, kinds], [], context.grad
+    for t in tensors:
+        if grad and (t._ts_edge is not None or t._ts_view is not None):
+            return None
+        v = t._ts_st.value if t._ts_view is None else read(t)
+        if v.array.__class__ is not ndarray:
+            return None
+        key.append(v.meta)
+        arrays.append(v.array)
+    if not arrays:
+        return None
+    for x, kind in zip(nums, kinds):
+        arrays.append(number(x, kind))
+    v = tr.direct.call(tuple(key), *arrays)
+    return None if v is None else wrap(v)
+
+
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def apply1(op, a, layout):
     """`op` on one tensor."""
@@ -123,6 +145,15 @@ def apply1(op, a, layout):
         except RuntimeError as error:
             return unfollowed(error, op, (a,), layout)
     tr = context.trace
+    if (tr.direct is not None and va.array.__class__ is ndarray
+            and not (context.grad and ea is not None)):
+        v = tr.direct.call((op, layout, "", va.meta), va.array)
+        if v is not None:
+            t = _new_tensor(Tensor)
+            s = _new_storage(Storage)
+            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+            return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
@@ -179,6 +210,15 @@ def apply2(op, a, b, layout):
         except RuntimeError as error:
             return unfollowed(error, op, (a, b), layout)
     tr = context.trace
+    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
+            and not (context.grad and (ea is not None or eb is not None))):
+        v = tr.direct.call((op, layout, "", va.meta, vb.meta), va.array, vb.array)
+        if v is not None:
+            t = _new_tensor(Tensor)
+            s = _new_storage(Storage)
+            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+            return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
     except Immediate:
@@ -245,6 +285,15 @@ def apply3(op, a, b, c, layout):
         except RuntimeError as error:
             return unfollowed(error, op, (a, b, c), layout)
     tr = context.trace
+    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray and vc.array.__class__ is ndarray
+            and not (context.grad and (ea is not None or eb is not None or ec is not None))):
+        v = tr.direct.call((op, layout, "", va.meta, vb.meta, vc.meta), va.array, vb.array, vc.array)
+        if v is not None:
+            t = _new_tensor(Tensor)
+            s = _new_storage(Storage)
+            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+            return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),
                  vb.slot if vb.trace is tr else tr.enter(vb),
@@ -297,6 +346,15 @@ def apply_number(op, a, x, layout, kind):
         except RuntimeError as error:
             return unfollowed(error, op, (a,), layout, (x,), kind)
     tr = context.trace
+    if (tr.direct is not None and va.array.__class__ is ndarray
+            and not (context.grad and ea is not None)):
+        v = tr.direct.call((op, layout, kind, va.meta), va.array, number(x, kind))
+        if v is not None:
+            t = _new_tensor(Tensor)
+            s = _new_storage(Storage)
+            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+            return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
@@ -336,6 +394,10 @@ def apply_number(op, a, x, layout, kind):
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
     tr = context.trace
+    if tr.direct is not None:
+        t = apply_at_once(tr, op, tensors, layout, nums, kinds)
+        if t is not None:
+            return t
     vals, edges, slots, needs, bit = [], [], [], 0, 1
     try:
         for t in tensors:

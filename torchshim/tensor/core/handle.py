@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
+from numpy import ndarray
+
 from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
+from ...engine.direct import SMALL
 from ...ops.views import alias as ALIAS, as_strided as AS_STRIDED, slice_op as SLICE_OP
 from . import graph
 from .graph import Node, retain_too
@@ -47,6 +50,10 @@ def _read_again(t, vw, root):
     if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
             and is_host(m.device)):
         return value_of(look(t), m)            # a small part of known memory: not worth a program for each place
+    direct = context.trace.direct
+    if direct is not None and root.array.__class__ is ndarray and root.meta.numel <= SMALL:
+        v = direct.held = value_of(look(t), m)
+        return v
     if len(steps) == 1:
         inst, nums = steps[0]
         op, layout, kinds = inst.op, inst.layout, inst.kinds

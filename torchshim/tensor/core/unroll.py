@@ -26,6 +26,8 @@ PUTS = (
     ("put_slice_number", "a", True, "Write a Python number through a basic index of `a`, where no gradient is wanted."),
 )
 
+EMPTY = '""'
+
 BEYOND = '''\
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return {beyond}
@@ -58,14 +60,27 @@ READ_VALUE = "    v{t} = {t}._ts_st.value if {t}._ts_view is None else read({t})
 
 ENTER = '''\
     tr = context.trace
-    try:
+{at_once}    try:
         slots = ({slots})
     except Immediate:
         return {again}
 '''
 
+# Small calls that are not worth recording, see engine/direct.py.
+AT_ONCE = '''\
+    if (tr.direct is not None and {there}
+            and not (context.grad and {wanted})):
+        v = tr.direct.call({key}, {arrays})
+        if v is not None:
+{made}            return {result}
+'''
+
 READ_AND_ENTER = '''\
     tr = context.trace
+    if tr.direct is not None:
+        t = apply_at_once(tr, op, tensors, layout, nums, kinds)
+        if t is not None:
+            return t
     vals, edges, slots, needs, bit = [], [], [], 0, 1
     try:
         for t in tensors:
@@ -134,6 +149,10 @@ NODE = '''\
 OWN_MEMORY = '''\
     if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
+    if context.trace.direct is not None:
+        t = view_at_once(a, op, layout, offset)
+        if t is not None:
+            return t
 '''
 
 SEEN = '''\
@@ -153,7 +172,7 @@ TARGET = '''\
         va, ea = read(a), None
 '''
 
-AT_ONCE = '''\
+SMALL_CHANGE = '''\
     elif not a._ts_view.meta.ndim and changed(op, a, x, layout, kind):
         return a
 '''
@@ -192,14 +211,19 @@ def filled(name, args, doc, reads, again, objects, done, result="t", miss="st = 
                        miss=miss.format(**parts), several=several.format(**parts), **parts)
 
 
-def operands(tensors, number, again, refused="", read=READ):
-    """What the forms of few tensors say of their operands, each read by `read`; `refused` is what they do before they record."""
+def operands(tensors, number, again, refused="", read=READ, made="", result="t", wanted=""):
+    """What the forms of few tensors say of their operands, each read by `read`; `refused` is what they do before they record; `made` what
+    they do with a value that was computed at once, where `wanted` does not tell that a gradient is."""
     between = ",\n                 " if len(tensors) > 2 else ", "
     bits = [f"(0 if e{t} is None else {1 << k})" for k, t in enumerate(tensors)]
     several = len(tensors) > 1
     return dict(
         reads="".join([read.format(t=t) for t in tensors]) + refused
-        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again),
+        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again, at_once=made and AT_ONCE.format(
+            there=" and ".join([f"v{t}.array.__class__ is ndarray" for t in tensors]), wanted=wanted, result=result,
+            key=f"(op, layout, {'kind' if number else EMPTY}, {', '.join([f'v{t}.meta' for t in tensors])})",
+            arrays=", ".join([f"v{t}.array" for t in tensors] + ["number(x, kind)"] * number),
+            made="".join(["        " + line + "\n" for line in made.splitlines()]))),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",
@@ -216,7 +240,9 @@ def form(name, tensors, number, doc):
     """The source of one unrolled form of `apply`."""
     call = f"op, ({each(tensors, '{t}')}), layout" + (", (x,), kind)" if number else ")")
     again = f"apply_any({call}"
-    parts = operands(tensors, number, again, read=FOLLOWED.replace("{call}", call))
+    wanted = " or ".join([f"e{t} is not None" for t in tensors])
+    parts = operands(tensors, number, again, read=FOLLOWED.replace("{call}", call), made=OBJECTS,
+                     wanted=f"({wanted})" if len(tensors) > 1 else wanted)
     if number:
         parts["reads"] = BEYOND.format(beyond="apply(op, (a,), *beyond_int64(a, x, layout))") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects=OBJECTS, done=NODE, **parts)
@@ -249,7 +275,7 @@ def inplace(name, tensors, number, doc):
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
-    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=AT_ONCE if number else ""))
+    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=SMALL_CHANGE if number else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
     if number:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]

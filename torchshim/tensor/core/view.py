@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
+from numpy import ndarray
+
 from ...engine import Immediate, Value, context, record
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
@@ -19,11 +21,31 @@ def _unread():
     return None
 
 
+def view_at_once(a, op, layout, offset):
+    """`make_view` of small memory that is known, read when it is used; None where it is to be recorded. See engine/direct.py."""
+    if context.grad and (a._ts_edge is not None or a._ts_view is not None) or a._ts_st.value.array.__class__ is not ndarray:
+        return None
+    m, known = a._ts_st.value.meta if a._ts_view is None else a._ts_view.meta, context.trace.direct.known
+    key = op, layout, m
+    steps = known.get(key)
+    if steps is None:
+        free = nums = None
+        if op is SLICE_OP:
+            free, nums = moving_part(layout[0], m) or (None, ())
+        inst = op.resolve(layout, (m,), "") if free is None else op.resolve((free, layout[1]), (m,), "i" * len(nums))
+        steps = known.keep(key, ((inst, nums or ()),) if inst.op.on_host(inst) is not None else False)
+    return _seen_as(a, steps, steps[0][0].out, None, offset, None, None) if steps else None
+
+
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def make_view(a, op, layout, offset):
     """`a` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
     if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
+    if context.trace.direct is not None:
+        t = view_at_once(a, op, layout, offset)
+        if t is not None:
+            return t
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:

@@ -1,0 +1,146 @@
+"""Protects calls that are computed when they are made (engine/direct.py): they give what recorded ones give, bit for bit, and a loop that
+comes often enough is compiled all the same."""
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.engine import context, direct
+from torchshim.engine.compile import report
+
+
+@pytest.fixture(autouse=True)
+def auto(monkeypatch):
+    monkeypatch.setattr(direct.policy, "tier", "auto")
+    torch._engine.flush()
+    recorded()
+    yield
+    recorded()
+
+
+def recorded():
+    context.calm, context.trace.direct, context.direct = 0, None, None
+
+
+def calm():
+    """Let a thread compute small calls at once."""
+    torch._engine.flush()
+    recorded()
+    for k in range(direct.CALM):
+        assert context.trace.direct is None
+        (torch.tensor([1.0, 2.0]) + k).sum().item()
+    assert context.trace.direct is not None
+
+
+CALLS = [
+    lambda x, y, m, k: x + y, lambda x, y, m, k: x * 2, lambda x, y, m, k: 2 - x, lambda x, y, m, k: x / 0, lambda x, y, m, k: x.exp().log(),
+    lambda x, y, m, k: x.softmax(-1), lambda x, y, m, k: x @ m, lambda x, y, m, k: m.t() @ x.t(), lambda x, y, m, k: torch.cat([x, y]),
+    lambda x, y, m, k: torch.stack([x, y, x]), lambda x, y, m, k: x.sum(0), lambda x, y, m, k: x.argmax(), lambda x, y, m, k: x[1:, ::2] + 1,
+    lambda x, y, m, k: x.t()[1] * y.t()[0], lambda x, y, m, k: x.max(), lambda x, y, m, k: torch.where(x > y, x, y),
+    lambda x, y, m, k: x.to(torch.bfloat16) * 3, lambda x, y, m, k: k // 3, lambda x, y, m, k: k.float().mean(), lambda x, y, m, k: x[k[0]],
+    lambda x, y, m, k: x.clone().add_(y), lambda x, y, m, k: x.reshape(-1)[3], lambda x, y, m, k: torch.addmm(y[:, :1].expand(3, 5), x, m),
+    lambda x, y, m, k: x * (1 + 2j), lambda x, y, m, k: x.sqrt() * 0, lambda x, y, m, k: x.topk(2).values, lambda x, y, m, k: x.unsqueeze(1).mT,
+    lambda x, y, m, k: x[None, 0].squeeze(0), lambda x, y, m, k: x.new_zeros(2) + 1, lambda x, y, m, k: torch.tensor(3.0) * x.sum(),
+]
+
+
+def operands():
+    generator = torch.Generator().manual_seed(3)
+    x, y, m = [torch.randn(*shape, generator=generator) for shape in ((3, 4), (3, 4), (4, 5))]
+    x[0, 0], x[1, 1] = float("nan"), float("inf")
+    return x, y, m, torch.tensor([2, 0, -7])
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_results_are_those_of_recorded_calls(number):
+    f, made = CALLS[number], []
+    for at_once in (False, True):
+        x, y, m, k = operands()
+        x.sum().item()
+        if at_once:
+            calm()
+        results = [f(x, y, m, k) for _ in range(3)]
+        made.append([(r.dtype, r.shape, r.stride(), r.storage_offset(), r._version, r.requires_grad, r.is_contiguous(),
+                      np.asarray(r.clone().reshape(-1).view(torch.uint8)).tobytes())
+                     for r in results])
+    assert made[0] == made[1]
+
+
+def test_small_calls_are_neither_recorded_nor_flushed():
+    x = torch.arange(12.0).reshape(3, 4)
+    calm()
+    before = torch.stats()
+    with torch.no_grad():
+        for k in range(20):
+            assert (x @ x.t() * k).sum().item() == 1134.0 * k
+    after = torch.stats()
+    assert after["flushes"] == before["flushes"] and after["states"] == before["states"]
+    assert after["ops"] - before["ops"] >= 60
+
+
+def test_what_wants_a_gradient_is_recorded():
+    w = torch.ones(3, requires_grad=True)
+    calm()
+    loss = (w * torch.tensor([1.0, 2.0, 3.0])).sum()
+    assert loss.grad_fn.name() == "SumBackward0"
+    loss.backward()
+    assert w.grad.tolist() == [1.0, 2.0, 3.0]
+    assert context.calm == 0 and context.trace.direct is None
+
+
+def test_views_see_writes_and_count_versions():
+    x = torch.zeros(4)
+    x.sum().item()
+    calm()
+    v = x[1:3]
+    x += 1
+    assert v.tolist() == [1.0, 1.0] and v._version == 1 and v._base is x
+    v.mul_(3)
+    assert x.tolist() == [1.0, 3.0, 3.0, 1.0] and x._version == 2
+    y = x.t() if x.ndim == 2 else x.view(2, 2).t()
+    x[1] = 7
+    assert y.tolist() == [[1.0, 3.0], [7.0, 1.0]]
+
+
+def test_errors_are_those_of_recorded_calls():
+    x = torch.ones(2, 3)
+    calm()
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        x @ x
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\)"):
+        x + torch.ones(2)
+    with pytest.raises(IndexError):
+        x[torch.tensor([5])].sum().item()
+    with np.errstate(all="raise"):
+        assert (x / 0).sum().item() == float("inf")
+
+
+def test_a_loop_that_pays_is_compiled():
+    x = torch.linspace(0, 1, 4096)
+
+    def turn():
+        y = x
+        for _ in range(12):
+            y = torch.tanh(y * 0.5 + 0.1)
+        return y.sum().item()
+
+    torch._engine.flush()
+    first, start, turns = turn(), torch.stats()["compiles"], 0
+    while torch.stats()["compiles"] == start:
+        last = turn()
+        turns += 1
+        assert last == first or torch.stats()["compiles"] > start and abs(last - first) < 1e-3
+        assert turns < 20_000
+    assert torch.stats()["flushes"] < 0.5 * turns
+    compiled = report._events[-1]
+    assert 0.7 * compiled.price < turns * compiled.saves < 1.5 * compiled.price
+    assert context.trace.direct is None
+
+
+def test_watchers_see_every_call():
+    from torchshim.utils.flop_counter import FlopCounterMode
+    a, b = torch.ones(2, 3), torch.ones(3, 4)
+    calm()
+    with FlopCounterMode(display=False) as counter:
+        a @ b
+    assert counter.get_total_flops() == 2 * 2 * 3 * 4
+    assert context.trace.direct is None

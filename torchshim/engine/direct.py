@@ -1,0 +1,143 @@
+"""Calls that are computed when they are made: recording them would cost more than it can save.
+
+A trace of a few operators on small arrays that is computed as soon as somebody looks gains nothing by being a trace until it is
+compiled: each of its operators costs a place in the trie and a step of the interpreter beside its NumPy call. So, after some such traces
+in a row, a thread computes small calls at once, by the same functions of the same Instances: the results have the same bits.
+Recorded as before is what wants a gradient, is large, has several results, or has an operand that is not there yet.
+
+Whether a loop comes often enough to be compiled can be known only of traces. So after a number of calls some traces are recorded again,
+and what was computed meanwhile counts as repetitions of the last of them. All of this is decided by counting.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .compile import policy
+from .device import is_host
+from .quiet import quiet_context
+from .record.memo import Memo
+from .record.trie import counters
+from .record.value import Value
+
+CALM = 8                   # small traces in a row before calls are computed at once
+SAMPLED = 2                # traces recorded then, after
+CALLS = 2048               # calls: the first of these traces may begin anywhere in a loop's turn
+SMALL = 1 << 13            # elements of an array; OpenBLAS would use threads for a product with a larger matrix
+TERMS = 1 << 16            # and for one of more terms
+LONG = 64                  # operators: a longer trace is worth recording
+_KNOWN = 4096
+
+_ndarray, _new = np.ndarray, Value.__new__
+
+
+class Direct:
+    """What computes a thread's calls at once, for one root of the trie: on its device, in its settings."""
+    __slots__ = ("context", "root", "known", "run", "left", "held")
+
+    def __init__(self, context, root):
+        self.context, self.root, self.known = context, root, Memo(_KNOWN)
+        self.run = quiet_context().run
+        self.left, self.held = CALLS, None
+
+    def call(self, key, *arrays):
+        """The Value of an operator's result; None: it is to be recorded. key: (operator, layout, kinds of numbers, metas ...)."""
+        known = self.known.get(key)
+        if known is None:
+            known = self._meet(key)
+        if known is False:
+            return None
+        f, m = known
+        try:
+            array, = self.run(f, *arrays)
+        except Exception:                      # what fails does so when it is looked at, and names the line
+            return None
+        self.left -= 1
+        if self.left <= 0:
+            self._pause()
+        v = _new(Value)
+        v.trace = v.slot = v.extra = None
+        v.meta, v.array = m, array
+        return v
+
+    def _meet(self, key):
+        """(function, Meta of the result) of a call that was not met before; False where it is to be recorded."""
+        op, layout, kinds, *metas = key
+        try:
+            inst = op.resolve(layout, tuple(metas), kinds)
+            known = (inst.interpreted(), inst.out) if small(inst) else False
+        except Exception:
+            return False
+        return self.known.keep(key, known)
+
+    def _pause(self):
+        """Record the next traces."""
+        context = self.context
+        context.trace.direct = None
+        context.calm, context.owed = CALM - SAMPLED, CALLS
+        counters["ops"] += CALLS
+        self.left = CALLS
+
+
+_numbers: dict = {}
+
+
+def number(x, kind):
+    """A Python number as the array that operators get: the same one for the same object."""
+    known = _numbers.get(id(x))
+    if known is None or known[0] is not x or known[1] is not kind:
+        array = np.array(x, np.float64 if kind == "f" else np.int64)
+        known = _numbers[id(x)] = x, kind, array
+        if len(_numbers) > 256:
+            _numbers.clear()
+    return known[2]
+
+
+def small(inst):
+    """Whether an Instance's call is one for this file."""
+    if inst.out.__class__ is tuple:
+        return False
+    numels = sorted([m.numel for m in inst.in_metas])
+    if max([inst.out.numel, *numels]) > SMALL:
+        return False
+    # a product's terms are the root of what its operands and its result have, multiplied
+    return inst.op.elementwise or math.prod(numels[-2:]) * inst.out.numel <= TERMS * TERMS or len(numels) < 2
+
+
+def calm_after(tr, schedule):
+    """Note that a trace was interpreted."""
+    context = tr.context
+    if schedule.calm and not tr.graph and not tr.backwards and not tr.checks:
+        context.calm += 1
+    else:
+        disturbed(context)
+
+
+def disturbed(context):
+    """Note that a trace was not one of these."""
+    context.calm = context.owed = 0
+
+
+def repeated(context, state):
+    """How many repetitions of `state` the trace that ends there now stands for."""
+    if not context.owed or context.calm != CALM - 1:
+        return 1
+    owed, context.owed = context.owed, 0
+    return 1 + owed // max(1, state.n_ops)
+
+
+def granted(context, tr):
+    """The Direct for a thread's next trace, or None."""
+    if context.calm < CALM or context.eager or context.watched or policy.tier == "compiled" or not is_host(tr.device):
+        return None
+    direct = context.direct
+    if direct is None or direct.root is not tr.state:
+        counters["ops"] += calls(context)
+        direct = context.direct = Direct(context, tr.state)
+    return direct
+
+
+def calls(context):
+    """How many calls were computed at once that are not counted yet."""
+    return 0 if context.direct is None else CALLS - context.direct.left
