@@ -20,3 +20,10 @@ def cuda(monkeypatch):
     """"cuda" is a device other than the CPU: a GPU, or the host's second device in its place."""
     second_device.imitate(monkeypatch.setattr)
     return "cuda"
+
+
+@pytest.fixture(autouse=True)
+def begins_recording():
+    """What a test computes at once, and what it records, does not depend on the tests before it."""
+    from torchshim.engine import context
+    context.record_all()

@@ -11,20 +11,12 @@ from torchshim.engine.compile import report
 @pytest.fixture(autouse=True)
 def auto(monkeypatch):
     monkeypatch.setattr(direct.policy, "tier", "auto")
-    torch._engine.flush()
-    recorded()
-    yield
-    recorded()
-
-
-def recorded():
-    context.calm, context.trace.direct, context.direct = 0, None, None
 
 
 def calm():
     """Let a thread compute small calls at once."""
     torch._engine.flush()
-    recorded()
+    context.record_all()
     for k in range(direct.CALM):
         assert context.trace.direct is None
         (torch.tensor([1.0, 2.0]) + k).sum().item()

@@ -254,6 +254,7 @@ def enter_dual_level():
     watch_slices(_after_write)
     _current_level = 0
     context.modes["forward AD"] = _Level()
+    context.record_all()
     modes.off = modes.FORWARD
     if context.grad is False:
         context.grad = modes.FORWARD

@@ -46,6 +46,7 @@ def running(level):
     """While a transform runs the user's function: torch refuses some things there."""
     before, version = levels(), context.version
     context.modes["transform"] = (*before, level)
+    context.record_all()
     if version == version:                     # NaN: in inference mode
         context.version = context.trace.version = Born(len(before) + 1)
     try:

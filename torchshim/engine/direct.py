@@ -28,6 +28,7 @@ SMALL = 1 << 13            # elements of an array; OpenBLAS would use threads fo
 TERMS = 1 << 16            # and for one of more terms
 LONG = 64                  # operators: a longer trace is worth recording
 _KNOWN = 4096
+FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # modes in which it counts what values are computed from
 
 _ndarray, _new = np.ndarray, Value.__new__
 
@@ -130,6 +131,8 @@ def repeated(context, state):
 def granted(context, tr):
     """The Direct for a thread's next trace, or None."""
     if context.calm < CALM or context.eager or context.watched or policy.tier == "compiled" or not is_host(tr.device):
+        return None
+    if not FOLLOWED.isdisjoint(context.modes):
         return None
     direct = context.direct
     if direct is None or direct.root is not tr.state:

@@ -147,6 +147,7 @@ def _interpreted(run, xs, dims):
     before = states()
     try:
         with jax.enable_x64(True), context.mode("vmap without values", True):
+            context.record_all()
             closed = jax.make_jaxpr(jax.vmap(run, in_axes=tuple(dims)))(*[jax.ShapeDtypeStruct(meta(x).shape, meta(x).dtype) for x in xs])
     except _NEEDS_NUMBERS:
         restore(before)

@@ -42,6 +42,11 @@ class Context(threading.local):
     def executor(self, executor):
         """Whoever comes between wants to see what is recorded: nothing is computed without."""
         self._executor, self.watched = executor, executor is not self.plain
+        self.record_all()
+
+    def record_all(self):
+        """Compute nothing that is not recorded first until some traces have come again. For who asks what values are computed from: a mode
+        of `direct.FOLLOWED` is on then, or the executor another."""
         self.calm, self.trace.direct = 0, None
 
     @contextlib.contextmanager

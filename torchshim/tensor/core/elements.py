@@ -7,19 +7,19 @@ import jax
 import numpy as np
 
 from ...engine import alone, context, is_host
+from ...engine.direct import FOLLOWED
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from .handle import offset_of
 from .storage import Storage
 from .view import _seen_as
 
 LEAST = 8                  # elements of memory of which one is a small part
-_FOLLOWED = {"transform", "vmap without values", "forward AD"}
 _steps: dict = {}          # {Meta: the Instance that selects one element at run-time places}
 
 
 def followed():
     """Whether it counts what values are computed from, so that nothing may be done without a record."""
-    return not _FOLLOWED.isdisjoint(context.modes)
+    return not FOLLOWED.isdisjoint(context.modes)
 
 
 def at_hand(t):
