@@ -7,12 +7,13 @@ import torchshim as torch
 from torchshim.engine.interpret import build
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
-from torchshim.ops.nn.loss import binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
+from torchshim.ops.nn.loss import OUTSIDE, binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
 from torchshim.ops.nn.norm import batch_norm_eval, batch_norm_train, group_norm, layer_norm
 from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
 from torchshim.ops.registry import SF, T
+from torchshim.ops.scan import cumprod
 
 F32 = np.float32
 
@@ -103,6 +104,34 @@ def test_nll(reduction, ignored):
     for rows, n in ((1, 1), (4, 5), (600, 33)):
         same(both(nll_loss, (T, T, None, reduction, ignored), [numbers(rows, n), np.arange(rows) % n]))
     same(both(nll_loss, (T, T, None, "mean", -100), [numbers(3, 4), np.full(3, -100)]))
+
+
+def test_class_numbers_that_are_none():
+    """The first of them is found; the one that is ignored does not count."""
+    layouts = (T, 5, -100), (T, 5, 1), (T, 3, 4)
+    for layout in layouts:
+        for target in ([0, 1, 2], [0, -100, 2], [4, 9, -1], [2, 4, 3], [-1, 7, 0]):
+            target = np.array(target, np.int64)
+            inst = OUTSIDE.resolve(layout, (torch.tensor(target)._ts_meta,), "")
+            (got,), classes, ignored = inst.op.on_host(inst)(target), *layout[1:]
+            bad = [t for t in target if not 0 <= t < classes and t != ignored]
+            assert got == (bad[0] if bad else 0) and got.dtype == np.int64 and got.shape == ()
+
+
+@pytest.mark.parametrize("shape, axis", [((7,), 0), ((32, 40), 1), ((3, 5, 4), 1), ((50, 400), 0)])
+@pytest.mark.parametrize("zero", [False, True])
+def test_gradient_of_a_cumulative_product(shape, axis, zero):
+    """The short way is taken where no factor is 0, and gives what the long one does."""
+    x = np.random.RandomState(0).rand(*shape).astype(F32) + F32(0.5)
+    if zero:
+        x.reshape(-1)[3] = 0
+    inst = cumprod.resolve((T, axis, None), (torch.tensor(x)._ts_meta,), "")
+    plan = inst.plan(1)
+    back, y = plan.vjp.resolve((), None, None), np.cumprod(x, axis, dtype=F32)
+    ct = np.random.RandomState(1).rand(*shape).astype(F32)
+    got, = back.op.on_host(back)(x, y, ct)
+    want, = build(back.jaxpr)(x, y, ct)
+    np.testing.assert_allclose(got, want, rtol=1e-5 * shape[axis])
 
 
 @pytest.mark.parametrize("shape, rows", [((4, 5), (5,)), ((600, 33), (33,)), ((5, 30, 20), (30, 20)), ((2, 3000), (3000,))])

@@ -470,6 +470,22 @@ def test_remainders_of_many_floats(rng):
     check(lax.rem, x, y, ulps=0)
 
 
+@every([np.float32, np.float64])
+def test_integers_of_floats_out_of_range(rng, dtype):
+    """Known by name, so that NumPy's cast, which makes the smallest integer of them, is enough."""
+    from torchshim.ops.registry import truncated_to_int32, truncated_to_int64
+
+    x = np.array([1.7, -1.7, 3e9, -3e9, 1e30, -1e30, np.nan, np.inf, -np.inf, 2.0 ** 31, -2.0 ** 31, 2.0 ** 63, -2.0 ** 63] * 9, dtype)
+    check(lambda x: [truncated_to_int64(x), truncated_to_int32(x), jax.vmap(truncated_to_int64)(x.reshape(9, 13))], x, ulps=0)
+
+
+def test_extremes_of_short_rows(rng):
+    """They are found by their places, with nan and negative zeros among them."""
+    x = values(rng, np.float32, 40 * 33).reshape(2, 20, 33)
+    x[0, 3, 5], x[1, 2, 0], x[1, 3, 32] = np.nan, np.inf, -np.inf
+    check(lambda x: [lax.reduce_max(x, (2,)), lax.reduce_min(x, (2,)), lax.reduce_max(jnp.swapaxes(x, 1, 2), (2,))], x, ulps=0)
+
+
 def test_equal_extremes_are_the_second(rng):
     zero, minus = np.zeros(40, np.float32), -np.zeros(40, np.float32)
     run = interpret.build(jaxpr_of(lambda x, y: [lax.max(x, y), lax.min(x, y)], zero, minus))

@@ -86,6 +86,7 @@ from ..engine import Instance, Operator, meta_of
 from ..engine.site import declared_at
 from . import promotion as P
 from .layout import broadcast_shapes, elementwise_strides
+from .loops import kernel
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
 _SHAPES = re.compile(r"\(([\d, ]*)\)")
@@ -412,8 +413,24 @@ def _to_integer(a, dtype):
 
 
 def _truncated(a, dtype):
+    return (truncated_to_int64 if dtype == np.int64 else truncated_to_int32)(jax.lax.stop_gradient(a))
+
+
+def _kept_within(a, dtype):
     limit = a.dtype.type(2.0 ** (8 * np.dtype(dtype).itemsize - 1))
     return jnp.where((a >= -limit) & (a < limit), a, -limit).astype(dtype)
+
+
+@kernel
+def truncated_to_int64(a):
+    """The integer part; the smallest integer for what is no integer of this size."""
+    return _kept_within(a, np.int64)
+
+
+@kernel
+def truncated_to_int32(a):
+    """The integer part; the smallest integer for what is no integer of this size."""
+    return _kept_within(a, np.int32)
 
 
 def spread(layout, metas, f=lambda x: x):

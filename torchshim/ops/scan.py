@@ -1,10 +1,13 @@
 """Results that run along a dimension (cumulative sums, differences), histograms and cross products."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine.interpret import build, scan_rules
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .index import Elements, into
@@ -28,8 +31,19 @@ def cumsum(self, dim, dtype):
     return _scanned("cumsum", jax.lax.cumsum, self, dim, dtype)
 
 
+def _cumprod_back_on_host(inst, plan):
+    """Where no factor is 0, two passes and a sum; otherwise what JAX makes of it."""
+    m = inst.in_metas[0]
+    if m.dtype not in (P.float32, P.float64) or inst.out_metas[0].dtype != m.dtype or not m.ndim or not m.numel or plan.nums:
+        return None
+    if (plan.args, plan.outs, plan.cts) != ((0,), (0,), (0,)):
+        return None
+    slow = functools.cache(lambda: build(plan.vjp.resolve((), (), plan.vjp_kinds).jaxpr, guard=False))
+    return scan_rules.product_back(m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, lambda *args: slow()(*args))
+
+
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype",
-    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None)
+    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None, host_back=_cumprod_back_on_host)
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)

@@ -25,6 +25,11 @@ class _To(Operator):
         dtype, strides = layout
         return Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,), alike=dtype)
 
+    def weight(self, inst):
+        """One pass, at which NumPy is five times as fast as XLA's CPU code where floats become integers."""
+        n = inst.out_metas[0].numel
+        return 1, 1, n, -80 * n if inst.in_metas[0].dtype.kind == "f" and inst.out_metas[0].dtype.kind == "i" else 0
+
 
 TO = _To()
 

@@ -8,7 +8,7 @@ from typing import Callable
 import numpy as np
 
 from .. import errorfunction
-from .rules import ELEMENTWISE, F32, F64, RULES, Make, Spec, category, elementwise, plain
+from .rules import ELEMENTWISE, F32, F64, RULES, Make, Spec, category, elementwise, known_call, plain
 
 # Below this many elements the loops that ml_dtypes and NumPy bring for narrow floats win over
 # three conversions; above it float32 arithmetic does.
@@ -171,7 +171,7 @@ def _of_runs(fn, scalar_first):
     return runs
 
 
-_RUN = 1 << 12
+_RUN = 1 << 13             # half as many, and the loops take half as long again
 
 
 def _for_runs(name):
@@ -179,7 +179,7 @@ def _for_runs(name):
 
     def made(params, ins, outs):
         fn, empty = make(params, ins, outs), [s.shape == () for s in ins]
-        if isinstance(fn, np.ufunc) and outs[0].dtype in (F32, F64) and sum(empty) == 1 and outs[0].size >= 8 * _RUN:
+        if isinstance(fn, np.ufunc) and outs[0].dtype in (F32, F64) and sum(empty) == 1 and outs[0].size >= 4 * _RUN:
             return _of_runs(fn, empty[0])
         return fn
     RULES[name] = made
@@ -253,27 +253,29 @@ def _by_kind(name: str, table: dict[str, Callable]) -> None:
     elementwise(name)(make)
 
 
-_EXACT = 2.0 ** 27         # quotients of float32 numbers below this, and their products with the divisor, are exact in float64
-_BLOCK = 1 << 13           # elements of temporaries that stay in the processor's nearest memory
+_EXACT = 2.0 ** 54         # squares of quotients of float32 numbers: below this, they and their products with the divisor are exact in float64
+_BLOCK = 1 << 12           # elements of temporaries that stay in the processor's nearest memory
+_FEW_REMAINDERS = 64       # up to here the C library's remainders take less time than the passes
 
 
 def _remainder_float(x, y):
     """C's fmod. For float32 by way of float64, where it is x - trunc(x / y) * y: NumPy's own loop asks the C library for each element."""
-    if x.dtype != F32 or x.shape != y.shape or x.size < _BLOCK:
+    if x.dtype != F32 or x.shape != y.shape or x.size <= _FEW_REMAINDERS:
         return np.fmod(x, y)
-    result, x, y = np.empty(x.shape, F32), x.reshape(-1), y.reshape(-1)
-    flat = result.reshape(-1)
+    result, x, y = np.empty(x.shape, F32), np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1)
+    flat, room = result.reshape(-1), np.empty((3, min(x.size, _BLOCK)), F64)
     for start in range(0, x.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        rest, divisor = x[part].astype(np.float64), y[part].astype(np.float64)
-        quotient = np.trunc(rest / divisor)
-        if not np.abs(quotient).max() < _EXACT or np.isinf(divisor).any():
-            np.fmod(x[part], y[part], out=flat[part])
+        of, by, to = x[start:start + _BLOCK], y[start:start + _BLOCK], flat[start:start + _BLOCK]
+        rest, divisor, quotient = room[:, :of.size]
+        rest[...], divisor[...] = of, by
+        np.divide(rest, divisor, quotient)
+        np.trunc(quotient, quotient)
+        if not quotient.dot(quotient) < _EXACT or not divisor.dot(divisor) < np.inf:
+            np.fmod(of, by, to)
             continue
         quotient *= divisor
-        rest -= quotient
-        flat[part] = rest
-        np.copysign(flat[part], x[part], out=flat[part])
+        np.subtract(rest, quotient, to, casting="same_kind")
+        np.copysign(to, of, to)
     return result
 
 
@@ -539,6 +541,23 @@ def saturating_cast(dtype: np.dtype) -> Callable:
         return np.where(wide <= low, dtype.type(info.min), result)
 
     return cast
+
+
+def _truncation(dtype: np.dtype) -> Make:
+    """A rule for calls that truncate floats, where the processor makes the smallest integer of what is out of range; see `ops.registry`."""
+    odd = np.array([np.nan, np.inf, -np.inf, 2.0 ** 63, -1e30, 1e30] * 11)
+
+    def make(params, ins, outs):
+        old = ins[0].dtype
+        with np.errstate(all="ignore"):
+            if old not in (F32, F64) or not (odd.astype(old).astype(dtype) == np.iinfo(dtype).min).all():
+                return None
+        return lambda x: [x.astype(dtype)]
+    return make
+
+
+known_call(_truncation(np.dtype(np.int64)), "truncated_to_int64")
+known_call(_truncation(np.dtype(np.int32)), "truncated_to_int32")
 
 
 def caster(old: np.dtype, new: np.dtype) -> Callable | None:

@@ -215,9 +215,9 @@ class _inside:
     def __init__(self, target, n, ignore_index):
         at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
         self.kept, self.count, self.at = None, at.size, at
-        if not at.size:
+        if not 0 <= ignore_index < n and (not at.size or at.view(np.uint64).max() < n):
             return
-        low, high = at.min(), at.max()
+        low, high = (at.min(), at.max()) if at.size else (0, 0)
         if low <= ignore_index <= high:
             self.kept = at != ignore_index
             self.count = np.count_nonzero(self.kept)

@@ -15,20 +15,24 @@ def _elementwise(term, spare):
     @functools.wraps(term)
     def make(shape, dtype, reduction):
         n, kept = math.prod(shape), reduction == "none"
+        parts = [(slice(at, at + _BLOCK), _summed(1, min(_BLOCK, n - at), dtype)) for at in range(0, n, _BLOCK)]
 
         def run(x, target, *more):
             x, target = _contiguous(x, (n,)), _contiguous(target, (n,))
             more = [a.astype(dtype) for a in more]
-            room = [np.empty(min(n, _BLOCK), dtype) for _ in range(spare + (not kept))]
-            out, total = np.empty(n, dtype) if kept else None, 0.0
-            for start in range(0, n, _BLOCK):
-                part = slice(start, start + _BLOCK)
+            room = np.empty((spare + (not kept), min(n, _BLOCK)), dtype)
+            if kept:
+                out = np.empty(n, dtype)
+                for part, _ in parts:
+                    term(out[part], x[part], target[part], *room[:, :len(x[part])], *more)
+                return [out.reshape(shape)]
+            total = 0.0
+            for part, add in parts:
                 a = x[part]
-                into, *free = ([out[part]] if kept else []) + [r[:len(a)] for r in room]
-                term(into, a, target[part], *free, *more)
-                if not kept:
-                    total += float(_summed(1, len(a), dtype)(into.reshape(1, -1)).sum())
-            return [out.reshape(shape)] if kept else [np.asarray(total / n if reduction == "mean" else total, dtype)]
+                free = room[:, :len(a)]
+                term(free[0], a, target[part], *free[1:], *more)
+                total += add(free[0].reshape(1, -1)).item()
+            return [np.asarray(total / n if reduction == "mean" else total, dtype)]
         return run
     return make
 
@@ -122,6 +126,23 @@ entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_ba
 
 
 # ---------------------------------------------------------------- classes
+
+
+_UNSIGNED, _NONE = np.dtype(np.uint64), np.zeros((), np.int64)
+_NONE.flags.writeable = False
+
+
+def outside(classes, ignore_index):
+    """The first class number that is none of so many and not `ignore_index`; 0 where there is none."""
+    def run(target):
+        target = np.asarray(target).reshape(-1)
+        if not target.size or target.dtype == np.int64 and target.view(_UNSIGNED).max() < classes:
+            return [_NONE]
+        bad = (target < 0) | (target >= classes)
+        bad &= target != ignore_index
+        first = bad.argmax()
+        return [np.asarray(target[first] if bad[first] else 0, np.int64)]
+    return run
 
 
 def nll(rows, n, dtype, reduction, ignore_index):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .rules import F32, category, known_call, rule
+from .rules import F32, Spec, category, known_call, rule
 
 F64 = np.dtype(np.float64)
 _BUFFER = 1 << 14          # elements accumulated at a time
@@ -148,6 +148,20 @@ def latest_places(params, ins, outs):
         return [np.repeat(found % n if len(rows) > 1 else found, lengths).reshape(shape)]
 
     return places
+
+
+def product_back(shape, axis, dtype, slow):
+    """The gradient of a cumulative product from its operand and result and the cotangent: sums from behind of cotangent times result, over
+    the operand. `slow` computes it where a factor is 0."""
+    spec = Spec(shape, dtype)
+    sums = _cumulative(np.add, _NUMBERS)({"axis": axis, "reverse": True}, [spec], [spec])
+
+    def run(x, y, ct):
+        if np.count_nonzero(x) < x.size:
+            return slow(x, y, ct)
+        total = sums(np.multiply(y, ct))
+        return [np.divide(total, x, out=total)]
+    return run
 
 
 _NUMBERS = ("int", "uint", "float", "complex", "low")

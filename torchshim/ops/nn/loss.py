@@ -229,7 +229,8 @@ def _outside(target, classes, ignore_index):
     return jnp.where(jnp.any(bad), t[jnp.argmax(bad)], 0)
 
 
-OUTSIDE = op("outside.classes(Tensor target, int classes, int ignore_index) -> Tensor")(_outside)
+OUTSIDE = op("outside.classes(Tensor target, int classes, int ignore_index) -> Tensor",
+             host=lambda inst: losses.outside(*inst.layout[1:]))(_outside)
 NO_PROBABILITY = op("outside.probabilities(Tensor self) -> Tensor")(lambda x: jnp.any(~((x >= 0) & (x <= 1))).astype(jnp.int64))
 
 
