@@ -148,3 +148,17 @@ def test_types_are_shown_by_torchs_names_and_windows_refuse_what_they_do_not_kno
         torch.arange(2, 2, 2, dtype=torch.float64, nonsense=1)
     with pytest.raises(TypeError):
         torch.blackman_window(1, False, nonsense=1)
+
+
+def test_numpys_name_of_dim():
+    # torch's parser takes `axis` for `dim` and `keepdims` for `keepdim` in every compiled function
+    x = torch.arange(24.).reshape(2, 3, 4)
+    assert torch.stack([x, x], axis=-1).shape == (2, 3, 4, 2) and torch.stack(tensors=[x, x], axis=0).shape == (2, 2, 3, 4)
+    assert x.unsqueeze(axis=1).shape == (2, 1, 3, 4) and x[:1].squeeze(axis=0).shape == (3, 4) and torch.diff(x, axis=1).shape == (2, 2, 4)
+    assert [t.shape for t in x.unbind(axis=2)] == [(2, 3)] * 4 and x.chunk(2, axis=2)[1].shape == (2, 3, 2)
+    assert torch.tensor_split(x, 2, axis=2)[0].shape == (2, 3, 2)
+    assert torch.linalg.norm(x, axis=1, keepdims=True).shape == (2, 1, 4) and torch.linalg.matrix_norm(x, axis=(0, 1)).shape == (4,)
+    assert torch.fft.rfft(x, axis=1).shape == (2, 2, 4) and torch.fft.fftshift(x, axis=1)[0, 0, 0] == 8
+    assert torch.equal(torch.fft.fftn(x, axis=(0, 1)), torch.fft.fft2(x, axis=(0, 1)))
+    with pytest.raises(TypeError):
+        x.unsqueeze()

@@ -76,7 +76,8 @@ def at_least_one(name, dims):
 
 # -- along one dimension ----------------------------------------------------------------------------------------------------------
 def _c2c(name, forward, doc):
-    def f(input, n=None, dim=-1, norm=None):
+    def f(input, n=None, dim=-1, norm=None, *, axis=None):
+        dim = dim if axis is None else axis
         need_tensor("fft_" + name, input)
         d, size = one_dim(input, n, dim)
         scale = scale_of(norm, forward)
@@ -93,8 +94,9 @@ _c2c("ifft", False, "The inverse of fft.")
 
 
 @function(**fft)
-def rfft(input, n=None, dim=-1, norm=None):
+def rfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The first n // 2 + 1 numbers of the transform of a real signal; the others are their conjugates."""
+    dim = dim if axis is None else axis
     need_tensor("fft_rfft", input)
     real_input(input, "rfft expects a real input tensor")
     d, size = one_dim(input, n, dim)
@@ -102,8 +104,9 @@ def rfft(input, n=None, dim=-1, norm=None):
 
 
 @function(**fft)
-def ihfft(input, n=None, dim=-1, norm=None):
+def ihfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The inverse of hfft."""
+    dim = dim if axis is None else axis
     need_tensor("fft_ihfft", input)
     real_input(input, "ihfft expects a real input tensor")
     d, size = one_dim(input, n, dim)
@@ -111,16 +114,18 @@ def ihfft(input, n=None, dim=-1, norm=None):
 
 
 @function(**fft)
-def irfft(input, n=None, dim=-1, norm=None):
+def irfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The inverse of rfft: n real numbers."""
+    dim = dim if axis is None else axis
     need_tensor("fft_irfft", input)
     d, size = one_dim(input, n, dim, halved=True)
     return call(F.fft_c2r, (input, (d,), (size // 2 + 1,), scale_of(norm, False), size))
 
 
 @function(**fft)
-def hfft(input, n=None, dim=-1, norm=None):
+def hfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The transform of a signal that is Hermitian, given by its first half: n real numbers."""
+    dim = dim if axis is None else axis
     need_tensor("fft_hfft", input)
     d, size = one_dim(input, n, dim, halved=True)
     x = input.conj() if input.is_complex() else input
@@ -180,15 +185,15 @@ def _ihfftn(input, s=None, dim=None, norm=None):
 
 
 def _several(name, f, doc):
-    def g(input, s=None, dim=None, norm=None):
+    def g(input, s=None, dim=None, norm=None, *, axis=None):
         need_tensor(f"fft_{name}n", input)
-        return f(input, s, dim, norm)
+        return f(input, s, dim if axis is None else axis, norm)
     g.__name__, g.__doc__ = name + "n", doc + " along all dimensions, or those in `dim`, with the sizes `s`."
     function(name + "n", **fft)(g)
 
-    def two(input, s=None, dim=(-2, -1), norm=None):
+    def two(input, s=None, dim=(-2, -1), norm=None, *, axis=None):
         need_tensor(f"fft_{name}2", input)
-        return f(input, s, dim, norm)
+        return f(input, s, dim if axis is None else axis, norm)
     two.__name__, two.__doc__ = name + "2", doc + " along two dimensions."
     function(name + "2", **fft)(two)
 
@@ -232,7 +237,8 @@ def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fa
 
 
 def _shift(name, amount, doc):
-    def f(input, dim=None):
+    def f(input, dim=None, *, axis=None):
+        dim = dim if axis is None else axis
         need_tensor("fft_" + name, input)
         dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
         return input.roll([amount(input.shape[wrap_dim(d, input.ndim)]) for d in dims], dims)

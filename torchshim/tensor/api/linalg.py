@@ -499,12 +499,12 @@ def _pair(dim):
 
 
 @function(**linalg)
-def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """A norm of matrices: 'fro', 'nuc', or of order 1, -1, 2, -2, inf, -inf."""
     need_tensor("linalg_matrix_norm", input)
     C.matrix("linalg.matrix_norm", input)
     C.inexact("linalg.matrix_norm", input._ts_meta)
-    dim = _pair(dim)
+    dim, keepdim = _pair(dim if axis is None else axis), keepdim if keepdims is None else keepdims
     order = number_of(ord)
     if order not in ("fro", "nuc") and order not in (1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -542,10 +542,10 @@ def number_of(ord):
 
 
 @function("norm", **linalg)
-def _linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
+def _linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """A vector norm (one dimension, or flattened without `ord`) or a matrix norm (two)."""
     need_tensor("linalg_norm", input)
-    order = number_of(ord)
+    order, dim, keepdim = number_of(ord), dim if axis is None else axis, keepdim if keepdims is None else keepdims
     dim = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")

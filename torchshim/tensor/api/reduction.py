@@ -30,9 +30,9 @@ def as_int(name, x, what="dim", position=2):
 
 
 @function("diff", out=True)
-def diff(input, n=1, dim=-1, prepend=None, append=None):
+def diff(input, n=1, dim=-1, prepend=None, append=None, *, axis=None):
     """The n-th difference along a dimension; where there is nothing along it, the tensor itself."""
-    m, n, dim = meta(need_tensor("diff", input)), as_int("diff", n, "n", 2), as_int("diff", dim, "dim", 3)
+    m, n, dim = meta(need_tensor("diff", input)), as_int("diff", n, "n", 2), as_int("diff", dim if axis is None else axis, "dim", 3)
     for k, x in ((4, prepend), (5, append)):
         if x is not None and not isinstance(x, TensorBase):
             raise TypeError(f"diff(): argument '{'prepend' if k == 4 else 'append'}' (position {k}) must be Tensor, not {type_name(x)}")

@@ -300,9 +300,9 @@ def cat(tensors, dim=0, *, axis=None):
 
 
 @function("stack", method=False, out=True)
-def stack(tensors, dim=0):
+def stack(tensors, dim=0, *, axis=None):
     """Tensors of one shape along a new dimension."""
-    return join(S.stack, _some(tensors, "stack"), integer(dim, "stack", "dim"))
+    return join(S.stack, _some(tensors, "stack"), integer(dim if axis is None else axis, "stack", "dim"))
 
 
 @function("hstack", method=False, out=True)

@@ -151,12 +151,12 @@ def _chunk_sizes(m, chunks, d):
 
 
 @function("chunk")
-def chunk(input, chunks, dim=0):
+def chunk(input, chunks, dim=0, *, axis=None):
     """At most `chunks` pieces of one size."""
     m = meta(input)
     if not m.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    d = wrap_dim(integer(dim, "chunk", "dim"), m.ndim)
+    d = wrap_dim(integer(dim if axis is None else axis, "chunk", "dim"), m.ndim)
     sizes = _chunk_sizes(m, integer(chunks, "chunk", "chunks"), d)
     return _pieces(input, d, sizes, "SplitBackward0" if m.shape[d] else "SplitWithSizesBackward0")
 
@@ -187,12 +187,12 @@ def _apart(pieces, name):
 
 
 @function("unbind")
-def unbind(input, dim=0):
+def unbind(input, dim=0, *, axis=None):
     """All indices of a dimension."""
     m = meta(input)
     if not m.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    d = wrap_dim(integer(dim, "unbind", "dim"), m.ndim)
+    d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim)
     at, stride = offset_of(input), m.strides[d]
     if not m.shape[d]:
         return ()
@@ -200,13 +200,13 @@ def unbind(input, dim=0):
 
 
 @function("tensor_split")
-def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None):
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None, axis=None):
     """Pieces between indices, or `sections` pieces whose sizes differ by one at most."""
     what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
     m = meta(input)
     if not m.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    d = wrap_dim(integer(dim, "tensor_split", "dim"), m.ndim)
+    d = wrap_dim(integer(dim if axis is None else axis, "tensor_split", "dim"), m.ndim)
     if isinstance(what, TensorBase):
         if meta(what).device != "meta" and kind_of(meta(what).dtype) != 1:
             raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {c_name(meta(what).dtype)}")

@@ -371,9 +371,9 @@ def _squeeze_dims(m, dim):
 
 
 @function("squeeze")
-def squeeze(input, dim=None):
+def squeeze(input, dim=None, *, axis=None):
     """Without the dimensions of size 1 (all, or those named)."""
-    return squeezed(input, *_squeeze_dims(meta(input), dim))
+    return squeezed(input, *_squeeze_dims(meta(input), dim if axis is None else axis))
 
 
 def unsqueezed(t, d):
@@ -384,10 +384,10 @@ def unsqueezed(t, d):
 
 
 @function("unsqueeze")
-def unsqueeze(input, dim):
+def unsqueeze(input, dim=None, *, axis=None):
     """With a dimension of size 1 more."""
     n = meta(input).ndim + 1
-    dim = integer(dim, "unsqueeze", "dim")
+    dim = integer(dim if axis is None else axis, "unsqueeze", "dim")
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return unsqueezed(input, dim % n)
