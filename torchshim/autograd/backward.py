@@ -8,13 +8,15 @@ import heapq
 import itertools
 from operator import attrgetter
 
-from ..engine import Value, VjpOp, context, influences, record
+from ..engine import Value, VjpOp, context, contiguous_strides, influences, record
 from ..ops import promotion as P
+from ..ops.registry import T
+from ..ops.shape import CLONE
 from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, log_grad, meta, read
-from ..tensor.core.storage import read_steps, write_steps
+from ..tensor.core.storage import lain, lie_there, read_steps, write_steps
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode, node_hooks
@@ -441,13 +443,25 @@ def accumulate_grad(leaf, g, mode):
             if x.grad.grad_fn is not None:
                 x.grad.grad_fn.__class__ = node_class("CopyBackwards")
         else:
+            m = meta(leaf)
+            if g.meta is not m and g.meta.shape == m.shape and g.meta.dtype == m.dtype:
+                g = _own(g, m)
             x.grad = wrap(g)
+            if lain and g.meta.strides == m.strides:
+                lie_there(x.grad)
     elif mode.graph:
         x.grad = old + g
     elif graph.loose_shapes and mode.tensor(g)._ts_meta.shape != meta(old).shape:
         old.add_(mode.tensor(g))               # refused, or summed as what it was
     else:
         write(old, record(context, ADD, (), (read(old), g))[0])
+
+
+def _own(g, m):
+    """A gradient as a leaf with the Meta `m` keeps it, in torch: laid as the leaf, or contiguous if that has gaps."""
+    if all([n < 2 or s == t for n, s, t in zip(m.shape, g.meta.strides, m.strides)]):
+        return g
+    return record(context, CLONE, (T, m.strides if m.dense else contiguous_strides(m.shape)), (g,))[0]
 
 
 def _laid_otherwise(g, leaf, mode):

@@ -17,6 +17,7 @@ from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
 from ..core.dtype import int64
+from ..core.graph import begin_anew
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view
@@ -260,6 +261,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         shape = ints((size,), "set_")
         y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
         y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
+    if self._ts_edge is True:
+        begin_anew(self)
     bump(self)
     log_edge(self)
     keep_count(self)

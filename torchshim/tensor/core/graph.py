@@ -244,6 +244,21 @@ def lead_nowhere(leaf):
         n._ts_next = tuple([None if e is leaf else e for e in n._ts_next])
 
 
+def begin_anew(leaf):
+    """Before a leaf gets other memory by `set_`: torch makes it a new AccumulateGrad. What was computed from it leads to the old one, which goes
+    on adding to the same `grad`, and is no edge of the leaf's any more."""
+    x, nodes = leaf._ts_more(), _nodes_at(leaf)
+    old = x.accumulator() if x.accumulator is not None else None
+    if old is None and not nodes:
+        return
+    old = old or AccumulateGrad(leaf)
+    before = object.__new__(type(leaf))
+    before._ts_st, before._ts_view, before._ts_edge, before._ts_extra = leaf._ts_st, leaf._ts_view, True, x
+    old.variable, x.accumulator = before, None
+    for n in nodes:
+        n._ts_next = tuple([old if e is leaf else e for e in n._ts_next])
+
+
 def kept_shape(leaf):
     """The shape that a leaf's AccumulateGrad knows where it is not the leaf's own; None elsewhere."""
     x = leaf._ts_extra

@@ -6,7 +6,7 @@ A View says how a tensor reads its part of it: a chain of steps, each an operato
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import ref as weakref
+from weakref import WeakKeyDictionary, ref as weakref
 
 import jax
 import jax.numpy as jnp
@@ -111,7 +111,19 @@ def address(st):
         else:
             memory = allocated(v, np.asarray(a), known and known.room)
             st.address = Address(memory.flat.ctypes.data, memory.room, st.gen)
+            lain[v] = weakref(st), st.address
     return st.address.number
+
+
+#: Where Values lie of which somebody asked that: a gradient that nobody holds any more becomes a leaf's with its memory, as in torch.
+lain: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def lie_there(t):
+    """Let a tensor that owns a new storage lie where its Value was said to lie, if nobody else lies there."""
+    st, address = lain.pop(t._ts_st.value, (None, None))
+    if st is not None and st() is None:
+        t._ts_st.address = address
 
 
 ELSEWHERE = -1
