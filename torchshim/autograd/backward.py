@@ -9,9 +9,11 @@ import itertools
 from operator import attrgetter
 
 from ..engine import Value, VjpOp, context, contiguous_strides, influences, record
+from ..engine.compile.gradient import inlined
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.shape import CLONE
+from ..ops.views import LazyOp
 from ..tensor.core import graph
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, accumulator_hooks, leads_nowhere, node_class
@@ -94,6 +96,11 @@ class GradTensors:
         r = apply(node._ts_plan.vjp, given, (), node._ts_nums, node._ts_plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
         correct(node, given, made)
+        passed = node._ts_plan.passed
+        if passed is None:
+            passed = node._ts_plan.passed = _passed(node._ts_plan, given)
+        for k, i in passed:                    # what comes in is the gradient
+            made[k] = given[i]
         return made
 
     @staticmethod
@@ -377,6 +384,16 @@ def _apply(node, box, mode):
             if not reads[i] & box.keys():
                 grads[i] = None
     return grads
+
+
+def _passed(plan, given):
+    """[(number of a gradient, number of what a plan is given)] where the one is the other as it is, and no view of it."""
+    if isinstance(plan.vjp.inst.op, LazyOp) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
+        return ()
+    made = plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds)
+    jaxpr, first = inlined(made.jaxpr).jaxpr, len(given) - len(plan.cts)
+    return tuple([(k, i) for k, v in enumerate(jaxpr.outvars) for i, w in enumerate(jaxpr.invars[:len(given)])
+                  if v is w and i >= first and made.out_metas[k] is made.in_metas[i]])
 
 
 def _fitting(node, grads, mode):

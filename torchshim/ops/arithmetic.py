@@ -468,7 +468,7 @@ def absolute(self):
     return magnitude(self)
 
 
-@op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", inplace=True, aliases=("negative",),
+@op("neg(Tensor self) -> Tensor", elementwise=True, grad="NegBackward0", grad_back=True, inplace=True, aliases=("negative",),
     check=refuse_bool(NEGATED_BOOL))
 def neg(self):
     """-self."""

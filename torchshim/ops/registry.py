@@ -64,6 +64,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   of these has. "compares self": the first operand's gradient reads that operand by comparisons. "zeros": the kernel is given operands that
   do not matter; they have a history all the same, which leads to zeros. Or a function of the operands' metas that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none.
+grad_back: the name of the grad_fn of its gradients, without "Backward0", where torch's is not MulBackward0; True: the same as its own; or a
+  function of that.
 back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot subtract
   a bool tensor that it saved; or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
@@ -118,7 +120,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None):
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -134,7 +136,7 @@ class Op(Operator):
         if least is not None:
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed = twice, seen, in_steps, composed
-        self.back_refuses = back_refuses
+        self.back_refuses, self.grad_back = back_refuses, grad_back
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
@@ -465,7 +467,7 @@ class InplaceOp(Operator):
     def __init__(self, op):
         super().__init__(op.name + "_")
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
-        self.back_refuses = op.back_refuses
+        self.back_refuses, self.grad_back = op.back_refuses, op.grad_back
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

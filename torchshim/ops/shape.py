@@ -198,7 +198,7 @@ def repeat(self, repeats):
     return jnp.tile(self, repeats)
 
 
-@op("flip.dims(Tensor self, int[] dims) -> Tensor", grad="FlipBackward0", strides=lambda inst, m, dims: kept_strides(m))
+@op("flip.dims(Tensor self, int[] dims) -> Tensor", grad="FlipBackward0", grad_back=True, strides=lambda inst, m, dims: kept_strides(m))
 def flip(self, dims):
     """The elements of some dimensions in reverse order."""
     axes = wrap_dims(dims, self.ndim) if dims else ()
@@ -238,7 +238,7 @@ def _roll_on_host(inst):
     return rearranged.rolled(m.shape, *_roll_plan(m, *inst.layout[1:]))
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", check=_check_roll, sizes=("shifts",), apart=0,
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", grad_back=True, check=_check_roll, sizes=("shifts",), apart=0,
     strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
@@ -293,14 +293,14 @@ def _cut(lower):
     return dict(results=lambda m, diagonal: [(m.shape, m.dtype)], host=host, weight=_moves(6, 6))
 
 
-@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", inplace=True, check=_triangle("tril"),
+@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", grad_back=True, inplace=True, check=_triangle("tril"),
     sizes=("diagonal",), apart=0, **_cut(True))
 def tril(self, diagonal):
     """The lower triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
 
 
-@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", inplace=True, check=_triangle("triu"),
+@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", grad_back=True, inplace=True, check=_triangle("triu"),
     sizes=("diagonal",), apart=0, **_cut(False))
 def triu(self, diagonal):
     """The upper triangle of the last two dimensions, zeros elsewhere."""

@@ -49,7 +49,7 @@ log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambd
 log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
-                  rule=(lambda out, x: out * (1 - out),))
+                  rule=(lambda out, x: out * (1 - out),), grad_back="SigmoidBackward")
 
 # -- trigonometry ------------------------------------------------------------------------------------------------------------
 sin = declare("sin", jnp.sin, "The sine.", "Sin")
@@ -60,7 +60,7 @@ acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), r
 atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),))
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
-tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,))
+tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,), grad_back="TanhBackward")
 asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
 acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), rule=(
     lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))

@@ -474,6 +474,14 @@ def _host_unfold(x, dim, size, step):
 unfold = ViewOp("unfold", _get_unfold, _place_unfold, host=_host_unfold, coincide=True)
 
 
+# what names the nodes of their gradients
+_TURNED = {"UnsqueezeBackward0": "SqueezeBackward1", "SqueezeBackward0": "ViewBackward0", "SqueezeBackward1": "UnsqueezeBackward0",
+           "UnsafeViewBackward0": "ViewBackward0"}
+permute.grad_back = True
+reshape.grad_back = lambda own: _TURNED.get(own, own)
+slice_op.grad_back = diagonal.grad_back = lambda own: _TURNED.get(own) or own.rstrip("01") + "Backward0"
+
+
 def memory_order(m):
     """The permutation that makes a dense layout row-major (outermost dimension first)."""
     return tuple(sorted(range(m.ndim), key=lambda d: (-m.strides[d] if m.shape[d] != 1 else -np.inf, d)))

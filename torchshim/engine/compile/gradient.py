@@ -19,14 +19,16 @@ class Plan:
     """How an Instance differentiates for one set of inputs that need it.
 
     `args` are the inputs the backward reads, `outs` the outputs it reads (`exp` needs only its result), `nums` the
-    numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`. `readers`: what second_order.py found out about that.
+    numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`. `readers`,
+    `passed`: what autograd found out about that.
     """
-    __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds", "readers")
+    __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds", "readers", "passed")
 
     def __init__(self, inst, needs, args=(), outs=(), nums=(), vjp=None):
         self.inst, self.args, self.outs, self.nums, self.vjp = inst, args, outs, nums, vjp
         self.needs = tuple([i for i in inst.diff_ins if needs >> i & 1])
-        self.cts, self.vjp_kinds, self.readers = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums]), None
+        self.cts, self.vjp_kinds = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums])
+        self.readers = self.passed = None
 
 
 def derived(inst, needs, rule):

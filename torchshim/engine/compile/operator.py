@@ -34,6 +34,7 @@ class Operator:
     edges = None               # the order of a node's inputs where torch's is not that of the arguments; fewer: the others do not count
     composed = False           # whether torch makes it of other operators, which look at shapes and histories before anything is saved
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
+    grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
     saves = None               # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
 
@@ -92,8 +93,14 @@ class Operator:
 
 class VjpOp(Operator):
     """The backward of an Instance as an operator: recorded, compiled and differentiated like any other."""
-    grad = "MulBackward0"
     layout = ()
+
+    def grad(self, inst):
+        """Its nodes' name."""
+        back, own = self.inst.op.grad_back, self.inst.grad_fn_name
+        if back is None or own is None:
+            return "MulBackward0"
+        return own if back is True else back(own) if callable(back) else back + "Backward0"
 
     def __init__(self, inst, fn, plan, family=None):
         super().__init__(inst.op.name + "_backward")

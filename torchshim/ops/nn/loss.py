@@ -266,7 +266,7 @@ def _on_host(forward, backward, target_too=True):
     return dict(host=host, host_back=host_back)
 
 
-@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
+@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"), grad_back="MseLossBackward",
     check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
     """The squared difference; with weights, torch divides by their sum."""
@@ -318,7 +318,7 @@ def l1_loss(self, target, weight, reduction):
     return out.astype(d) if P.kind_of(d) != 3 else out
 
 
-@op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
+@op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0", grad_back="SmoothL1LossBackward",
     check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True,
     **_on_host(losses.smooth_l1, losses.smooth_l1_back))
 def smooth_l1_loss(self, target, reduction, beta):
@@ -344,7 +344,7 @@ def _huber_jvp(primals, tangents):
 
 
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad=_weighted("HuberLossBackward0"), check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True,
+    grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True,
     **_on_host(losses.huber, losses.huber_back))
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
@@ -428,7 +428,7 @@ def _check_soft_margin(x, target, *rest):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(d)}")
 
 
-@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
+@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0", grad_back="SoftMarginLossBackward",
     check=_check_soft_margin, **_LOSS)
 def soft_margin_loss(self, target, reduction):
     """log(1 + exp(-target * self))."""
