@@ -245,3 +245,37 @@ def test_a_view_without_history_is_a_leaf_that_may_be_hooked():
 
 def test_nothing_is_rolled_along_any_dimension():
     assert torch.zeros(0).roll(1, 5).shape == (0,) and torch.zeros(0, 3).roll((1, 2), (-4, 1)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("shape, bias, said", [
+    ((2, 3), True, r"\[3, 4\]\], which is output 0 of AsStrided"), ((3,), False, r"\[3, 4\]\], which is output 0 of AsStrided"),
+    ((2, 2, 3), True, r"\[3, 4\]\], which is output 0 of AsStrided")])
+def test_a_layers_weight_is_saved_transposed(shape, bias, said):
+    layer = torch.nn.Linear(3, 4, bias=bias)
+    y = layer(torch.rand(shape, requires_grad=True) * 1)
+    with torch.no_grad():
+        layer.weight.add_(1)
+    with pytest.raises(RuntimeError, match=said):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("a, b, written, said", [
+    ((3,), (3, 2), 0, r"\[1, 3\]\], which is output 0 of AsStrided"), ((2, 2, 3), (2, 3, 4), 1, r"\[2, 3, 4\]\], which is output 0 of AsStrided"),
+    ((2, 3), (3,), 1, r"\[3\]\], which is output 0 of Sin"), ((5, 1, 2, 3), (2, 3, 4), 0, None), ((5, 1, 2, 3), (2, 3, 4), 1, None)])
+def test_products_save_what_their_kernels_get(a, b, written, said):
+    x = [torch.rand(shape, requires_grad=True) * 1 for shape in (a, b)]
+    y = x[0] @ x[1]
+    x[written].sin_()
+    if said is None:                           # a copy was saved
+        y.sum().backward()
+    else:
+        with pytest.raises(RuntimeError, match=said):
+            y.sum().backward()
+
+
+def test_of_two_operands_the_kernels_names_say_which_is_named():
+    x = torch.rand(3, requires_grad=True) * 1
+    y = x @ x.t()
+    x.sin_()
+    with pytest.raises(RuntimeError, match="which is output 0 of Sin"):
+        y.backward()

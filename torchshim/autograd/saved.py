@@ -46,6 +46,8 @@ def saved_names(node):
             given += [p.name] * (len(x) if x.__class__ is tuple else x is T)
     if len(given) != len(inst.in_metas):
         return []
+    if getattr(declared, "saved_as", None):
+        given = declared.saved_as(inst)
     fields = declared.fields or ()
     results = [fields[k] if k < len(fields) and fields[k] else "result" if len(inst.out_metas) == 1 else f"result{k}" for k in plan.outs]
     return [given[i] for i in plan.args] + results
@@ -121,7 +123,9 @@ def residuals(node):
             wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, about)))
             continue
         seen = getattr(node._ts_inst.op, "seen", None)
-        shape = seen and seen(node._ts_inst).get(args[k])
+        shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
+        if shape is None:
+            continue                           # a copy
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,

@@ -135,12 +135,37 @@ def fits_matmul(a, b):
 
 
 def _folded(inst):
-    """Stacks of matrices times one matrix, or one vector, are one large matrix to torch."""
+    """Stacks of matrices times one matrix, or one vector, are one large matrix to torch, and a vector times a matrix has a row. Stacks times
+    stacks have one dimension of matrices, or are copies that have their common dimensions."""
     a, b = inst.in_metas[:2]
+    if a.ndim > 2 and b.ndim > 2:
+        batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+        return {k: (math.prod(batch), *m.shape[-2:]) if m.shape[:-2] == batch else None for k, m in enumerate((a, b))}
+    if a.ndim == 1 and b.ndim == 2:
+        return {0: (1, *a.shape)}
     return {0: (math.prod(a.shape[:-1]), a.shape[-1])} if a.ndim > 2 and b.ndim in (1, 2) else {}
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True)
+def _factors(inst):
+    """What the kernel of a matrix product calls its operands."""
+    a, b = inst.in_metas[:2]
+    return ("self", "tensor" if a.ndim == 1 else "vec") if b.ndim == 1 else ("self", "mat2") if a.ndim > 1 or b.ndim == 2 else ("vec", "self")
+
+
+def _layer_seen(inst):
+    """The weight is transposed first, whether that is seen or not."""
+    return {**_folded(inst), 1: inst.in_metas[1].shape[::-1]}
+
+
+def _layer_factors(inst):
+    x, weight = inst.in_metas[:2]
+    if len(inst.in_metas) > 2 and weight.ndim == 2 and (x.ndim == 2 or x.contiguous):
+        return "mat1", "mat2", "self"
+    return (*_factors(inst), "other")[:len(inst.in_metas)]
+
+
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True,
+    saved_as=_factors)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)
@@ -395,7 +420,7 @@ def _check_linear(input, weight, bias):
 
 
 @op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False,
-    seen=_folded,
+    seen=_layer_seen, saved_as=_layer_factors,
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""

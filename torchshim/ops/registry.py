@@ -72,7 +72,7 @@ composed: torch makes it of other operators: these ask for the operands' histori
   anything is saved.
 in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
-  its messages tell.
+  its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
 """
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None):
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -136,7 +136,7 @@ class Op(Operator):
         if least is not None:
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed = twice, seen, in_steps, composed
-        self.back_refuses, self.grad_back = back_refuses, grad_back
+        self.back_refuses, self.grad_back, self.saved_as = back_refuses, grad_back, saved_as
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:

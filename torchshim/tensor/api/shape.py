@@ -162,6 +162,7 @@ def _zeroed(op, t, layout):
     m = meta(t)
     if m.contiguous or m.dense:
         return None
+    check_inplace(t, needs_grad(t))
     op.inplace_op.resolve(layout, (m,), "")    # what it refuses
     if needs_grad(t) or read(t).extra is TRACED:
         return None
