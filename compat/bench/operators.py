@@ -38,9 +38,11 @@ class Sweep:
             looks[who] = answer["look"]
             if who == "torchshim":
                 self.ask(who, do="settle", seconds=self.args.operator_settle)
-            seconds = min(self.ask(who, do="time", steps=3)[clock] / 3 for _ in range(2))
-            steps[who] = max(1, min(5000, round(self.args.operator_block / seconds)))
-        for _ in range(self.args.rounds):
+            seconds = self.ask(who, do="time", steps=1)[clock]
+            if seconds < self.args.operator_block:             # the first may have met other work
+                seconds = min(seconds, self.ask(who, do="time", steps=3)[clock] / 3)
+            steps[who] = max(1, min(5000, round(self.args.operator_block / max(seconds, 1e-6))))
+        for _ in range(self.args.operator_rounds):
             for who in self.commands:
                 seconds = self.ask(who, do="time", steps=steps[who])[clock] / steps[who]
                 best[who] = min(seconds, best.get(who, math.inf))
