@@ -53,7 +53,7 @@ from .tensor.api import (complex as _, elementwise as _, fft as _, index as _, i
 from .tensor.core.memory_format import FORMATS as _formats, memory_format
 from .random import fills as _
 _bind.bind_all(Tensor)
-from .nn.functional import recurrent as _, spectral as _, toplevel as _
+from .nn.functional import kernels as _, recurrent as _, spectral as _, toplevel as _
 del _
 
 _read_only(Tensor)

@@ -41,7 +41,7 @@ _KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_cop
 _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl",
                                                     "_scaled_dot_product_flash_attention_for_cpu",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
-                "_softmax", "_log_softmax", "native_layer_norm", "native_batch_norm", "native_group_norm", "nll_loss_forward",
+                "native_layer_norm", "native_batch_norm", "native_group_norm", "nll_loss_forward",
                 "max_pool2d_with_indices"))
 _PREFIXED = {"fft_": fft, "linalg_": linalg, "special_": special}
 

@@ -70,12 +70,14 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 def cumsum(input, dim, *, dtype=None, mask=None):
     """Sums so far."""
-    return _filled("cumsum", input, mask, 0, dtype).cumsum(dim, dtype=dtype)
+    x = _filled("cumsum", input, mask, 0, dtype)
+    return x.cumsum(dim, dtype=x.dtype)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
     """Products so far."""
-    return _filled("cumprod", input, mask, 1, dtype).cumprod(dim, dtype=dtype)
+    x = _filled("cumprod", input, mask, 1, dtype)
+    return x.cumprod(dim, dtype=x.dtype)
 
 
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):

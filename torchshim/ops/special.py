@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import promotion as P
 from .common import special
 from .layout import contiguous
 from .loops import while_loop
@@ -118,9 +119,12 @@ def _polygamma_jvp(n, primals, tangents):
 def check_polygamma(n, self):
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if P.kind_of(self.dtype) == 3:
+        kernel = ("digamma", "trigamma")[n] if n < 2 else "polygamma"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
 
-@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True, refuses=("polygamma", "c"),
+@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True,
     check=check_polygamma)
 def polygamma(n, self):
     """The n-th derivative of digamma."""

@@ -101,3 +101,29 @@ def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)
     return log_softmax_of(x, dim, half_of(d)).astype(d)
+
+
+# -- kernels that torch shows under names of their own ------------------------------------------------------------------------------
+@op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", method=False,
+    grad="SoftmaxBackwardDataBackward0")
+def softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of softmax from its result, in the dtype of what it was taken of."""
+    g, y, d = wide(grad_output), wide(output), wrap_dim(dim, output.ndim)
+    along = y * g
+    return cast(y * (g - (jnp.sum(along, d, keepdims=True) if y.ndim else along)), input_dtype)
+
+
+@op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", method=False,
+    grad="LogSoftmaxBackwardDataBackward0")
+def log_softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of log_softmax from its result, in the dtype of what it was taken of."""
+    g, y, d = wide(grad_output), wide(output), wrap_dim(dim, output.ndim)
+    return cast(g - jnp.exp(y) * (jnp.sum(g, d, keepdims=True) if y.ndim else g), input_dtype)
+
+
+@op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SafeSoftmaxBackward0", method=False)
+def safe_softmax(self, dim, dtype):
+    """softmax, and zeros where all is -inf."""
+    x, dim, d = _prepared("softmax", self, dim, dtype)
+    nothing = jnp.all(jnp.isneginf(x), dim, keepdims=True) if x.ndim else jnp.isneginf(x)
+    return jnp.where(nothing, 0, softmax_of(jnp.where(nothing, 0, x), dim)).astype(d)
