@@ -117,12 +117,13 @@ def test_a_loop_that_pays_is_compiled():
 
     torch._engine.flush()
     first, start, turns = turn(), torch.stats()["compiles"], 0
+    flushes = torch.stats()["flushes"]
     while torch.stats()["compiles"] == start:
         last = turn()
         turns += 1
         assert last == first or torch.stats()["compiles"] > start and abs(last - first) < 1e-3
         assert turns < 20_000
-    assert torch.stats()["flushes"] < 0.5 * turns
+    assert torch.stats()["flushes"] - flushes < 0.5 * turns
     compiled = report._events[-1]
     assert 0.7 * compiled.price < turns * compiled.saves < 1.5 * compiled.price
     assert context.trace.direct is None

@@ -13,7 +13,7 @@ from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
 from .backward import make_cts, run
 from .batched import row_gradients
-from .grad_ops import zeros_value
+from .grad_ops import ones_value, zeros_value
 from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
                     set_multithreading_enabled)
 from ..tensor.core.graph import AccumulateGrad, Node, forward_only
@@ -44,6 +44,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
     Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
     """
+    if grad_tensors is inputs is grad_variables is None and not create_graph and isinstance(tensors, Tensor) and _plain_loss(tensors):
+        run([tensors._ts_edge], [ones_value(tensors._ts_st.value.meta)], bool(retain_graph), False, None, True)
+        context.backward_done(retain_graph)
+        return
     if any([level.randomness != "old" for level in context.modes.get("transform", ())]):
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
                            "instead or call backward() outside of functorch transforms.")
@@ -69,6 +73,13 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:
         context.backward_done(retain_graph)
+
+
+def _plain_loss(t):
+    """Whether a tensor is one number with a history of its own, and nothing is to be known but its gradients: as most losses are."""
+    e, m, modes = t._ts_edge, t._ts_st.value.meta, context.modes
+    return (t._ts_view is None and isinstance(e, Node) and e.__class__ is not AccumulateGrad and m.numel == 1 and m.dtype.kind == "f"
+            and "transform" not in modes and "forward AD" not in modes and not forward_only(e))
 
 
 def _input_edge(t):

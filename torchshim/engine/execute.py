@@ -28,18 +28,18 @@ from .record.trie import counters
 from .record.value import TRACED, array_of, value_of
 
 getrefcount = sys.getrefcount
-UNHELD = policy.UNHELD
+UNHELD = [getrefcount(v) for _, v in enumerate([object()])][0]          # of what one list holds, looked at as below
 Tracer = jax.core.Tracer
 
 
 def run_trace(tr):
     """Compute what is alive in `tr` at its state. Returns the error of an operator that failed, after saving the rest."""
     state, values, inputs = tr.end, tr.values, tr.inputs
-    live = [k for k in range(len(values)) if values[k].array is None and getrefcount(values[k]) > UNHELD]
+    live = [k for k, v in enumerate(values) if v.array is None and getrefcount(v) > UNHELD]
     if not live:
         return
     tier = "operators" if device.forked else policy.tier
-    dead = policy.donatable(inputs) if state.programs and tier != "operators" else None
+    dead = policy.donatable(inputs, state) if state.programs and tier != "operators" else None
     early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
     if early:
         wanted = [k for k in live if k not in early.made]
@@ -51,7 +51,7 @@ def run_trace(tr):
     with jax.enable_x64(True):
         try:
             if p is None:
-                p = policy.compiled(state, wanted, policy.donatable(inputs) if dead is None else dead, values)
+                p = policy.compiled(state, wanted, policy.donatable(inputs, state) if dead is None else dead, values)
             else:
                 counters["hits"] += 1
             if early:

@@ -58,17 +58,24 @@ def due(state, tier, live, times=1):
 
 
 DONATE_BYTES = 1 << 16
+_NONE: frozenset = frozenset()
 
 
-def donatable(inputs):
+def donatable(inputs, state):
     """Inputs that die with this trace: their buffers may be overwritten. Nobody else may hold the array, and the engine must have
     made it: JAX arrays of the user's may share a buffer with others of theirs."""
+    kept = state.kept()
+    large = kept.get("large")
+    if large is None:
+        large = kept["large"] = [k for k, v in enumerate(inputs) if v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES]
+    if not large:
+        return _NONE
     out = set()
-    for k in range(len(inputs)):
+    for k in large:
         if getrefcount(inputs[k]) <= UNHELD:
             v = inputs[k]
-            if (v.meta.numel * v.meta.dtype.itemsize >= DONATE_BYTES and getrefcount(v.array) <= UNHELD
-                    and (v.extra is OWN or v.array.__class__ is np.ndarray) and not weakref.getweakrefcount(v)):
+            if (getrefcount(v.array) <= UNHELD and (v.extra is OWN or v.array.__class__ is np.ndarray)
+                    and not weakref.getweakrefcount(v)):
                 out.add(k)
     return frozenset(out)
 
@@ -101,8 +108,10 @@ def _compile(state, live, dead, values):
 
 
 def used(p):
-    """`p` has just run: it is the last to be dropped."""
+    """`p` has just run: it is the last to be dropped. That is noted now and then."""
     p.event.runs += 1
+    if p.event.runs % 16 != 1:
+        return
     with lock:
         if p in _lru:                          # another thread may have dropped it
             _lru.move_to_end(p)

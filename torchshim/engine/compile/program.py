@@ -1,6 +1,8 @@
 """The compiled program for a state of the trie: the operators on the way to it, together or in pieces."""
 from __future__ import annotations
 
+from operator import is_
+
 import jax
 import numpy as np
 
@@ -67,7 +69,7 @@ class Program:
             self.inputs, results = [~s for s in pieces[0].given], [pieces[0].made[k] for k in self.pieces[0].results]
         self.where = {s: i for i, s in enumerate(results)}
         self.calls = self._calls(pieces)
-        self.sent = [(None, None)] * len(self.packs)
+        self.sent = [(None, None, None)] * len(self.packs)
 
     def _numbers(self, piece, one):
         """The places in `packs` of the numbers that a piece gets: its floats, its integers, counted from 1; 0 where there are none."""
@@ -122,16 +124,20 @@ class Program:
 
 
 def _packed(numbers, dtype, device, sent):
-    """`numbers` as one array, and what to remember of it: (its bytes, the array). What stays the same is kept on the device."""
+    """`numbers` as one array, and what to remember of it: (the numbers, its bytes, the array). What stays the same is kept on the device."""
+    given, known, array = sent
+    if given is not None and all(map(is_, numbers, given)):
+        if array.__class__ is np.ndarray:
+            array = _transfer(array, device)
+            sent = given, known, array
+        return array, sent
     a = np.array(numbers, dtype)
     b = a.tobytes()                            # compared as bytes: -0.0 is not 0.0
-    known, array = sent
     if b != known:
-        return a, (b, a)                       # a NumPy argument is cheaper than a transfer of its own
+        return a, (numbers, b, a)              # a NumPy argument is cheaper than a transfer of its own
     if array.__class__ is np.ndarray:
         array = _transfer(array, device)
-        sent = b, array
-    return array, sent
+    return array, (numbers, b, array)
 
 
 def _transfer(array, device):

@@ -103,7 +103,8 @@ def concatenated(shapes, dtype, d):
     def run(*arrays):
         if left is not None:
             arrays = [arrays[k] for k in left]
-        return [np.concatenate([a if a.__class__ is np.ndarray and a.dtype is dtype else np.asarray(a).astype(dtype, copy=False) for a in arrays], d)]
+        return [np.concatenate([a if a.__class__ is np.ndarray and a.dtype is dtype else np.asarray(a).astype(dtype, copy=False)
+                                for a in arrays], d)]
     return run
 
 

@@ -9,8 +9,8 @@ from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call
-from ...tensor.core.dispatch import apply
-from ...tensor.core.handle import look, read
+from ...tensor.core.dispatch import apply, apply2
+from ...tensor.core.handle import TensorBase, look, meta, read
 from ...tensor.api.picking import bounds_of, flag, host_known
 from .common import known, not_differentiable, reduction_of, size_warning, unguarded
 
@@ -159,6 +159,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
     """Cross entropy of sigmoid(input); pos_weight: factors of the positive targets."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if (weight is pos_weight is None and isinstance(input, TensorBase) and isinstance(target, TensorBase)
+            and meta(input) is meta(target) and meta(input).dtype.kind == "f"):
+        return apply2(ops.binary_cross_entropy_with_logits, input, target, (T, T, None, None, reduction))
     if not target.size() == input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if P.kind_of(input._ts_meta.dtype) < 2:

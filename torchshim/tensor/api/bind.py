@@ -24,10 +24,10 @@ from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
-from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, wrapped
+from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase, meta, read
-from ..core.write import apply_inplace, inplace1, inplace2, inplace_number
+from ..core.write import apply_inplace, inplace1, inplace2, inplace_number, inplace_scaled
 
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}
@@ -177,9 +177,14 @@ def expect_not(wrong, v, error):
         expect(context.trace, bad, v, error)
 
 
+_FORMS = None, apply1, apply2, apply3      # for as many tensors
+
+
 def call(op, args, name=None, first=1):
     """Apply a declared operator to Python arguments in the order of its schema."""
     tensors, layout, nums, kinds = prepare(op, args, name, first)
+    if not kinds and 0 < len(tensors) < 4:
+        return _FORMS[len(tensors)](op, *tensors, layout)
     return apply(op, tensors, layout, nums, kinds)
 
 
@@ -304,7 +309,11 @@ def _source(op, first, inplace, with_out, flag):
         if q is not None:
             given = " and ".join([f"{q.name}.__class__ is float"] + [f"isinstance({n}, TensorBase)" for n in ts]
                                  + [c for c in conds if c != f"{q.name} is _d_{q.name}"])
-            what, target = f"({', '.join(ts)},), _float_layout, ({q.name},), 'f'", "apply_inplace(_op.inplace_op, " if inplace else "apply(_op, "
+            if len(ts) == 2:
+                what, target = f"{', '.join(ts)}, {q.name}, _float_layout, 'f'", "inplace_scaled(_op.inplace_op, " if inplace else "apply_scaled(_op, "
+            else:
+                what = f"({', '.join(ts)},), _float_layout, ({q.name},), 'f'"
+                target = "apply_inplace(_op.inplace_op, " if inplace else "apply(_op, "
             fast += f"    if {given}:\n        return {target}{what})\n"
     if with_out and op.out in ("dtype", "floating dtype"):
         aliases += "    if out is not None and dtype is None: dtype = dtype_of(out, _op)\n"
@@ -351,7 +360,8 @@ def as_written(op, values, out):
 
 #: What the code of every form may read, whatever its operator.
 _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "apply1": apply1, "apply2": apply2, "apply3": apply3,
-           "apply_number": apply_number, "apply": apply, "inplace1": inplace1, "inplace2": inplace2, "inplace_number": inplace_number,
+           "apply_number": apply_number, "apply_scaled": apply_scaled, "apply": apply, "inplace1": inplace1, "inplace2": inplace2,
+           "inplace_number": inplace_number, "inplace_scaled": inplace_scaled,
            "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "kept_of_nothing": kept_of_nothing, "foreign": foreign,
            "refused_by_operator": refused_by_operator, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 

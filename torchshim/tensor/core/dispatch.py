@@ -391,6 +391,73 @@ def apply_number(op, a, x, layout, kind):
     return t
 
 
+def apply_scaled(op, a, b, x, layout, kind):
+    """`op` on two tensors and one float."""
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
+        if ea is True:
+            ea = a
+    else:
+        try:
+            va, ea = read(a), edge(a)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b), layout, (x,), kind)
+    if b._ts_view is None:
+        vb, eb = b._ts_st.value, b._ts_edge
+        if eb is True:
+            eb = b
+    else:
+        try:
+            vb, eb = read(b), edge(b)
+        except RuntimeError as error:
+            return unfollowed(error, op, (a, b), layout, (x,), kind)
+    tr = context.trace
+    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
+            and not (context.grad and (ea is not None or eb is not None))):
+        v = tr.direct.call((op, layout, kind, va.meta, vb.meta), va.array, vb.array, number(x, kind))
+        if v is not None:
+            t = _new_tensor(Tensor)
+            s = _new_storage(Storage)
+            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+            return t
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+    except Immediate:
+        return apply_any(op, (a, b), layout, (x,), kind)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_any(op, (a, b), layout, (x,), kind)
+    key = (op, layout, kind, slots)
+    st = state.next.get(key)
+    if st is None:
+        st = missed(state, key, (va, vb), (a, b))
+    inst, values, n = st.inst, tr.values, state.n_values
+    if inst.out.__class__ is tuple:
+        return apply_any(op, (a, b), layout, (x,), kind)
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    t = _new_tensor(Tensor)
+    s = _new_storage(Storage)
+    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
+    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    tr.nums.append(x)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_any(op, (a, b), layout, (x,), kind)
+    tr.state = st
+    needs = (0 if ea is None else 1) | (0 if eb is None else 2)
+    if needs and context.grad:
+        t._ts_edge = node = graph.make_node(inst, needs, (ea, eb), (va, vb), (a, b), (v,), (x,))
+        if node is not None and node._ts_plan.outs:
+            guard_output(node, 0, s)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return t
+
+
 def apply(op, tensors, layout, nums=(), kinds=""):
     """`op` on tensors, with run-time numbers; a tensor, or a tuple of them when the operator returns several."""
     tr = context.trace

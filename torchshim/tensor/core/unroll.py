@@ -15,11 +15,13 @@ FORMS = (
     ("apply2", "ab", False, "`op` on two tensors."),
     ("apply3", "abc", False, "`op` on three tensors."),
     ("apply_number", "a", True, "`op` on one tensor and one Python number, in the order that `layout` says."),
+    ("apply_scaled", "ab", True, "`op` on two tensors and one float."),
 )
 INPLACE = (
     ("inplace1", "a", False, "The in-place `op` on one tensor, which is returned."),
     ("inplace2", "ab", False, "The in-place `op` on two tensors, an elementwise one; the first is returned."),
     ("inplace_number", "a", True, "The in-place `op` on one tensor, which is returned, and one Python number."),
+    ("inplace_scaled", "ab", True, "The in-place `op` on two tensors, an elementwise one, and one float; the first is returned."),
 )
 PUTS = (
     ("put_slice", "ab", False, "Write the tensor `b` through a basic index of `a`, where no gradient is wanted."),
@@ -243,7 +245,7 @@ def form(name, tensors, number, doc):
     wanted = " or ".join([f"e{t} is not None" for t in tensors])
     parts = operands(tensors, number, again, read=FOLLOWED.replace("{call}", call), made=OBJECTS,
                      wanted=f"({wanted})" if len(tensors) > 1 else wanted)
-    if number:
+    if number and len(tensors) == 1:
         parts["reads"] = BEYOND.format(beyond="apply(op, (a,), *beyond_int64(a, x, layout))") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects=OBJECTS, done=NODE, **parts)
 
@@ -275,9 +277,9 @@ def inplace(name, tensors, number, doc):
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
-    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=SMALL_CHANGE if number else ""))
+    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
-    if number:
+    if number and not several:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a",
                   miss="st = state.miss(key, {vals})", several="", **parts)

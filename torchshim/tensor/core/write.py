@@ -317,6 +317,65 @@ def inplace_number(op, a, x, layout, kind):
     return a
 
 
+def inplace_scaled(op, a, b, x, layout, kind):
+    """The in-place `op` on two tensors, an elementwise one, and one float; the first is returned."""
+    if a._ts_view is None:
+        va, ea = a._ts_st.value, a._ts_edge
+        if ea is True:
+            ea = a
+    elif context.grad and needs_grad(a):
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    else:
+        va, ea = read(a), None
+    if b._ts_view is None:
+        vb, eb = b._ts_st.value, b._ts_edge
+        if eb is True:
+            eb = b
+    else:
+        try:
+            vb, eb = read(b), edge(b)
+        except RuntimeError:                   # it lost its history: what the target refuses comes first
+            return apply_inplace(op, (a, b), layout, (x,), kind)
+    if (ea is not None or eb is not None) and context.grad:
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    if a._ts_st is b._ts_st or 0 in va.meta.strides:
+        refuse_overlap(a, (a, b))
+    tr = context.trace
+    try:
+        slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
+    except Immediate:
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    state = tr.state
+    if state is None:                          # reading or entering an operand has computed this trace
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    key = (op, layout, kind, slots)
+    st = state.next.get(key)
+    if st is None:
+        st = state.miss(key, (va, vb))
+    inst, values, n = st.inst, tr.values, state.n_values
+    v = _new_value(Value)
+    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    if len(values) != n or len(tr.nums) != state.n_nums:
+        tr.trim(state)
+    tr.nums.append(x)
+    values.append(v)
+    if tr.state is not state:                  # something was recorded in between
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    tr.state = st
+    s, extra = a._ts_st, a._ts_extra
+    if a._ts_view is None and tr.undo is None and (extra is None or extra.version is None) and s.version >= tr.version:
+        s.gen += 1
+        s.version += 1
+        s.value = v
+    else:
+        if tr.version.__class__ is Born:
+            _captured(a, op, (a, b), 0)
+        write(a, v)
+    if st.n_values >= tr.limit:
+        tr.cut()
+    return a
+
+
 def put_slice(a, b, layout, op=SLICE_PUT):
     """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
     va = a._ts_st.value if a._ts_view is None else read(a)
