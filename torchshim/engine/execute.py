@@ -44,7 +44,11 @@ def run_trace(tr):
     if early:
         wanted = [k for k in live if k not in early.made]
     p = policy.find(state, wanted, dead) if dead is not None else None
-    if p is None and not policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state)):
+    try:
+        pays = p is not None or policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state))
+    except Exception as error:                 # an operator that cannot be traced, which its price would be told by
+        return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
+    if not pays:
         counters["interpreted"] += 1
         return run_operators(state, values, inputs, tr.nums, live, tr)
     direct.disturbed(tr.context)

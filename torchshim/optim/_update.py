@@ -190,8 +190,8 @@ def _small(n, lists, metas):
         if m.numel > _SMALL or m.dtype not in (np.float32, np.float64) or any(
                 [metas[j * n + k].shape != m.shape or metas[j * n + k].dtype != m.dtype for j in range(1, lists)]):
             continue
-        group, size = sizes.get(m.dtype, (None, _TOGETHER))
-        if size + m.numel > _TOGETHER:
+        group, size = sizes.get(m.dtype, (None, 0))
+        if group is None or size + m.numel > _TOGETHER:
             groups.append(group := [])
             size = 0
         group.append(k)
