@@ -117,11 +117,13 @@ class _Shape:
 class Family:
     """What Instances of one pattern share. To rules of gradients it looks like one of them, with symbolic sizes."""
 
-    def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves):
+    traced = True
+
+    def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves, jaxpr=None):
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
         self.example, self.saves = sizes, saves
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
-        self.jaxpr = jaxpr_of(self.fn, *avals)
+        self.jaxpr = jaxpr or jaxpr_of(self.fn, *avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         self._shapes = Sizes(sizes)
         self._shapes.place([(a.shape, a.dtype) for a in self.jaxpr.out_avals])
@@ -183,4 +185,5 @@ class _Pullback(gradient.Pullback):
         family = self.family
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
-        return _aside(lambda: Family(family.op, (), self.function(args, outs, nums, eqns), kinds, metas, family.example, None))[0]
+        kept = args, outs, nums, eqns
+        return _aside(lambda: Family(family.op, (), self.function(*kept), kinds, metas, family.example, None, self.jaxpr(*kept)))[0]

@@ -32,23 +32,24 @@ class Plan:
 
 
 def derived(inst, needs, rule):
-    """(Plan, function of its vjp, that function's Family or None) from the Instance's own function, or from `rule` in its place."""
+    """(Plan, function of its vjp, its jaxpr or None, its Family or None) from the Instance's own function, or from `rule` in its place."""
     shared = inst.family and inst.family.derived(inst, needs, rule)
     if shared:
-        kept, function, family = shared
+        (kept, function, family), jaxpr = shared, None
     else:
         wrt = [i for i in inst.diff_ins if needs >> i & 1]
         traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
         if not any(kept[:3]) and any([m.numel == 0 for m in inst.in_metas]):
             kept = (*_kept_of_some(inst, wrt, rule), kept[3])
-        function, family = traced.function(*kept), None
-    return Plan(inst, needs, *kept[:3]), function, family
+        function, jaxpr, family = traced.function(*kept), traced.jaxpr(*kept), None
+    return Plan(inst, needs, *kept[:3]), function, jaxpr, family
 
 
 class Pullback:
     """The jaxpr of (operands, numbers, cotangents) -> (results, gradients of `wrt`), its variables by what they are.
-    The results are there only to be recognised. `saves`: see `Operator.saves`."""
+    The results are there only to be recognised. `saves`: see `Operator.saves`. JAX differentiates the Instance's jaxpr where there is one:
+    bodies in jax.numpy take longer to be gone through once more."""
 
     def __init__(self, inst, wrt, rule, saves=None):
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
@@ -81,12 +82,29 @@ class Pullback:
         better = _cost(inst, one) < _cost(inst, other) or bool(one[1]) and len(one[0]) < len(other[0])
         return one if better else other
 
+    def _given(self, args, outs, nums):
+        """The variables of what is kept, the cotangents and the numbers; None for a result that is a number wherever it is read."""
+        given = [self.operands[i] for i in args] + [self.results[k] for k in outs] + self.cotangents + [self.numbers[i] for i in nums]
+        return [None if isinstance(v, core().Literal) else v for v in given]
+
+    def jaxpr(self, args, outs, nums, eqns):
+        """`function` as a jaxpr, which is a part of this one; None where it has to be traced."""
+        given, Literal = self._given(args, outs, nums), core().Literal
+        if None in given or len({*given}) < len(given) or any([isinstance(v, Literal) for v in self.gradients]):
+            return None
+        known, read = {*given, *[v for e in eqns for v in e.outvars]}, [v for e in eqns for v in e.invars] + self.gradients
+        free = {v for v in read if not isinstance(v, Literal)} - known
+        constants = [(v, c) for v, c in zip(self.closed.jaxpr.constvars, self.closed.consts) if v in free]
+        if len(constants) < len(free):
+            return None
+        made = core().Jaxpr([v for v, _ in constants], given, self.gradients, eqns)
+        return core().ClosedJaxpr(made, [c for _, c in constants])
+
     def function(self, args, outs, nums, eqns):
         """The pullback as a function of what is kept, the cotangents and the numbers."""
         jaxpr, gradients = self.closed.jaxpr, self.gradients
         constants = dict(zip(jaxpr.constvars, self.closed.consts))
-        given = [self.operands[i] for i in args] + [self.results[k] for k in outs] + self.cotangents + [self.numbers[i] for i in nums]
-        given = [None if isinstance(v, core().Literal) else v for v in given]      # a result that is a number wherever it is read
+        given = self._given(args, outs, nums)
 
         def vjp(*flat):
             env = dict(constants)
@@ -106,7 +124,8 @@ class _Some:
                                                                                    inst.diff_outs)
         self.in_metas = [meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas]
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
-        self.out_metas = [meta_of(a.shape, a.dtype, inst.out_metas[0].device) for a in jaxpr_of(self.fn, *avals).out_avals]
+        self.jaxpr, self.traced = jaxpr_of(self.fn, *avals), True
+        self.out_metas = [meta_of(a.shape, a.dtype, inst.out_metas[0].device) for a in self.jaxpr.out_avals]
 
 
 def _kept_of_some(inst, wrt, rule):
@@ -127,6 +146,7 @@ def _cost(inst, kept):
 
 def _pullback(inst, wrt, rule):
     n = len(inst.in_metas) + len(inst.kinds)
+    forward = core().jaxpr_as_fun(inst.jaxpr) if inst.traced else inst.fn
 
     def backward(*args):
         ins, cts = args[:n], args[n:]
@@ -137,7 +157,7 @@ def _pullback(inst, wrt, rule):
             full = list(ins)
             for i, d in zip(wrt, diff):
                 full[i] = d
-            r = inst.fn(*full)
+            r = forward(*full)
             return [r[o] for o in inst.diff_outs], list(r)
         primal, pull, everything = jax.vjp(f, *[ins[i] for i in wrt], has_aux=True)
         # torch's complex gradient is the conjugate of JAX's

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..device import need_xla
 from ..record.meta import meta_of
+from ..record.trie import counters
 from .cost import of_instance
 from .lowering import applied, fence_of, zero_for
 from .options import compiler_options
@@ -36,6 +37,7 @@ def bind_eqns(eqns, env, read):
 
 def jaxpr_of(fn, *avals):
     """`fn` traced by JAX. Functions that JAX has jitted are traced in place, which takes a third less time; see `ops.loops`."""
+    counters["traces"] += 1
     with jax.enable_x64(True), jax.disable_jit():
         return jax.make_jaxpr(fn)(*avals)
 
@@ -46,14 +48,15 @@ class Instance:
     `alike` says, hashably, what `fn` depends on beside the shapes of its arguments (and beside `values`, static arguments that are
     sizes; `remade(values)` is the layout and `fn` with others): Instances with the same share what was traced (a `Family`). None: `fn`
     is made for these shapes. `results`, where they are known, are the shapes and dtypes: then nothing is traced until somebody asks for
-    the jaxpr or the family.
+    the jaxpr or the family. `jaxpr`: what tracing `fn` would give, where that is there already.
     """
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "node_class", "plans", "steps",
                  "_jaxpr", "_jit", "_interp", "_cost", "info", "diff_ins", "diff_outs", "grad_fn_name")
 
-    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None):
-        self.op, self.layout, self.fn, self.in_metas, self.kinds = op, layout, fn, in_metas, kinds
-        self._jaxpr = self._jit = self._interp = self._cost = self.info = self._family = self._sizes = None
+    def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None,
+                 jaxpr=None):
+        self.op, self.layout, self.fn, self.in_metas, self.kinds, self._jaxpr = op, layout, fn, in_metas, kinds, jaxpr
+        self._jit = self._interp = self._cost = self.info = self._family = self._sizes = None
         self._alike = None if alike is None else (alike, values, remade)
         if results is None:
             results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]

@@ -86,8 +86,8 @@ class Operator:
         if inst.grad_fn_name == "NotImplemented":
             return Plan(inst, needs, vjp=NoVjp(self.name))
         with jax.enable_x64(True):
-            plan, function, family = derived(inst, needs, self.rule)
-        plan.vjp = VjpOp(inst, function, plan, family)
+            plan, function, jaxpr, family = derived(inst, needs, self.rule)
+        plan.vjp = VjpOp(inst, function, plan, jaxpr, family)
         return plan
 
 
@@ -102,9 +102,9 @@ class VjpOp(Operator):
             return "MulBackward0"
         return own if back is True else back(own) if callable(back) else back + "Backward0"
 
-    def __init__(self, inst, fn, plan, family=None):
+    def __init__(self, inst, fn, plan, jaxpr=None, family=None):
         super().__init__(inst.op.name + "_backward")
-        self.inst, self.fn, self.plan_of, self.family = inst, fn, plan, family
+        self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
 
     def key(self, layout, metas, kinds):
         return None                            # cotangents come with their output's dtype and shape: one Instance serves every call
@@ -118,7 +118,7 @@ class VjpOp(Operator):
         plain = self.inst.op.plain_gradients
         strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
-        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results)
+        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results, jaxpr=self.jaxpr)
         made.share(self.family, self.family and self.inst.sizes)
         return made
 

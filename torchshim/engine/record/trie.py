@@ -11,7 +11,7 @@ from ..site import leaving, user_site
 
 TRIE_CAP = 12_000          # states before those that are long unused are forgotten
 growing = threading.RLock()
-counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, "states": 0, "immediate": 0}
+counters = {"ops": 0, "flushes": 0, "compiles": 0, "hits": 0, "interpreted": 0, "states": 0, "immediate": 0, "traces": 0}
 _roots: dict = {}
 _full = TRIE_CAP           # how many states are enough to look for some to forget
 epoch = 0                  # context that changes what operators mean (default dtype): part of the root's key

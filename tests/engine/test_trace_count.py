@@ -1,0 +1,43 @@
+"""How often JAX traces: each trace of an operator's body takes milliseconds, which is most of what a model costs that was never seen."""
+import subprocess
+import sys
+
+import torchshim as torch
+
+MODEL = """
+import torchshim as torch
+from torchshim import nn
+from torchshim.nn import functional as F
+model = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 10, 3, 2), nn.BatchNorm2d(10), nn.GELU(),
+                      nn.Flatten(), nn.Linear(90, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    loss = F.cross_entropy(model(torch.randn(4, 3, 8, 8)), torch.tensor([0, 1, 2, 3]))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    loss.item()
+    print(torch.stats()["traces"])
+"""
+
+
+def traces():
+    return torch.stats()["traces"]
+
+
+def test_an_operator_is_traced_once_and_its_pullback_once():
+    """Running the gradient needs no trace of its own: it is a part of the pullback's."""
+    x = torch.linspace(-0.9, 0.9, 24).reshape(1, 2, 1, 3, 1, 2, 2).requires_grad_()
+    ct = torch.ones(1, 2, 1, 3, 1, 2, 2)
+    ct.numpy()
+    before = traces()
+    gradient, = torch.autograd.grad(torch.special.erfinv(x), x, ct)
+    gradient.numpy()
+    assert traces() - before <= 2
+
+
+def test_a_model_never_seen():
+    """A second step traces nothing."""
+    said = subprocess.run([sys.executable, "-c", MODEL], capture_output=True, text=True, check=True).stdout.split()
+    first, second = map(int, said)
+    assert second == first <= 40
