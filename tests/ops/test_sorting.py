@@ -1,9 +1,11 @@
 """Sorting, ranks, quantiles, searching, distinct elements. Expectations are PyTorch 2.13's."""
 import math
 
+import numpy as np
 import pytest
 
 import torchshim as torch
+from torchshim.engine.interpret import orders
 
 nan, inf = math.nan, math.inf
 
@@ -215,3 +217,34 @@ def test_what_topk_leaves_unsorted_lies_as_selection_left_it():
     assert i.tolist() == [18, 11, 14, 12, 5, 10, 13, 7, 4, 8] and v.tolist() == x[i].tolist()
     assert torch.topk(x, 20, largest=False, sorted=False)[1].tolist() == [19, 1, 0, 3, 17, 16, 6, 15, 9, 10, 2, 4, 13, 8, 7, 12, 14, 11, 18, 5]
     assert torch.topk(x, 10)[1].tolist() == [14, 12, 5, 18, 11, 13, 7, 10, 4, 8]
+
+
+@pytest.mark.parametrize("low, high, dtype", [
+    (0, 10, np.int64), (-5, 5, np.int64), (-5, 5, np.int8), (0, 70000, np.int32), (0, 1 << 40, np.int64), (-1 << 31, (1 << 31) - 1, np.int32),
+    (1 << 62, (1 << 62) + 9, np.int64), (1 << 40, (1 << 40) + (1 << 32) - 1, np.int64), (1 << 63, (1 << 63) + 5, np.uint64), (0, 1 << 32, np.uint64)])
+@pytest.mark.parametrize("n", [0, 1, 300, 5000])
+def test_integers_sorted_by_digits_stay_in_order(n, low, high, dtype):
+    a = np.random.default_rng(0).integers(low, high, n, dtype=dtype)
+    assert (orders.stable_order(a) == a.argsort(kind="stable")).all()
+
+
+@pytest.mark.parametrize("right, want", [(False, [7, 7, 0, 0, 0, 0, 2, 7, 7, 7, 7, 7, 0]), (True, [7, 7, 0, 0, 0, 2, 7, 7, 7, 7, 7, 7, 0])])
+def test_searchsorted_in_no_order_halves_as_torch_does(right, want):
+    """Whether the values are few, and each is looked for, or many, and each way is gone once."""
+    s, v = torch.tensor([3., 1, 2, 2, 5, 0, 1]), torch.tensor([float("nan"), 9, -1, 0, .5, 1, 2, 2.5, 3, 4, 5, float("inf"), -float("inf")])
+    assert torch.searchsorted(s, v, right=right).tolist() == want
+    assert torch.cat([torch.searchsorted(s, x, right=right) for x in v.split(2)]).tolist() == want
+
+
+def test_bincount_and_histc_of_few_and_of_none():
+    assert torch.bincount((torch.arange(6, dtype=torch.int8) % 3) + 1, minlength=6).tolist() == [0, 2, 2, 2, 0, 0]
+    assert torch.bincount(torch.arange(10)[::3]).tolist() == [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]
+    with pytest.raises(RuntimeError, match="bincount only supports 1-d non-negative integral inputs."):
+        torch.bincount(torch.tensor([1, -3]))
+    x = torch.tensor([-1., 0, .25, .5, 1, 2, float("nan")])
+    assert torch.histc(x, 4, 0, 1).tolist() == [1, 1, 1, 1] and torch.histc(x[:3], 2, 3, 3).tolist() == [1, 2]
+    assert torch.histc(torch.ones(5), 4).tolist() == [0, 0, 5, 0] and torch.histc(torch.zeros(0), 3).tolist() == [0, 0, 0]
+
+
+def test_bincount_in_a_function_that_is_mapped():
+    assert torch.vmap(lambda x: x + 1)(torch.bincount(torch.tensor([1, 1]))).tolist() == [1, 3]

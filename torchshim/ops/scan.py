@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine.interpret import build, scan_rules
+from ..engine.interpret import build, order_rules, scan_rules
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim
 from .index import Elements, into
@@ -171,7 +171,12 @@ def linalg_cross(self, other, dim):
 
 
 # -- histograms -----------------------------------------------------------------------------------------------------------
-@op("histc.in(Tensor self, int bins, float min, float max) -> Tensor", sizes=("bins",), apart=1)
+def _histc_on_host(inst):
+    (m,), bins = inst.in_metas, inst.layout[1]
+    return order_rules.histogram(m.dtype, bins) if m.dtype in (P.float32, P.float64) else None
+
+
+@op("histc.in(Tensor self, int bins, float min, float max) -> Tensor", sizes=("bins",), apart=1, host=_histc_on_host)
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):

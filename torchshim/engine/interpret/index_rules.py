@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .orders import stable_order
 from .rules import F32, category, plain, rule
 
 
@@ -268,11 +269,14 @@ _FEW_ROWS = 4
 
 def _combine_rows(ufunc, out, numbers, updates):
     """`ufunc.at(out, numbers, updates)` for matrices: each row of `out` meets its updates in their order, many rows at a time."""
-    order = np.argsort(numbers, kind="stable")
+    order = stable_order(numbers)
     ordered = numbers.take(order)
-    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    counts = np.diff(first, append=len(ordered))
-    most_first = np.argsort(-counts, kind="stable")
+    new = np.empty(len(ordered), bool)
+    new[:1], new[1:] = True, ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(new)
+    counts = np.empty_like(first)
+    counts[:-1], counts[-1:] = first[1:] - first[:-1], len(ordered) - first[-1:]
+    most_first = stable_order(-counts)
     first, counts = first.take(most_first), counts.take(most_first)
     rows = ordered.take(first)
     made = out.take(rows, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .order_rules import kth_place, leading_places
+from .orders import stable_order
 from .rules import F32, Spec, category
 
 _TO_INT64 = 1 << 31
@@ -40,7 +41,7 @@ def order(shape, dtype, d, descending):
     if dtype.itemsize > 4:
         def run(x):
             if not descending:
-                return x.argsort(d, kind="stable")
+                return stable_order(x) if x.ndim == 1 and kind == "int" else x.argsort(d, kind="stable")
             return n - 1 - np.flip(np.flip(x, d).argsort(d, kind="stable"), d)
         return run
     at = np.arange(n, dtype=np.int64).reshape([n if k == d else 1 for k in range(len(shape))])

@@ -3,11 +3,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from ...engine import TRACED, is_host, meta_of, value_of
 from ...ops import promotion as P, reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from .bind import FUNCTIONS, call, function, into, type_name
-from ..core.handle import TensorBase, meta
+from ..core.dispatch import wrap
+from ..core.elements import followed
+from ..core.handle import TensorBase, look, meta, read
 from .undefined import no_derivative
 from .views import warn_once
 
@@ -111,6 +116,12 @@ def bincount(input, weights=None, minlength=0):
         raise wrong
     if weights is not None and (weights.ndim != 1 or weights.shape != input.shape):
         raise RuntimeError("weights should be 1-d and have the same length as input")
+    if weights is None and m.numel and is_host(m.device) and read(input).extra is not TRACED and not followed():
+        try:                                   # its values are looked at in any case
+            counts = np.bincount(np.asarray(look(input)).astype(np.int64, copy=False), minlength=minlength)
+        except ValueError:
+            raise wrong from None
+        return wrap(value_of(counts, meta_of(counts.shape, counts.dtype, m.device)))
     length = minlength
     if m.numel:
         low, high = (x.item() for x in call(OPS[None, "aminmax"], (input, None, False)))
