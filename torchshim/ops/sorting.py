@@ -173,7 +173,7 @@ def leading(x, k, d, largest, ordered):
     return taken(jax.lax.stop_gradient(x), index, d), index
 
 
-def _places(k, largest, ordered):
+def _places(k, largest, ordered=True):
     def places(key):
         code = order_code(key)
         if code is not None:
