@@ -12,7 +12,6 @@ from torchshim.distributed.fsdp import wrap
 
 
 @pytest.mark.parametrize("make, name", [
-    (lambda: fsdp.FullyShardedDataParallel(torch.nn.Linear(1, 1)), "torch.distributed.fsdp.FullyShardedDataParallel"),
     (lambda: dist.pipelining.pipeline(None), "torch.distributed.pipelining.pipeline"),
     (lambda: dist.run.main(), "torch.distributed.run.main"),
     (lambda: dist.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook(None, None), "default_hooks.fp16_compress_hook"),

@@ -4,9 +4,12 @@ With `recurse` they tell whether to look at the module's children, without it wh
 """
 from __future__ import annotations
 
+import contextlib
+
 from ... import nn
 
-__all__ = ["always_wrap_policy", "lambda_auto_wrap_policy", "transformer_auto_wrap_policy", "size_based_auto_wrap_policy", "ModuleWrapPolicy"]
+__all__ = ["CustomPolicy", "enable_wrap", "wrap", "always_wrap_policy",
+           "lambda_auto_wrap_policy", "transformer_auto_wrap_policy", "size_based_auto_wrap_policy", "ModuleWrapPolicy"]
 
 
 def always_wrap_policy(*args, **kwargs):
@@ -54,3 +57,31 @@ class ModuleWrapPolicy:
 
     def __repr__(self):
         return f"{super().__repr__()}({self._module_classes})"
+
+
+class CustomPolicy:
+    """The policy that wraps the modules for which `lambda_fn` is true."""
+
+    def __init__(self, lambda_fn):
+        self._lambda_fn = lambda_fn
+
+
+_wrapping: list = []              # (wrapper class, its arguments) of each `enable_wrap` around
+
+
+@contextlib.contextmanager
+def enable_wrap(*, wrapper_cls, **wrapper_kwargs):
+    """A context in which `wrap` wraps by `wrapper_cls(module, **wrapper_kwargs)`."""
+    _wrapping.append((wrapper_cls, wrapper_kwargs))
+    try:
+        yield
+    finally:
+        _wrapping.pop()
+
+
+def wrap(module, **wrap_overrides):
+    """A module wrapped as the `enable_wrap` around says; the module itself outside of one."""
+    if not _wrapping:
+        return module
+    cls, kwargs = _wrapping[-1]
+    return cls(module, **{**kwargs, **wrap_overrides})
