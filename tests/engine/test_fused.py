@@ -10,6 +10,7 @@ from torchshim.ops.nn.attention import attention
 from torchshim.ops.nn.loss import OUTSIDE, binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
 from torchshim.ops.nn.norm import batch_norm_eval, batch_norm_train, group_norm, layer_norm
 from torchshim.ops.nn.pooling import max_pool, max_pool_with_indices
+from torchshim.ops.nn.resize import grid_sampler
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
 from torchshim.ops.registry import SF, T
@@ -263,3 +264,16 @@ def test_max_pool_gradient_of_windows_apart(case):
         g = np.random.RandomState(1).randn(*inst.out_metas[0].shape).astype(F32)
         kept = [np.asarray(inst.fn(x)[1]), g]
         np.testing.assert_array_equal(back.op.on_host(back)(*kept)[0], np.asarray(back.fn(*kept)[0]))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (1, 9, 60, 70), (1, 4, 1, 1)])
+@pytest.mark.parametrize("padding, align", [(0, False), (0, True), (1, False), (1, True)])
+def test_samples_of_images(shape, padding, align):
+    """Points inside, outside, and that are none; what is not finite counts only where it is met."""
+    x, grid = numbers(*shape, special=True), np.random.RandomState(2).randn(shape[0], 6, 11, 2).astype(F32)
+    grid[0, 0, :4] = [[np.nan, 0], [np.inf, 0.5], [1e30, -1e30], [-1, 1]]
+    inst = grid_sampler.resolve((T, T, 0, padding, align), tuple([torch.tensor(a)._ts_meta for a in (x, grid)]), "")
+    with np.errstate(all="ignore"):
+        got, = inst.op.on_host(inst)(x, grid)
+        want, = build(inst.jaxpr)(x, grid)
+    np.testing.assert_array_equal(got, want)

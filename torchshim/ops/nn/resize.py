@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine.interpret import sampling
 from .. import promotion as P
 from ..common import wide
 from ..creation import LINSPACE
@@ -330,8 +331,16 @@ def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
         raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(grid.dtype)}")
 
 
+def _sampled_on_host(inst):
+    """Where it is interpreted: planes in float32, linearly, with zeros or the border outside."""
+    image, grid, (mode, padding, align_corners) = *inst.in_metas, inst.layout[2:]
+    if image.ndim == 4 and image.dtype == P.float32 and mode == 0 and padding < 2 and image.numel and grid.numel:
+        return sampling.bilinear(image.shape, *grid.shape[1:3], padding == 1, align_corners)
+
+
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-    grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2)
+    grad=lambda inst: f"GridSampler{len(inst.in_metas[0].shape) - 2}DBackward0", check=_check_grid, method=False, twice=2,
+    host=_sampled_on_host)
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """input (N, C, ...) at the points of grid (N, ..., dims), whose coordinates, last dimension first, lie in [-1, 1].
 
