@@ -46,6 +46,21 @@ def test_linspace_of_doubles_rounds_once(tier):
     assert [x.hex() for x in line[4:6]] == ["-0x1.1745d1745d174p-2", "-0x1.745d1745d1744p-4"] and huge == 6.044629098073146e+23
 
 
+@pytest.mark.parametrize("make, start, end, steps, dtype, said", [
+    (torch.linspace, 0, 1e40, 3, torch.float32, "float"), (torch.linspace, 1e40, 0, 1, torch.float32, "float"),
+    (torch.linspace, 1e5, 0, 3, torch.float16, "c10::Half"), (torch.logspace, 0, 3.5e38, 2, torch.bfloat16, "c10::BFloat16"),
+    (torch.logspace, 0, 1e40, 3, torch.complex64, "c10::complex<float>"),
+])
+def test_ends_beyond_the_dtype(make, start, end, steps, dtype, said):
+    with pytest.raises(RuntimeError, match=f"value cannot be converted to type {said} without overflow"):
+        make(start, end, steps, dtype=dtype)
+
+
+def test_ends_that_are_not_converted():
+    assert torch.linspace(1e40, 0, 0).tolist() == [] and torch.linspace(0, 1e40, 1).tolist() == [0]
+    assert torch.linspace(1e40, 0, 1, dtype=torch.float16).tolist() == [torch.inf]
+
+
 @pytest.mark.parametrize("tier", policy.TIERS[1:])
 def test_ranges_of_fractions_are_counted_as_torch_counts_them(tier):
     """In registers: the first number of each is rounded, the others are counted from it; a product and its sum are rounded once."""

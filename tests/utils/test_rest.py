@@ -59,10 +59,13 @@ def test_rare_names():
 
 
 def test_benchmark():
-    from torchshim.utils.benchmark import Compare, Timer
+    from torchshim.utils.benchmark import Compare, Language, Timer
     m = Timer("x + 1", globals={"x": torch.ones(2)}, label="add", description="ours").timeit(3)
     assert m.number_per_run == 3 and len(m.times) == 1 and "add" in repr(m)
     assert "add" in str(Compare([m])) and "ours" in str(Compare([m]))
+    assert len(Timer("pass", language=Language.PYTHON).timeit(1).times) == 1
+    with pytest.raises(NotImplementedError):
+        Timer("int x = 1;", language=Language.CPP)
 
 
 #: What torch 2.13 with tensorboard 2.21 writes after its first record for the three calls below.

@@ -117,6 +117,10 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
     if P.kind_of(d) == 1:                      # cast, and wrapped, before they are counted with
         bits = np.iinfo(d).bits
         start, end = (int(np.array(int(x) & (1 << bits) - 1, f"u{bits // 8}").astype(d)) for x in (start, end))
+    else:                                      # a single number is filled in, which half types, and powers, let overflow
+        for x in (start, end)[:2 if steps > 1 else int(steps == 1 and name == "linspace" and d.itemsize > 2)]:
+            if not isinstance(x, complex):
+                P.refuse_beyond(x, d)
     return start, end, d, where
 
 

@@ -2,7 +2,7 @@
 from ...dropin import missing_attribute as _missing_attribute
 from .utils.common import Measurement, TaskSpec
 from .utils.compare import Compare
-from .utils.timer import Timer, timer
+from .utils.timer import Language, Timer, timer
 
-__all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "timer"]
+__all__ = ["Compare", "Language", "Measurement", "TaskSpec", "Timer", "timer"]
 __getattr__ = _missing_attribute(__name__)

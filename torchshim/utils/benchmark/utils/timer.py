@@ -1,12 +1,19 @@
 """Timer: seconds of a piece of code, with what it recorded computed."""
 from __future__ import annotations
 
+import enum
 import sys
 import timeit as _timeit
 
 from .... import cuda
 from ....engine import flush
 from .common import Measurement, TaskSpec
+
+
+class Language(enum.Enum):
+    """The language of the code that is timed."""
+    PYTHON = 0
+    CPP = 1
 
 
 def timer():
@@ -21,7 +28,7 @@ class Timer:
     """Times `stmt` after `setup`, with the names of `globals`; label, sub_label, description and env name it in tables."""
 
     def __init__(self, stmt="pass", setup="pass", global_setup="", timer=timer, globals=None, label=None, sub_label=None, description=None,
-                 env=None, num_threads=1, language="python"):
+                 env=None, num_threads=1, language=Language.PYTHON):
         if str(language).lower() not in ("python", "py", "language.python"):
             raise NotImplementedError("torchshim: torch.utils.benchmark.Timer for C++")
         from textwrap import dedent
