@@ -163,3 +163,26 @@ def test_a_proxy_of_ones_own_is_asked_by_the_first_function_it_meets():
     """
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert out.stdout == "['a', 'b', 'getitem', 'broadcast_tensors', 'getitem_1', 'getattr_1', 'getitem_2', 'meshgrid', 'getitem_3', 'output']\n", out.stderr
+
+
+def test_the_insert_point_is_set_by_the_call_itself():
+    # and what comes after a step comes right after it, the latest first, as in torch
+    graph = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1).graph
+    relu = next(n for n in graph.nodes if n.name == "relu")
+    names = lambda: [n.name for n in graph.nodes]                       # noqa: E731
+    with graph.inserting_after(relu):
+        graph.call_function(torch.sin, (relu,))
+        graph.call_function(torch.cos, (relu,))
+    assert names() == ["x", "relu", "cos", "sin", "add", "output"]
+    with graph.inserting_before():
+        graph.call_function(torch.tan, (1.,))
+    with graph.inserting_after():
+        graph.call_function(torch.abs, (1.,))
+    assert names() == ["tan", "x", "relu", "cos", "sin", "add", "output", "abs_1"]
+    point = graph.inserting_before(relu)
+    graph.call_function(torch.neg, (1.,))
+    assert names()[:4] == ["tan", "x", "neg", "relu"]
+    with point:
+        pass
+    graph.call_function(torch.exp, (1.,))
+    assert names()[-1] == "exp"

@@ -53,3 +53,9 @@ def test_offsets_and_weights_of_bags_are_refused_in_torchs_words():
         F.embedding_bag(torch.tensor([1, 2]), weight, torch.tensor([0]), per_sample_weights=torch.tensor([.5]), mode="sum")
     with pytest.raises(RuntimeError, match=r"However, got 1\n\[ torch.LongTensor\{\} \]"):
         F.embedding_bag(torch.tensor([1, 2]), weight, torch.tensor([1]))
+
+
+@pytest.mark.parametrize("pad, place, dim", [((5, 0, 0, 0, 0, 0), 4, 4), ((1, 0, 4, 1, 0, 0), 6, 3), ((1, 0, 0, 0, 0, 3), 8, 2)])
+def test_reflections_that_are_too_wide_name_their_argument(pad, place, dim):
+    with pytest.raises(RuntimeError, match=rf"Argument #{place}: Padding size should be less .* at dimension {dim} of input \[1, 2, 3, 4, 5\]"):
+        F.pad(torch.ones(1, 2, 3, 4, 5), pad, mode="reflect")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import keyword
 import operator
 import re
@@ -50,12 +49,26 @@ class _Code:
         self.src, self.globals = src, globals
 
 
+class _Inserting:
+    """The place where a graph adds steps, changed as soon as this is made; as a context it is put back."""
+
+    def __init__(self, graph, n, insert):
+        assert n.graph is graph, "Node to insert at is not in graph."
+        self.graph, self.before, graph._insert = graph, graph._insert, insert
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        self.graph._insert = self.before
+
+
 class Graph:
     """A program: placeholders first, one output last. Steps are added at the insert point, which is the end at first."""
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
         self._root = Node(self, "", "root", "", (), {})
-        self._at, self._names, self._codegen = self._root, _Names(), CodeGen()
+        self._insert, self._names, self._codegen = self._root.prepend, _Names(), CodeGen()
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
 
     @property
@@ -69,7 +82,7 @@ class Graph:
         assert op in ("call_function", "call_method", "get_attr", "call_module", "placeholder", "output")
         wanted = name if name is not None else self._wanted(target)
         node = Node(self, self._names.new(wanted), op, target, args or (), kwargs or {}, type_expr)
-        self._at.prepend(node)
+        self._insert(node)
         return node
 
     @staticmethod
@@ -119,21 +132,14 @@ class Graph:
             val_map[node] = self.node_copy(node, val_map.__getitem__)
 
     # -- changing ------------------------------------------------------------------------------------------------------------------
-    @contextlib.contextmanager
-    def _inserting(self, at):
-        before, self._at = self._at, at
-        try:
-            yield
-        finally:
-            self._at = before
-
     def inserting_before(self, n=None):
-        """A context in which steps are added before n (the first step if none is given)."""
-        return self._inserting(self._root.next if n is None else n)
+        """Steps are added before n (before the first if none is given) from now on, or for as long as what is returned is a context."""
+        return self.inserting_after(self._root) if n is None else _Inserting(self, n, n.prepend)
 
     def inserting_after(self, n=None):
-        """A context in which steps are added after n."""
-        return self._inserting(self._root.next if n is None else n.next)
+        """Steps are added right after n, the latest first (at the end if none is given), from now on, or for as long as what is returned is a
+        context."""
+        return self.inserting_before(self._root) if n is None else _Inserting(self, n, n.append)
 
     def erase_node(self, to_erase):
         """Remove a step; RuntimeError if another uses it."""
@@ -147,8 +153,10 @@ class Graph:
         to_erase._remove()
         to_erase._erased = True
         to_erase._update((), {})
-        if self._at is to_erase:
-            self._at = to_erase.next
+        if self._insert == to_erase.prepend:
+            self._insert = to_erase.next.prepend
+        elif self._insert == to_erase.append:
+            self._insert = to_erase.prev.append
 
     def eliminate_dead_code(self, is_impure_node=None):
         """Remove steps that nothing uses; whether there were any."""

@@ -43,7 +43,7 @@ def pad(input, pad, mode="constant", value=None):
         d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
         size = input.shape[d]
         if mode == "reflect" and (a >= size or b >= size):
-            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+            raise RuntimeError(f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: padding "
                                f"({a}, {b}) at dimension {d} of input {list(input.shape)}")
         if mode == "circular" and (a > size or b > size):
             raise RuntimeError("Padding value causes wrapping around more than once.")
