@@ -2,7 +2,7 @@
 
 It knows JAX and nothing of torch: an operator is an `Operator`, which makes an Instance for each kind of call.
 """
-from . import execute, heap
+from . import execute, half, heap
 from .compile.batch import Batched
 from .compile.cache import use_persistent_cache
 from .compile.gradient import Plan, influences

@@ -11,7 +11,7 @@ from . import promotion as P
 from .common import is_complex, is_float
 from .layout import broadcast_shapes, elementwise_strides
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, common_of, op, with_partials
+from .registry import SB, SC, SF, SI, T, cast, common_of, op, with_partials
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -78,8 +78,11 @@ def refuse_bool(message):
 
 
 # -- sums, products, quotients -----------------------------------------------------------------------------------------
-def scaled(x, alpha):
-    """alpha * x, where the default 1 comes as the static Python number."""
+def scaled(x, alpha, half=None):
+    """alpha * x, where the default 1 comes as the static Python number; rounded to complex32 if that is `half`, whose kernels multiply by 1,
+    too."""
+    if half is not None:
+        return cast(x * (alpha if alpha.__class__ is not int else x.dtype.type(alpha)), half)
     return x if alpha.__class__ is int else x * alpha
 
 
@@ -105,19 +108,19 @@ def check_sub(self, other, alpha):
 
 
 @op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="AddBackward0", inplace="method",
-    scalar_left="alone", check=check_alpha)
-def add(self, other, alpha):
+    scalar_left="alone", check=check_alpha, half_steps="complex")
+def add(self, other, alpha, half=None):
     """self + alpha * other."""
     if self.dtype == jnp.bool_:
         return self | scaled(other, alpha)
-    return self + scaled(other, alpha)
+    return self + scaled(other, alpha, half)
 
 
 @op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="SubBackward0", inplace="method",
-    scalar_left="alone", aliases=("subtract",), check=check_sub)
-def sub(self, other, alpha):
+    scalar_left="alone", aliases=("subtract",), check=check_sub, half_steps="complex")
+def sub(self, other, alpha, half=None):
     """self - alpha * other."""
-    return self - scaled(other, alpha)
+    return self - scaled(other, alpha, half)
 
 
 def check_rsub(self, other, alpha):
@@ -126,10 +129,10 @@ def check_rsub(self, other, alpha):
 
 
 @op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_rsub,
-    method=False, out=False)
-def rsub(self, other, alpha):
+    method=False, out=False, half_steps="complex")
+def rsub(self, other, alpha, half=None):
     """other - alpha * self."""
-    return other - scaled(self, alpha)
+    return other - scaled(self, alpha, half)
 
 
 @op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left="alone",
@@ -226,10 +229,10 @@ def fmod(self, other):
 
 
 @op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcmulBackward0",
-    inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"))
-def addcmul(self, tensor1, tensor2, value):
+    inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"), half_steps="complex")
+def addcmul(self, tensor1, tensor2, value, half=None):
     """self + value * tensor1 * tensor2."""
-    return self + scaled(tensor1, value) * tensor2
+    return self + scaled(scaled(tensor1, value, half), tensor2, half)
 
 
 def check_addcdiv(self, tensor1, tensor2, value):

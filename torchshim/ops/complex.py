@@ -19,21 +19,18 @@ def _same_real(first, second):
         raise RuntimeError(f"Expected object of scalar type {_NAMES[a.name]} but got scalar type {_NAMES[b.name]} for second argument")
 
 
-def _check_complex(real, imag):
-    _same_real(real, imag)
-    if real.dtype.name == "float16":
-        raise NotImplementedError("torchshim: complex numbers of half precision; JAX has none")
-
-
 def _check_polar(abs, angle):
     _same_real(abs, angle)
     if abs.dtype.name == "float16":
         raise NotImplementedError("\"polar_cpu\" not implemented for 'Half'")
 
 
-@op("complex(Tensor real, Tensor imag) -> Tensor", elementwise=True, grad="ComplexBackward0", method=False, numbers=(), check=_check_complex)
+@op("complex(Tensor real, Tensor imag) -> Tensor", elementwise=True, grad="ComplexBackward0", method=False, numbers=(), check=_same_real,
+    makes_half=True)
 def complex(real, imag):
     """real + i imag."""
+    if real.dtype == jnp.float16:
+        real, imag = real.astype(jnp.float32), imag.astype(jnp.float32)
     return jax.lax.complex(real, imag)
 
 

@@ -9,16 +9,17 @@ import numpy as np
 
 from ..engine import Instance, Operator
 from . import promotion as P
+from .half_kernels import refused
 from .registry import cast
 
 
 class Make(Operator):
     """`body(shape, dtype, *static arguments, *numbers)`. `layout` is (the Meta of the result, static arguments). `host` is the same
-    with NumPy, for numbers of at least 32 bits and bool."""
+    with NumPy, for numbers of at least 32 bits and bool. `half`: torch has no kernel of this name for `least` or more complex32."""
 
-    def __init__(self, name, body, host=None):
+    def __init__(self, name, body, host=None, half=None, least=0):
         super().__init__(name)
-        self.body, self.host = body, host
+        self.body, self.host, self.half, self.fewest = body, host, half, least
 
     def key(self, layout, metas, kinds):
         return layout, kinds
@@ -27,6 +28,11 @@ class Make(Operator):
         m, extra = layout
         return Instance(self, layout, lambda *nums: [self.body(m.shape, m.dtype, *extra, *nums)], (), kinds, m.device, (m.strides,),
                         results=[(m.shape, m.dtype)])
+
+    def build_half(self, layout, metas, kinds):
+        if self.half and layout[0].numel >= self.fewest:
+            raise refused(self.half)
+        return super().build_half(layout, metas, kinds)
 
     def on_host(self, inst):
         (m, extra), host = inst.layout, self.host
@@ -123,7 +129,7 @@ def _logspace(shape, dtype, *numbers):
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)
 ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype), np.ones)
 FULL = Make("full", _full, lambda shape, dtype, value: np.full(shape, value != 0 if dtype == np.bool_ else value, dtype))
-ARANGE = Make("arange", _arange, _arange_on_host)
-LINSPACE = Make("linspace", _linspace, functools.partial(_linspace, xp=np))
-LOGSPACE = Make("logspace", _logspace)
-EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype), lambda shape, dtype: np.eye(*shape, dtype=dtype))
+ARANGE = Make("arange", _arange, _arange_on_host, "arange_cpu")
+LINSPACE = Make("linspace", _linspace, functools.partial(_linspace, xp=np), "linspace_cpu", 2)
+LOGSPACE = Make("logspace", _logspace, half="logspace_cpu", least=2)
+EYE = Make("eye", lambda shape, dtype: jnp.eye(*shape, dtype=dtype), lambda shape, dtype: np.eye(*shape, dtype=dtype), "eye")

@@ -4,6 +4,8 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from ..engine.half import COMPLEX_HALF as complex32
+
 bool_, uint8, int8, int16, int32, int64 = (np.dtype(n) for n in ("bool", "uint8", "int8", "int16", "int32", "int64"))
 uint16, uint32, uint64 = (np.dtype(n) for n in ("uint16", "uint32", "uint64"))
 float16, float32, float64 = (np.dtype(n) for n in ("float16", "float32", "float64"))
@@ -14,18 +16,22 @@ _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
 _SIGNED_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
 NAMES = {d: d.name for d in (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64,
                              complex64, complex128, bfloat16)}
+NAMES[complex32] = "complex32"
 _C_NAMES = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", uint16: "UInt16",
             uint32: "UInt32", uint64: "UInt64", float16: "Half", bfloat16: "BFloat16", float32: "Float", float64: "Double",
-            complex64: "ComplexFloat", complex128: "ComplexDouble"}
+            complex64: "ComplexFloat", complex128: "ComplexDouble",
+            complex32: "ComplexHalf"}
 _CPP_NAMES = {bool_: "bool", uint8: "unsigned char", int8: "signed char", int16: "short int", int32: "int", int64: "long int",
               uint16: "short unsigned int", uint32: "unsigned int", uint64: "long unsigned int", float16: "c10::Half",
               bfloat16: "c10::BFloat16", float32: "float", float64: "double", complex64: "c10::complex<float>",
-              complex128: "c10::complex<double>"}
+              complex128: "c10::complex<double>", complex32: "c10::complex<c10::Half>"}
 _OLD_TYPES = {uint8, int8, int16, int32, int64, float16, float32, float64}
 _C_TYPES = {float32: "float", float64: "double", float16: "c10::Half", bfloat16: "c10::BFloat16", complex64: "c10::complex<float>",
+            complex32: "c10::complex<c10::Half>",
             **{d: f"{d.name}_t" for d in (int8, uint8, int16, int64, uint16, uint32, uint64)}, int32: "int"}
+_COMPLEX_OF = {float16: complex32, float64: complex128}        # of all others it is complex64
 _RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
-_LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, bfloat16: 3.3895313892515355e38}
+_LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, complex32: 65504.0, bfloat16: 3.3895313892515355e38}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
 conv_tf32 = True            # torch.backends.cudnn.allow_tf32
@@ -55,7 +61,7 @@ def set_default_float(dtype):
 
 
 def default_complex():
-    return complex128 if default_float == float64 else complex64
+    return _COMPLEX_OF.get(default_float, complex64)
 
 
 def c_name(d):
@@ -81,7 +87,7 @@ def cpp_name(d):
 def kind_of(d):
     """0 bool, 1 integer, 2 floating, 3 complex."""
     k = d.kind
-    return 0 if k == "b" else 1 if k in "iu" else 3 if k == "c" else 2
+    return 0 if k == "b" else 1 if k in "iu" else 3 if k == "c" or d is complex32 else 2
 
 
 def is_floating(d):
@@ -96,8 +102,9 @@ def promote(a, b):
     if ka < kb:
         a, b, ka, kb = b, a, kb, ka
     if ka == 3:
-        if kb == 3 or b == float64:
-            return complex128 if complex128 in (a, b) or b == float64 else complex64
+        if kb == 3 or kb == 2:
+            b = b if kb == 3 else _COMPLEX_OF.get(b, complex64)
+            return complex128 if complex128 in (a, b) else complex64 if complex64 in (a, b) else complex32
         return a
     if ka == 2:
         if kb < 2:
@@ -135,27 +142,20 @@ def result_type(dimmed, zero_dim, numbers):
     return _combine(out, here)
 
 
-def is_complex_half(dimmed, zero_dim, numbers):
-    """Whether torch's common dtype is complex32, which JAX has not: `result_type` then says complex64, which serves where it does not show."""
-    groups = [[d for d in group if kind_of(d) == 3] for group in (dimmed, zero_dim)] + [[k for k in numbers if k == "c"]]
-    at = next((i for i, group in enumerate(groups) if group), 0)
-    return at > 0 and result_type(dimmed, zero_dim if at == 2 else (), ()) == float16
-
-
 def _combine(higher, lower):
     """A category of lower priority matters only when it is of a higher kind."""
     if higher is None or lower is None:
         return higher if lower is None else lower
     if kind_of(lower) > kind_of(higher):
         if kind_of(lower) == 3 and kind_of(higher) == 2:
-            return complex128 if higher == float64 else complex64
+            return _COMPLEX_OF.get(higher, complex64)
         return promote(higher, lower) if kind_of(higher) == 2 else lower
     return higher
 
 
 def compute_dtype(d):
     """What torch's kernels compute in: float32 for half and bfloat16."""
-    return float32 if d in (float16, bfloat16) or d.name.startswith("float8") else d
+    return complex64 if d is complex32 else float32 if d in (float16, bfloat16) or d.name.startswith("float8") else d
 
 
 def can_cast(src, dst):

@@ -21,7 +21,7 @@ numbers: the Tensor parameters for which a Python number may stand (default: all
   count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that torch keeps for
   backward, where the gradient here would read others: they are kept, and so must not be written before; other results are not. Or a
   function of the Instance: numbers of results, None for what the gradient reads.
-half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not).
+half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32 alone.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
@@ -73,6 +73,7 @@ composed: torch makes it of other operators: these ask for the operands' histori
 in_steps: some calls are made of other functions, as torch makes them: `steps` (set where those functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
+makes_half: of float16 it makes complex32.
 """
 from __future__ import annotations
 
@@ -84,9 +85,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import Instance, Operator, meta_of
+from ..engine import Instance, Operator, half, meta_of
 from ..engine.site import declared_at
-from . import promotion as P
+from . import half_kernels, promotion as P
 from .layout import broadcast_shapes, elementwise_strides
 from .loops import kernel
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
@@ -120,7 +121,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None):
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -135,7 +136,7 @@ class Op(Operator):
         self.multiple, self.apart, self.ordered, self.overlap = multiple, apart, ordered, overlap
         if least is not None:
             self.least = least
-        self.twice, self.seen, self.in_steps, self.composed = twice, seen, in_steps, composed
+        self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as = back_refuses, grad_back, saved_as
         self.plain_gradients = plain_gradients
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
@@ -174,10 +175,10 @@ class Op(Operator):
         return {c: (lay[:position] + (t,) + lay[position + 1:], PACKED[t]) for c, t in ((float, SF), (int, SI), (bool, SB))}
 
     def on_host(self, inst):
-        return self.host and self.host(inst)
+        return self.host(inst) if self.host and inst.wide is None else None
 
     def gradient_on_host(self, inst, plan):
-        return self.host_back and self.host_back(inst, plan)
+        return self.host_back(inst, plan) if self.host_back and inst.wide is None else None
 
     # -- resolution ---------------------------------------------------------------------------------------------------
     def key(self, layout, metas, kinds):
@@ -196,6 +197,12 @@ class Op(Operator):
             if "bifc"[P.kind_of(d)] in kinds or "h" in kinds and P.compute_dtype(d) != d:
                 raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(d)}\'')
         core = self.variant and self.variant(*spread(layout, metas))
+        whole, given = layout, metas
+        about = half.about(layout, metas) or common is P.complex32 or self.makes_half and metas[0].dtype == P.float16
+        if about:
+            layout, metas = half.widened(layout), half.widened(metas)
+            if self.name in half_kernels.FIRST:
+                raise half_kernels.missing(self, common, whole, given)
         fn = self.function_of(layout, common, core)
         avals_kinds = "".join(PACKED[x] for x in layout if x in PACKED_SET) if any(x.__class__ is _Token for x in layout) else ""
         strides, results = None, None if core or self.results is None else self.results(*spread(layout, metas))
@@ -204,7 +211,7 @@ class Op(Operator):
             strides = elementwise_strides(metas, shape, number)
         try:
             inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout),
-                            **({"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)), results=results)
+                            **({} if about else {"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)), results=results)
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         if strides is not None or self.strides:
@@ -217,7 +224,18 @@ class Op(Operator):
         if self.nondiff:
             named = _positions(self.params, layout)
             inst.diff_ins = tuple(i for i in inst.diff_ins if named[i] not in self.nondiff)
+        if about:
+            inst.wide = half.ROUNDED
+            refusal = half_kernels.missing(self, common, whole, given)
+            if refusal is not None:
+                raise refusal
+            made = half.results_of(inst, whole, given)
+            if common is not None:
+                made = [half.NARROW.get(m.dtype, m.dtype) if common is P.complex32 else m.dtype for m in inst.out_metas]
+            return half.narrowed(inst, whole, given, made)
         return inst
+
+    build_half = build
 
     def alike(self, layout, common, around=lambda fn: fn):
         """What Instances of one Family share, see `engine.Instance`; `around` makes their function of the operator's."""
@@ -254,8 +272,6 @@ class Op(Operator):
         # only what stands where a tensor could takes part: an alpha or a slope does not
         numbers = [x for x, p in zip(layout, self.params) if p.kind == "tensor" and x is not T]
         d = common_of(metas, numbers)
-        if d == P.complex64 and promote != "compare" and P.is_complex_half(*_categories(metas, numbers)):
-            raise NotImplementedError(f"torchshim: \"{self.name}\" not implemented for 'ComplexHalf': JAX has no complex numbers of half precision")
         if promote == "float" and P.kind_of(d) < 2:
             d = P.default_float
         return d
@@ -270,11 +286,11 @@ class Op(Operator):
         core = given or self.core
         compute = None if common is None else P.compute_dtype(common)
         if not given and compute != common and promote in ("arith", "float"):
-            core = functools.partial(self.body, half=common) if self.half_steps else self.body
+            core = functools.partial(self.body, half=common) if self.half_steps is True or self.half_steps and common is P.complex32 else self.body
             if self.partials is not None:
                 core = with_partials(core, self.partials, self.params, common)
         elementwise = self.elementwise
-        wide, tensor_places = self.wide_number, [p.kind == "tensor" for p in self.params]
+        wide, tensor_places = self.wide_number and common is not P.complex32, [p.kind == "tensor" for p in self.params]
         own_dtype = [p.name in self.nondiff for p in self.params]          # where's condition is no operand to promote
 
         def fn(*flat):
@@ -346,7 +362,7 @@ def with_partials(body, partials, params, saved=None):
         @f.defjvp
         def tangent(primals, tangents):
             every, out = full(primals), f(*primals)
-            seen = out if saved is None else out.astype(saved).astype(out.dtype)
+            seen = out if saved is None else cast(out, saved).astype(out.dtype)
             total = jnp.zeros_like(out)
             for i, t in zip(at, tangents):
                 if i < len(partials) and partials[i] is not None and jnp.issubdtype(t.dtype, jnp.inexact):
@@ -387,9 +403,11 @@ def _categories(metas, numbers):
 
 
 def cast(a, dtype):
-    """astype with torch's rules: complex to real drops the imaginary part; to bool is `!= 0`."""
+    """astype with torch's rules: complex to real drops the imaginary part; to bool is `!= 0`. complex32 are complex64 as short as these."""
     if a.dtype == dtype:
         return a
+    if dtype is P.complex32:
+        return half.rounded(a)
     if jnp.issubdtype(a.dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.complexfloating):
         if dtype == np.bool_:
             return a != 0
@@ -481,6 +499,8 @@ class InplaceOp(Operator):
             raise
         return self.bound(base, metas[0])
 
+    build_half = build
+
     def check_cast(self, made, target, layout):
         if not P.can_cast(made, target):
             alone = self.op.name.startswith("clamp") and T not in layout[1:]
@@ -501,6 +521,12 @@ class InplaceOp(Operator):
 
         def inplace(fn):
             return lambda *flat: [cast(fn(*flat)[0], target.dtype)]
+        if half.about(base.layout, base.in_metas):
+            wide = half.wide_of(base)
+            full = Instance(self, wide.layout, inplace(wide.fn), wide.in_metas, wide.kinds, target.device, (target.strides,))
+            full.diff_ins, full.wide = wide.diff_ins, half.ROUNDED
+            full.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
+            return half.narrowed(full, base.layout, base.in_metas, [target.dtype])
         common = self.op.common_dtype(base.layout, base.in_metas)
         inst = Instance(self, base.layout, inplace(base.fn), base.in_metas, base.kinds, target.device, (target.strides,),
                         **self.op.alike(base.layout, common, inplace))

@@ -94,7 +94,7 @@ def cov(self, correction, fweights, aweights):
 
 def _corrcoef_name(inst):
     made = inst.out_metas[0]
-    return "DivBackward0" if not made.ndim else "ComplexBackward0" if made.dtype.kind == "c" else "ClampBackward1"
+    return "DivBackward0" if not made.ndim else "ComplexBackward0" if P.kind_of(made.dtype) == 3 else "ClampBackward1"
 
 
 @op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name)

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
 from ..engine.compile.gradient import conj, grad_strides
+from ..engine.half import HELD
+from . import promotion as P
 from .registry import cast
 
 
@@ -66,7 +68,7 @@ class ViewOp(LazyOp):
     def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False, host_back=None):
         super().__init__(name)
         self.get, self.place, self.host, self.linear, self.coincide, self.host_back = get, place, host, back, coincide, host_back
-        self.view, self._put = self, put
+        self.view, self._put, self.build_half = self, put, self.build      # bits are as good as numbers
 
     def grad(self, inst):
         return inst.layout[-1]
@@ -113,7 +115,7 @@ class ViewsOp(LazyOp):
 
     def __init__(self, name, parts, join):
         super().__init__(name)
-        self.parts, self.join = parts, join
+        self.parts, self.join, self.build_half = parts, join, self.build
 
     def grad(self, inst):
         return inst.layout[-1]
@@ -559,24 +561,46 @@ as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offse
                     _put_as_strided, _host_as_strided, coincide=True)
 
 # -- the same memory as another dtype --------------------------------------------------------------------------------------
-_REAL = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
+_REAL = {P.complex32: np.dtype("float16"), np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
 _COMPLEX = {r: c for c, r in _REAL.items()}
 
+
+
+def _parts(x):
+    return jnp.stack([jnp.real(x), jnp.imag(x)], -1) if x.dtype != HELD else jax.lax.bitcast_convert_type(x, jnp.float16)
+
+
+def _joined(x):
+    return jax.lax.complex(x[..., 0], x[..., 1]) if x.dtype != jnp.float16 else jax.lax.bitcast_convert_type(x, HELD)
+
+
+def _conjugate(x):
+    return jnp.conj(x) if x.dtype != HELD else x ^ np.uint32(1 << 31)
+
+
 view_as_real = ViewOp(
-    "view_as_real", lambda x: jnp.stack([jnp.real(x), jnp.imag(x)], -1),
+    "view_as_real", _parts,
     lambda m: (m.shape + (2,), _REAL[m.dtype], tuple([2 * s for s in m.strides]) + (1,)),
-    lambda inst, x, v: jax.lax.complex(v[..., 0], v[..., 1]), None, lambda inst, ct: jax.lax.complex(ct[..., 0], ct[..., 1]))
+    lambda inst, x, v: _joined(v), None, lambda inst, ct: _joined(ct))
 view_as_complex = ViewOp(
-    "view_as_complex", lambda x: jax.lax.complex(x[..., 0], x[..., 1]),
+    "view_as_complex", _joined,
     lambda m: (m.shape[:-1], _COMPLEX[m.dtype], tuple([s // 2 for s in m.strides[:-1]])),
-    lambda inst, x, v: jnp.stack([jnp.real(v), jnp.imag(v)], -1), None, lambda inst, ct: jnp.stack([jnp.real(ct), jnp.imag(ct)], -1))
-conjugate = ViewOp("conj", lambda x: jnp.conj(x), lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: jnp.conj(v),
-                   lambda x: np.conj(x), lambda inst, ct: jnp.conj(ct))
-negate = ViewOp("_neg_view", lambda x: -x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: -v, lambda x: -x, lambda inst, ct: -ct)
+    lambda inst, x, v: _parts(v), None, lambda inst, ct: _parts(ct))
+conjugate = ViewOp("conj", _conjugate, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: _conjugate(v),
+                   lambda x: np.conj(x) if x.dtype != HELD else _conjugate(x), lambda inst, ct: jnp.conj(ct))
+
+
+def _negative(x):
+    return -x if x.dtype != HELD else x ^ np.uint32(1 << 31 | 1 << 15)
+
+
+negate = ViewOp("_neg_view", _negative, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: _negative(v), _negative,
+                lambda inst, ct: -ct)
 COMPUTED = frozenset((conjugate, negate))      # such a view does not show the memory as it is
 
 
 def _get_bits(x, dtype, shape, strides):
+    dtype = HELD if dtype is P.complex32 else dtype
     old, new = x.dtype.itemsize, np.dtype(dtype).itemsize
     if x.dtype == np.bool_:
         x = x.astype(np.uint8)

@@ -3,11 +3,11 @@
 import ml_dtypes
 import numpy as np
 
-from ..ops.promotion import c_name
+from ..ops.promotion import c_name, complex32
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 float16, float32, float64 = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
-PART = {np.dtype("c8"): float32, np.dtype("c16"): float64}
+PART = {complex32: float16, np.dtype("c8"): float32, np.dtype("c16"): float64}
 
 DIGITS = {float64: 53, float32: 24, float16: 11, bfloat16: 8}
 LARGEST = {t: float(ml_dtypes.finfo(t).max) for t in DIGITS}

@@ -43,6 +43,7 @@ def placed(flat, meta):
         a = np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
     v = literal(a)
     if v.meta is not meta:
+        a = v.array
         if meta.device != v.meta.device:
             import jax
             with jax.enable_x64(True):
@@ -118,6 +119,7 @@ def refill(t, draw, name):
 
 
 def _as_meta(a, meta):
+    a = a if a.dtype == meta.held else a.view(meta.held)
     if meta.device != literal(a).meta.device:
         import jax
         with jax.enable_x64(True):
@@ -274,7 +276,7 @@ def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
     m = input._ts_meta
     s = stream(generator, m.device)
-    if m.dtype.kind == "c":
+    if P.kind_of(m.dtype) == 3:
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(m.dtype)}\'')
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
@@ -422,7 +424,7 @@ def random_(self, *args, generator=None, **kw):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
-    if d.kind == "c":
+    if P.kind_of(d) == 3:
         raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):
         if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):

@@ -183,7 +183,7 @@ def influences(inst):
     key = inst.op, inst.layout, tuple([(m.ndim, m.dtype) for m in inst.in_metas])
     found = _influences.get(key)
     if found is None:
-        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
+        avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         jaxpr = inlined(jaxpr_of(inst.fn, *avals)).jaxpr
         sources = {v: {k} for k, v in enumerate(jaxpr.invars)}
         for eqn in jaxpr.eqns:

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .. import half
 from ..device import need_xla
-from ..record.meta import meta_of
+from ..record.meta import COMPLEX_HALF, meta_of
 from ..record.trie import counters
 from .cost import of_instance
 from .lowering import applied, fence_of, zero_for
@@ -48,15 +49,15 @@ class Instance:
     `alike` says, hashably, what `fn` depends on beside the shapes of its arguments (and beside `values`, static arguments that are
     sizes; `remade(values)` is the layout and `fn` with others): Instances with the same share what was traced (a `Family`). None: `fn`
     is made for these shapes. `results`, where they are known, are the shapes and dtypes: then nothing is traced until somebody asks for
-    the jaxpr or the family. `jaxpr`: what tracing `fn` would give, where that is there already.
+    the jaxpr or the family. `jaxpr`: what tracing `fn` would give, where that is there already. `wide`: see engine/half.py.
     """
     __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "node_class", "plans", "steps",
-                 "_jaxpr", "_jit", "_interp", "_cost", "info", "diff_ins", "diff_outs", "grad_fn_name")
+                 "_jaxpr", "_jit", "_interp", "_cost", "info", "wide", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None,
                  jaxpr=None):
         self.op, self.layout, self.fn, self.in_metas, self.kinds, self._jaxpr = op, layout, fn, in_metas, kinds, jaxpr
-        self._jit = self._interp = self._cost = self.info = self._family = self._sizes = None
+        self._jit = self._interp = self._cost = self.info = self.wide = self._family = self._sizes = None
         self._alike = None if alike is None else (alike, values, remade)
         if results is None:
             results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
@@ -90,7 +91,7 @@ class Instance:
     def jaxpr(self):
         """The function traced at these shapes: when a program is compiled, or nothing else tells what it does."""
         if self._jaxpr is None:
-            avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
+            avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
             self._jaxpr = jaxpr_of(self.fn, *avals)
         return self._jaxpr
 
@@ -127,7 +128,7 @@ class Instance:
 
     def interpreted(self):
         if self._interp is None:
-            self._interp = self.op.on_host(self)
+            self._interp = self.op.on_host(self) if self.wide is None or self.wide is half.ROUNDED else half.interpreted(self)
         if self._interp is None:
             parts = self.op.parts(self)
             self._interp = _side_by_side(self, parts) if parts else self.family and self.family.interpreted(self.sizes)
@@ -140,7 +141,8 @@ class Instance:
         """The Plan for the inputs whose indices are in the bit mask `needs`."""
         p = self.plans.get(needs)
         if p is None:
-            p = self.plans[needs] = self.op.plan(self, needs)
+            about = half.about((), self.in_metas + self.out_metas)
+            p = self.plans[needs] = self.op.half_plan(self, needs) if about else self.op.plan(self, needs)
         return p
 
 
@@ -164,7 +166,8 @@ def _getter(places):
 
 
 def _inexact(metas):
-    return tuple([i for i, m in enumerate(metas) if m.dtype.kind in "fcV" and jnp.issubdtype(m.dtype, jnp.inexact)])
+    return tuple([i for i, m in enumerate(metas)
+                  if m.dtype.kind in "fcV" and (m.dtype is COMPLEX_HALF or jnp.issubdtype(m.dtype, jnp.inexact))])
 
 
 NUMBER = {"f": jax.ShapeDtypeStruct((), np.float64), "i": jax.ShapeDtypeStruct((), np.int64)}

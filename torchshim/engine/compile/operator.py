@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import jax
 
+from .. import half
 from ..record.memo import Memo
 from .gradient import Plan, derived, grad_strides
 from .instance import Instance
@@ -59,13 +60,32 @@ class Operator:
         key = self.key(layout, metas, kinds)
         inst = self.made.get(key)
         if inst is None:
-            inst = self.build(layout, metas, kinds)
+            inst = (self.build_half if half.about(layout, metas) else self.build)(layout, metas, kinds)
             if inst.grad_fn_name is None:
                 inst.grad_fn_name = self.grad(inst) if callable(self.grad) else self.grad
             if inst.grad_fn_name is None:
                 inst.diff_outs = ()
+            if inst.wide.__class__ is Instance:
+                inst.wide.grad_fn_name, inst.wide.diff_outs = inst.grad_fn_name, inst.diff_outs
             inst = self.made.keep(key, inst)
         return inst
+
+    def build_half(self, layout, metas, kinds):
+        """`build` where numbers of half.COMPLEX_HALF are about."""
+        wide = self.build(half.widened(layout), half.widened(metas), kinds)
+        return half.narrowed(wide, layout, metas, half.results_of(wide, layout, metas))
+
+    def widened(self, inst):
+        """`inst`, made for COMPLEX_HALF, as it is with complex64."""
+        return self.resolve(half.widened(inst.layout), half.widened(inst.in_metas), inst.kinds)
+
+    def half_plan(self, inst, needs):
+        """`plan` of an Instance that has to do with COMPLEX_HALF."""
+        wide = half.wide_of(inst).plan(needs)
+        plan = Plan(inst, needs, wide.args, wide.outs, wide.nums, wide.vjp)
+        if wide.vjp.__class__ is not NoVjp:
+            plan.vjp = HalfVjp(inst, wide.vjp, plan)
+        return plan
 
     def on_host(self, inst):
         """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
@@ -124,6 +144,26 @@ class VjpOp(Operator):
 
     def on_host(self, inst):
         return self.inst.op.gradient_on_host(self.inst, self.plan_of)
+
+
+class HalfVjp(VjpOp):
+    """The backward of an Instance of COMPLEX_HALF, on that of the wide one."""
+
+    def __init__(self, inst, wide, plan):
+        super().__init__(inst, wide.fn, plan)
+        self.wide = wide
+
+    def build_half(self, layout, metas, kinds):
+        made = self.build(layout, metas, kinds)
+        wide = self.wide.resolve((), half.widened(made.in_metas), made.kinds)
+        return half.narrowed(wide, layout, made.in_metas, [m.dtype for m in made.out_metas])
+
+    def resolve(self, layout, metas, kinds):
+        inst = self.made.get(None)
+        return self.made.keep(None, self.build_half(layout, metas, kinds)) if inst is None else inst
+
+    def widened(self, inst):
+        return inst.wide
 
 
 class NoVjp(Operator):

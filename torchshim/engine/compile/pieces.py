@@ -187,7 +187,7 @@ class PieceProgram:
                     args.append((floats if kind == "f" else ints)[at])
                 made.update(zip(places, inst.lowered(fence, *args)))
             return [made[s] for s in results]
-        avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in metas]
+        avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in metas]
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None for idx, dtype in ((self.floats, np.float64), (self.ints, np.int64))]
         jitted = jax.jit(program, donate_argnums=tuple([3 + k for k in overwritten]))
         with jax.default_device(device):

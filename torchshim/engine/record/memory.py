@@ -35,11 +35,11 @@ class Memory:
     def part(self, meta, offset):
         """The array with `meta`'s layout, `offset` elements from the beginning: it shares the memory."""
         if not meta.numel:
-            return np.empty(meta.shape, meta.dtype)
+            return np.empty(meta.shape, meta.held)
         if meta.contiguous and not offset:
-            return np.ndarray(meta.shape, meta.dtype, self.flat)
+            return np.ndarray(meta.shape, meta.held, self.flat)
         size = meta.dtype.itemsize
-        return np.ndarray(meta.shape, meta.dtype, self.flat, offset * size, [s * size for s in meta.strides])
+        return np.ndarray(meta.shape, meta.held, self.flat, offset * size, [s * size for s in meta.strides])
 
     def seen(self):
         """Whether anybody but us holds the memory."""

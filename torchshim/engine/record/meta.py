@@ -2,18 +2,26 @@
 from __future__ import annotations
 
 import collections
+import functools
 import sys
 
 import numpy as np
+
+from ..site import warn
+
+
+# two float16 next to each other; arrays hold their bits, see engine/half.py
+COMPLEX_HALF, HELD = np.dtype([("real", np.float16), ("imag", np.float16)]), np.dtype(np.uint32)
 
 
 class Meta:
     """Shape, element strides, dtype and device of a value. Interned: equal metas are one object,
     so a trace key compares and hashes them by identity.
 
-    `device` is a JAX device, or the string "meta" for values that have no data.
+    `device` is a JAX device, or the string "meta" for values that have no data. `held` is the dtype of arrays, which is `dtype` except
+    where that is COMPLEX_HALF.
     """
-    __slots__ = ("shape", "strides", "dtype", "device", "numel", "ndim", "contiguous", "_dense", "__weakref__")
+    __slots__ = ("shape", "strides", "dtype", "held", "device", "numel", "ndim", "contiguous", "_dense", "__weakref__")
 
     def __repr__(self):
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -72,6 +80,12 @@ def _forget():
     _full = max(META_CAP, 2 * len(_interned))
 
 
+@functools.cache
+def _tell():
+    """torch's warning, once."""
+    warn("ComplexHalf support is experimental and many operators don't support it yet.", UserWarning)
+
+
 def meta_of(shape, dtype, device, strides=None):
     """The one Meta with these fields; `strides` None means contiguous."""
     key = (shape, dtype, device, strides)
@@ -86,6 +100,11 @@ def meta_of(shape, dtype, device, strides=None):
         if m is None:
             m = Meta()
             m.shape, m.strides, m.dtype, m.device = shape, full, np.dtype(dtype), device
+            if m.dtype == COMPLEX_HALF:
+                m.dtype, m.held = COMPLEX_HALF, HELD
+                _tell()
+            else:
+                m.held = m.dtype
             m.numel = 1
             for n in shape:
                 m.numel *= n

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ..device import default_device
 from .memory import present
-from .meta import meta_of
+from .meta import COMPLEX_HALF, HELD, meta_of
 
 
 class Immediate(Exception):
@@ -65,4 +65,4 @@ def present_or_lost(v):
 
 def literal(data, device=None):
     """A Value around host data (a NumPy array, not copied)."""
-    return value_of(data, meta_of(data.shape, data.dtype, device or default_device()))
+    return value_of(data.view(HELD) if data.dtype == COMPLEX_HALF else data, meta_of(data.shape, data.dtype, device or default_device()))

@@ -151,7 +151,7 @@ def _strides(inst, input, weight, *rest):
 
 def _name(inst):
     """torch makes a complex convolution of three real ones."""
-    return "AddBackward0" if inst.out_metas[0].dtype.kind == "c" else "ConvolutionBackward0"
+    return "AddBackward0" if P.kind_of(inst.out_metas[0].dtype) == 3 else "ConvolutionBackward0"
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "

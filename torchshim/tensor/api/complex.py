@@ -29,7 +29,7 @@ def view_as_real(input):
 def view_as_complex(input):
     """The inverse of `view_as_real`."""
     m = meta(input)
-    if m.dtype not in (np.float32, np.float64):
+    if m.dtype not in (np.float16, np.float32, np.float64):
         raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                            f"{c_name(m.dtype)}")
     if not m.ndim:

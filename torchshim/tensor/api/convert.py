@@ -82,7 +82,7 @@ def to(self, *args, **kw):
         same_layout = True
     if dtype == m.dtype and not copy and same_layout:
         return t
-    if m.dtype.kind == "c" and P.kind_of(dtype) < 3 and P.kind_of(dtype):
+    if P.kind_of(m.dtype) == 3 and P.kind_of(dtype) < 3 and P.kind_of(dtype):
         warn_once("Casting complex values to real discards the imaginary part")
     return apply1(TO, t, (dtype, strides))
 
@@ -100,7 +100,7 @@ def _cast_method(name, dtype):
 
 for _name, _d in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("long", "int64"),
                   ("int", "int32"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"), ("bool", "bool"),
-                  ("cfloat", "complex64"), ("cdouble", "complex128")):
+                  ("chalf", "complex32"), ("cfloat", "complex64"), ("cdouble", "complex128")):
     _cast_method(_name, ALL[_d])
 
 _LEGACY = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
@@ -113,7 +113,7 @@ def type_(self, dtype=None, non_blocking=False, **kw):
     """The old type name of this tensor, or the tensor as `dtype`."""
     if dtype is None:
         where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
-        return where + _LEGACY_NAME.get(self.dtype.name, "Tensor")
+        return where + _LEGACY_NAME.get(self.dtype.name, f"{P.c_name(self.dtype.np)}Tensor")
     if isinstance(dtype, str):
         dtype = Tensor if dtype == "torch.Tensor" else _legacy_class(dtype)
     if dtype is Tensor:                    # the old default class of tensors
@@ -248,14 +248,14 @@ def set_default_tensor_type(t, /):
 def result_type(tensor1, tensor2):
     """The dtype of arithmetic between two tensors or numbers."""
     from ...ops import promotion as P
-    from ..core.dtype import FROM_NP, complex32
+    from ..core.dtype import FROM_NP
     dims, zeros, nums = [], [], []
     for x in (tensor1, tensor2):
         if isinstance(x, TensorBase):
             (dims if x._ts_meta.ndim else zeros).append(x._ts_meta.dtype)
         else:
             nums.append({bool: "b", int: "i", float: "f", complex: "c"}[type(x)])
-    return complex32 if P.is_complex_half(dims, zeros, nums) else FROM_NP[P.result_type(dims, zeros, nums)]
+    return FROM_NP[P.result_type(dims, zeros, nums)]
 
 
 @function(torch=False)

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from ...engine import TRACED, context, meta_of, record, value_of, warn
+from ...engine import TRACED, context, half, meta_of, record, value_of, warn
 from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
@@ -272,7 +272,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
 # -- from data ------------------------------------------------------------------------------------------------------------
 def check_array(a):
     """torch's errors for arrays in whose memory no tensor can lie."""
-    if a.dtype not in FROM_NP and a.dtype.newbyteorder("=") not in FROM_NP:
+    if a.dtype.names or a.dtype not in FROM_NP and a.dtype.newbyteorder("=") not in FROM_NP:
         raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.type.__name__}. The only supported types are: float64, float32, "
                         "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
     if any(s < 0 for s in a.strides):
@@ -289,6 +289,8 @@ def check_array(a):
 def host_array(data, dtype=None):
     """A NumPy array that is ours alone from anything that torch.tensor takes."""
     d = np_dtype(dtype)
+    if d is P.complex32:
+        return half.pack(host_array(data, FROM_NP[P.complex64])).view(d)
     if isinstance(data, TensorBase):
         a = data.detach()._ts_host()
         return np.array(a, dtype=d) if d is not None and d != a.dtype else np.array(a)
@@ -306,7 +308,8 @@ def host_array(data, dtype=None):
         return _from_sequence(data, d)
     x = number(data)
     if x is not None:
-        return _stored([x], d or _natural(x.__class__)).reshape(())
+        d = d or _natural(x.__class__)
+        return _stored([x], d).reshape(()) if d is not P.complex32 else host_array(x, FROM_NP[d])
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -456,7 +459,7 @@ def _from_sequence(data, d):
         for k in kinds:
             here = k if isinstance(k, np.dtype) else _natural(k)
             d = here if d is None else P.promote(d, here)
-    return _stored(flat, d).reshape(shape)
+    return _stored(flat, d).reshape(shape) if d is not P.complex32 else half.pack(_stored(flat, P.complex64).reshape(shape)).view(d)
 
 
 @function(method=False)

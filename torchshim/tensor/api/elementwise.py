@@ -8,6 +8,7 @@ import numpy as np
 from ...engine import warn
 from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, special, unary     # noqa: F401  (they declare operators)
 from ...ops import promotion as P
+from ...ops.half_kernels import refused
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
 from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
@@ -278,6 +279,8 @@ def equal(input, other):
             raise TypeError(f"equal(): argument '{name}' (position {p}) must be Tensor, not {type_name(x)}")
     if input.shape != other.shape:
         return False
+    if meta(input).dtype is P.complex32:
+        raise refused("equal_notnan_cpu" if input is other else "equal_cpu")
     return bool((input == other).all())
 
 

@@ -407,7 +407,7 @@ def nonzero_places(input):
     """Host arrays of the places of the nonzero elements."""
     if meta(input).device == "meta":
         raise NotImplementedError("nonzero on the meta device: the result's shape depends on data")
-    return np.nonzero(np.atleast_1d(np.asarray(look(input))))
+    return np.nonzero(np.atleast_1d(input._ts_host()))
 
 
 @function("nonzero", out=True)

@@ -352,7 +352,7 @@ def _set_plain(self, m, known, value):
             return True
         if overlap_in_part(part, offset_of(self) + known.shift, vm, offset_of(value)):
             return False
-    if vm.dtype.kind == "c" and m.dtype.kind != "c":
+    if P.kind_of(vm.dtype) == 3 and P.kind_of(m.dtype) != 3:
         return False
     if vm.shape != part.shape and vm.ndim:
         value = _without_ones(value)

@@ -111,7 +111,7 @@ _FEW = 1 << 16             # elements that are picked at once, from arrays that 
 def _picked_now(op, t, indices, layout):
     """`picked` without a record, where NumPy has everything at hand; else None."""
     pick, m = I.AT_ONCE.get(op), meta(t)
-    if pick is None or context.grad and needs_grad(t) or followed():
+    if pick is None or m.held is not m.dtype or context.grad and needs_grad(t) or followed():
         return None
     if op is I.INDEX and (None in layout[1] or not (m.contiguous or len(indices) == m.ndim)):
         return None                            # the result lies otherwise

@@ -109,7 +109,7 @@ def _around(a):
     """A tensor in the memory of an array. A write to one that is read-only moves the tensor to memory of its own."""
     strides = tuple([s // a.itemsize for s in a.strides])
     m = meta_of(a.shape, a.dtype, to_jax("cpu"), None if a.flags.c_contiguous else strides)
-    t = wrap(value_of(a, m))
+    t = wrap(value_of(a.view(m.held) if m.held is not m.dtype else a, m))
     if m.numel:
         hosted(t._ts_st, borrowed(a, m))
     return t

@@ -244,6 +244,5 @@ def _missing(name, where, why="there are no quantized tensors"):
     return f
 
 
-function("chalf", torch=False)(_missing("chalf", "torch.Tensor", "JAX has no complex numbers of half precision"))
 for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"):
     function(_name, method=False)(_missing(_name, "torch"))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine import Memory, allocated, array_of, context, is_host, record
+from ...engine import Memory, allocated, array_of, context, half, is_host, record
 from ...engine.record.memo import Memo
 from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
@@ -147,7 +147,11 @@ class _Chain(LazyOp):
 
     def __init__(self, insts):
         super().__init__()
-        self.insts = insts
+        self.insts, self.build_half = insts, self.build
+
+    def widened(self, inst):
+        return self.of(tuple([half.wide_of(i) if half.about((), i.in_metas + i.out_metas) else i for i in self.insts])).resolve(
+            inst.layout, half.widened(inst.in_metas), inst.kinds)
 
     @classmethod
     def of(cls, insts):
@@ -222,7 +226,7 @@ def write_chain(root, insts, nums, value):
     if not insts:
         return value
     if len(insts) > 1 and any([_coincide(i) for i in insts[:-1]]):
-        if any([i.out.dtype != root.dtype for i in insts]):
+        if any([i.out.held != root.dtype for i in insts]):
             if _coincide(insts[0]):
                 raise NotImplementedError("writing through a view whose elements coincide and that reads memory as another dtype")
             return _write_first(root, insts, nums, value)

@@ -8,7 +8,7 @@ from weakref import ref as weakref
 import jax
 import numpy as np
 
-from ...engine import context, is_host, literal, meta_of, value_of, warn
+from ...engine import context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, host, settings, storage
 from .device import from_jax
@@ -506,8 +506,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     # -- looking at the values ----------------------------------------------------------------------------------------
     def _ts_host(self):
-        """The values as a NumPy array (not to be written)."""
-        return np.asarray(look(self))
+        """The values as a NumPy array (not to be written); halves of complex numbers as complex64."""
+        a = np.asarray(look(self))
+        return a if self._ts_meta.dtype is not P.complex32 else half.unpack(a)
 
     def item(self):
         """The only element as a Python number."""
@@ -517,8 +518,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         if m.device == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         x = np.asarray(look(self))
-        if P.kind_of(m.dtype) == 2 and m.dtype.kind != "f":
-            return float(x.reshape(()))
+        if m.dtype.kind == "V":
+            return float(x.reshape(())) if m.dtype is not P.complex32 else half.unpack(x).item()
         return x.item()
 
     def tolist(self):
@@ -545,7 +546,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 if wrong:
                     raise RuntimeError(f"Can't call numpy() on Tensor that has {'conjugate' if bit == 'conj' else 'negative'} bit set. Use "
                                        f"tensor.resolve_{bit}().numpy() instead.")
-        if m.dtype.kind != "f" and P.kind_of(m.dtype) == 2:
+        if m.dtype.kind != "f" and P.kind_of(m.dtype) == 2 or m.dtype is P.complex32:
             raise TypeError(f"Got unsupported ScalarType {P.c_name(m.dtype)}")
         return host.array(self)
 
@@ -701,5 +702,5 @@ def tensor_from(array, device=None, strides=None):
     if strides is not None or device is not None and device is not v.meta.device:
         m = meta_of(array.shape, array.dtype, v.meta.device if device is None else device, strides)
         with jax.enable_x64(True):
-            v = value_of(None if device == "meta" else array if m.device is v.meta.device else jax.device_put(array, device), m)
+            v = value_of(None if device == "meta" else v.array if m.device is v.meta.device else jax.device_put(v.array, device), m)
     return wrap(v)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import array_of
+from ...engine import array_of, half
 from . import printing
 from .dtype import get_default_dtype
 from .handle import read, tangent_of
@@ -22,7 +22,7 @@ def tensor_text(t, tensor_contents=None):
     data = None
     if m.device != "meta" and tensor_contents is None:
         a = array_of(v)
-        data = np.asarray(a) if not _traced(a) else None
+        data = None if _traced(a) else np.asarray(a) if m.dtype is not half.COMPLEX_HALF else half.unpack(np.asarray(a))
         if data is None:
             tensor_contents = f"<{a}>"
     text = printing.format_tensor(
