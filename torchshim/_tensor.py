@@ -22,7 +22,8 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 
 
 # Dtypes that came to torch after its typed storages: their pickles hold an untyped storage and the dtype.
-_UNTYPED = frozenset(("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"))
+_UNTYPED = frozenset(("complex32", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
+                      "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"))
 
 
 def reduce(t):

@@ -17,6 +17,10 @@ COMPLEX64, FLOAT16, FLOAT32 = np.dtype(np.complex64), np.dtype(np.float16), np.d
 ROUNDED = "rounded"        # the `wide` of an Instance of complex64 that rounds between its steps, too
 
 
+def announce():
+    """What is to happen where numbers of this dtype are made: whoever knows which warnings come once replaces it."""
+
+
 def unpack(bits):
     """The numbers, as complex64, of an array of bits."""
     if isinstance(bits, np.ndarray):
@@ -44,7 +48,7 @@ def rounded(x):
 
 def about(layout, metas):
     """Whether a call has to do with COMPLEX_HALF."""
-    for m in metas:
+    for m in metas or ():
         if m.dtype is COMPLEX_HALF:
             return True
     for x in layout:
@@ -84,6 +88,8 @@ def packed(fn, given, made):
 def narrowed(wide, layout, metas, dtypes):
     """The Instance over bits that computes what `wide` does; `dtypes` are those of its results."""
     from .compile.instance import Instance
+    if metas and COMPLEX_HALF in dtypes:
+        announce()
     over = packed(wide.fn, [m.dtype for m in metas], dtypes)
     inst = Instance(wide.op, layout, lambda *args: over(unpack, pack, *args), metas, wide.kinds, wide.out_metas[0].device,
                     [m.strides for m in wide.out_metas], results=[(m.shape, d) for m, d in zip(wide.out_metas, dtypes, strict=True)])

@@ -71,7 +71,7 @@ def missing(op, common, layout, metas):
     if name in _SENTENCES:
         return RuntimeError(_SENTENCES[name])
     if name in _WITH_ELEMENTS:
-        nothing = not all([m.numel for m in metas]) or name in ("cumsum", "cumprod") and not metas[0].ndim
+        nothing = not all([m.numel for m in metas]) or name == "inner" and not min(m.ndim for m in metas) or name in ("cumsum", "cumprod") and not metas[0].ndim
         turned = layout[1] if name == "flip" else {0: (), 1: layout[2][1:], 2: layout[2], 3: layout[2][:1]}[layout[1] % 4] if name == "rot90" else None
         return None if nothing or turned is not None and not _turns(metas[0], turned) else refused(_exact(op, layout, metas))
     return refused(_exact(op, layout, metas))

@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from ..engine import context, literal, meta_of, value_of
+from ..engine import context, half, literal, meta_of, value_of
 from ..ops import promotion as P
 from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
@@ -265,6 +265,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
             z = s.normal(n, 0.0, float(std), d, c).reshape(shape)
         else:
             z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
+        if d is P.complex32:
+            return half.pack(half.unpack(z.view(np.uint32)) + m).view(d).ravel()
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
     t = made(draw, shape, d, first._ts_meta.device)
     return t if out is None else into(out, t, "normal", (mean, std))

@@ -81,6 +81,8 @@ class Operator:
 
     def half_plan(self, inst, needs):
         """`plan` of an Instance that has to do with COMPLEX_HALF."""
+        if inst.wide is None and not half.about(inst.layout, inst.in_metas):
+            return self.plan(inst, needs)      # it moves the bits of real numbers
         wide = half.wide_of(inst).plan(needs)
         plan = Plan(inst, needs, wide.args, wide.outs, wide.nums, wide.vjp)
         if wide.vjp.__class__ is not NoVjp:

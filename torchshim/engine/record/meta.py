@@ -2,13 +2,9 @@
 from __future__ import annotations
 
 import collections
-import functools
 import sys
 
 import numpy as np
-
-from ..site import warn
-
 
 # two float16 next to each other; arrays hold their bits, see engine/half.py
 COMPLEX_HALF, HELD = np.dtype([("real", np.float16), ("imag", np.float16)]), np.dtype(np.uint32)
@@ -80,12 +76,6 @@ def _forget():
     _full = max(META_CAP, 2 * len(_interned))
 
 
-@functools.cache
-def _tell():
-    """torch's warning, once."""
-    warn("ComplexHalf support is experimental and many operators don't support it yet.", UserWarning)
-
-
 def meta_of(shape, dtype, device, strides=None):
     """The one Meta with these fields; `strides` None means contiguous."""
     key = (shape, dtype, device, strides)
@@ -102,7 +92,6 @@ def meta_of(shape, dtype, device, strides=None):
             m.shape, m.strides, m.dtype, m.device = shape, full, np.dtype(dtype), device
             if m.dtype == COMPLEX_HALF:
                 m.dtype, m.held = COMPLEX_HALF, HELD
-                _tell()
             else:
                 m.held = m.dtype
             m.numel = 1

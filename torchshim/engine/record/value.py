@@ -1,6 +1,7 @@
 """Values: arrays that exist, or that a trace will make when somebody looks."""
 from __future__ import annotations
 
+from .. import half
 from ..device import default_device
 from .memory import present
 from .meta import COMPLEX_HALF, HELD, meta_of
@@ -65,4 +66,7 @@ def present_or_lost(v):
 
 def literal(data, device=None):
     """A Value around host data (a NumPy array, not copied)."""
-    return value_of(data.view(HELD) if data.dtype == COMPLEX_HALF else data, meta_of(data.shape, data.dtype, device or default_device()))
+    if data.dtype == COMPLEX_HALF:
+        half.announce()
+        return value_of(data.view(HELD), meta_of(data.shape, COMPLEX_HALF, device or default_device()))
+    return value_of(data, meta_of(data.shape, data.dtype, device or default_device()))

@@ -25,6 +25,8 @@ from ..core.view import detached
 def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
     """What a Make operator makes, recorded, as a tensor (without data on the meta device)."""
     m = meta_of(shape, dtype, device, strides)
+    if m.dtype is P.complex32:
+        half.announce()
     if device == "meta":
         return wrap(value_of(None, m))
     context.go_to(device)
@@ -191,7 +193,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     x = _number("full", fill_value)
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
-    natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.default_complex()}[type(x)]
+    natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.complex128 if P.default_float == P.float64 else P.complex64}[type(x)]
     d, where = destined("full", out, dtype, natural, device, layout)
     if layout is not None and out is None and layout.name == "sparse_coo":
         raise RuntimeError("full(...) is not implemented for sparse layout")

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import builtins
+import functools
 
 import ml_dtypes
 import numpy as np
 
-from ...engine import context
+from ...engine import context, half
 from ...engine.record import trie as _trie
 from ...ops import promotion as P
+from . import settings
 
 
 class dtype:
@@ -109,6 +111,7 @@ def set_default_dtype(d, /):
     context.trace.flush()
 
 
+half.announce = functools.partial(settings.warn_once, "ComplexHalf support is experimental and many operators don't support it yet.")
 _OF_PYTHON = {builtins.bool: bool, builtins.int: int64, builtins.float: float64, builtins.complex: complex128}
 
 
