@@ -70,9 +70,10 @@ NARROW = {COMPLEX64: COMPLEX_HALF, FLOAT32: FLOAT16}
 
 
 def results_of(wide, layout, metas):
-    """The dtypes of the results of a call whose Instance with complex64 is `wide`: halves, unless something longer was given or asked for."""
+    """The dtypes of a call's results whose Instance with complex64 is `wide`: halves, unless something longer was given or asked for."""
     given = [m.dtype for m in metas] + [x for x in layout if isinstance(x, np.dtype)]
-    longer = not any([x is COMPLEX_HALF for x in layout]) and [d for d in given if d is not COMPLEX_HALF and d.kind in "fcV" and d != FLOAT16]
+    asked = any([x is COMPLEX_HALF for x in layout])
+    longer = not asked and [d for d in given if d is not COMPLEX_HALF and d.kind in "fcV" and d != FLOAT16]
     return [m.dtype if longer else NARROW.get(m.dtype, m.dtype) for m in wide.out_metas]
 
 

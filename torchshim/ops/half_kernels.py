@@ -12,8 +12,9 @@ from . import promotion as P
 _HAS = frozenset("""
     abs absolute add addcmul all any as_strided_scatter block_diag cat clone complex conj_physical constant_pad_nd convolution copy
     count_nonzero diag_embed diagonal_copy diff dist embedding eq fill index index_add index_copy index_fill index_put index_reduce
-    index_select isclose isfinite isinf isnan isreal kron l1_loss linalg_vector_norm masked_fill masked_select more_than mul ne neg norm outer
-    pad_sequence repeat roll rsub sgn stack std std_mean sub tril triu unsafe_view var var_mean where zero outside linalg_nonfinite""".split())
+    index_select isclose isfinite isinf isnan isreal kron l1_loss linalg_nonfinite linalg_vector_norm masked_fill masked_select more_than mul ne
+    neg norm outer outside
+    pad_sequence repeat roll rsub sgn stack std std_mean sub tril triu unsafe_view var var_mean where zero""".split())
 
 _VML = "acos asin atan cos exp expm1 log log10 log1p log2 sin sqrt tan tanh"
 _PLAIN = """acosh angle asinh atanh cosh logaddexp logical_and logical_not logical_or logical_xor logit reciprocal rsqrt sigmoid sinc sinh

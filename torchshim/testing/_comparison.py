@@ -11,11 +11,11 @@ import warnings
 
 import numpy as np
 
-from .. import (Tensor, as_tensor, bfloat16, complex64, complex128, dtype as torch_dtype, float16, float32, float64, int64, isclose,
-                promote_types, strided)
+from .. import (Tensor, as_tensor, bfloat16, complex32, complex64, complex128, dtype as torch_dtype, float16, float32, float64, int64,
+                isclose, promote_types, strided)
 
 _PRECISION = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7),
-              complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
+              complex32: (1e-3, 1e-5), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
 _OF_NUMBER = {int: int64, float: float64, complex: complex128}
 
 

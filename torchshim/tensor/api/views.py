@@ -14,7 +14,7 @@ from ...ops.views import view_strides
 from .bind import FUNCTIONS, function, type_name
 from ..core.settings import warn_once
 from ..core.dispatch import Tensor
-from ..core.dtype import dtype as torch_dtype, np_dtype
+from ..core.dtype import FROM_NP, dtype as torch_dtype, np_dtype
 from ..core import graph
 from ..core.graph import loosen_shapes, node_class
 from ..core.handle import edge, log_edge, meta, offset_of, version
@@ -454,12 +454,13 @@ def as_strided(input, size, stride, storage_offset=None):
 def _from_memory(t, size, stride, at):
     root, here = t._ts_st.value.meta, meta(t)
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
-    if here.dtype != root.dtype:
-        raise NotImplementedError("as_strided of a tensor that reads its memory as another dtype")
-    if last >= root.numel:
-        item = root.dtype.itemsize
+    item = here.dtype.itemsize
+    if (last + 1) * item > root.numel * root.dtype.itemsize:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
-                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * item}")
+                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * root.dtype.itemsize}")
+    if here.dtype != root.dtype:
+        whole = _read_as(t, here.dtype)
+        return make_view_any(whole, V.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
     source, seen, before = _window_source(t, size, stride, at, last)
     creation = t._ts_view.creation if t._ts_view is not None else None
     y = make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
@@ -467,6 +468,17 @@ def _from_memory(t, size, stride, at):
         inst = V.as_strided.resolve((size, stride, at - offset_of(t), here, "AsStridedBackward0"), (here,), "")
         y._ts_edge = graph.make_node(inst, 1, (edge(t),), (None,), (None,), (None,), ())
     return y
+
+
+def _read_as(t, dtype):
+    """All of a tensor's memory in one dimension, as another dtype than that in which it lies there."""
+    root = t._ts_st.value.meta
+    if needs_grad(t) or root.numel * root.dtype.itemsize % dtype.itemsize:
+        raise NotImplementedError("as_strided of a tensor that reads its memory as another dtype")
+    y = detached(t)
+    y._ts_view = None
+    flat = y if root.ndim == 1 and root.contiguous else _from_memory(y, (root.numel,), (1,), 0)
+    return flat.view(FROM_NP[dtype])
 
 
 def _window_source(t, size, stride, first, last):

@@ -246,7 +246,18 @@ def _write_first(root, insts, nums, value):
 def _coincide(inst):
     """Whether elements of a view may be the same one of its base: then a write cannot go back through it step by step."""
     out, base = inst.out, inst.in_metas[0]
-    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.coincide
+    return out.numel * out.dtype.itemsize > base.numel * base.dtype.itemsize or inst.op.coincide and not _apart(inst)
+
+
+def _apart(inst):
+    """Whether the elements of a window on memory plainly lie in different places."""
+    reach = 0
+    for s, n in sorted(zip(inst.out.strides, inst.out.shape)):
+        if n > 1:
+            if s <= reach:
+                return False
+            reach += (n - 1) * s
+    return True
 
 
 def split_steps(steps):
