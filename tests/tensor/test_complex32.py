@@ -96,10 +96,12 @@ def test_it_is_read_as_other_dtypes():
 
 
 @pytest.mark.parametrize("f, message", [
-    (lambda x: x.exp(), '"exp_vml_cpu"'), (lambda x: x / x, '"div_cpu"'), (lambda x: x.sum(), '"sum_cpu"'), (lambda x: x @ x, '"addmm_impl_cpu_"'),
+    (lambda x: x.exp(), '"exp_vml_cpu"'), (lambda x: x / x, '"div_cpu"'), (lambda x: x.sum(), '"sum_cpu"'),
+    (lambda x: x @ x, '"addmm_impl_cpu_"'),
     (lambda x: x @ x[0], '"addmv_impl_cpu"'), (lambda x: x.flip(1), '"flip_cpu"'), (lambda x: x.sqrt_(), '"sqrt_vml_cpu"'),
     (lambda x: x.pow(2), '"pow"'), (lambda x: torch.eye(2, dtype=C), '"eye"'), (lambda x: torch.arange(3, dtype=C), '"arange_cpu"'),
-    (lambda x: x.gather(0, torch.zeros(1, 2, dtype=torch.long)), '"scatter_gather_tensor_cpu"'), (lambda x: torch.equal(x, x), '"equal_notnan_cpu"'),
+    (lambda x: x.gather(0, torch.zeros(1, 2, dtype=torch.long)), '"scatter_gather_tensor_cpu"'),
+    (lambda x: torch.equal(x, x), '"equal_notnan_cpu"'),
     (lambda x: x.softmax(0), '"softmax_kernel_impl"'), (lambda x: x < x, '"lt_cpu"'), (lambda x: torch.linalg.qr(x), '"geqrf_cpu"')])
 def test_what_torch_has_no_kernel_for(f, message):
     with pytest.raises(NotImplementedError, match=message + " not implemented for 'ComplexHalf'"):

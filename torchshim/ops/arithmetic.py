@@ -79,8 +79,8 @@ def refuse_bool(message):
 
 # -- sums, products, quotients -----------------------------------------------------------------------------------------
 def scaled(x, alpha, half=None):
-    """alpha * x, where the default 1 comes as the static Python number; rounded to complex32 if that is `half`, whose kernels multiply by 1,
-    too."""
+    """alpha * x, where the default 1 comes as the static Python number; rounded to complex32 if that is `half`, whose kernels multiply
+    by 1, too."""
     if half is not None:
         return cast(x * (alpha if alpha.__class__ is not int else x.dtype.type(alpha)), half)
     return x if alpha.__class__ is int else x * alpha

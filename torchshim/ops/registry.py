@@ -21,7 +21,8 @@ numbers: the Tensor parameters for which a Python number may stand (default: all
   count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that torch keeps for
   backward, where the gradient here would read others: they are kept, and so must not be written before; other results are not. Or a
   function of the Instance: numbers of results, None for what the gradient reads.
-half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32 alone.
+half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32
+  alone.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
 check: torch's errors for what does not fit, from metas and static arguments; once for each new combination.
 precheck: errors that depend on numbers, at each call; see `bind.precheck` for those that depend on a tensor's values.
@@ -211,7 +212,8 @@ class Op(Operator):
             strides = elementwise_strides(metas, shape, number)
         try:
             inst = Instance(self, layout, fn, metas, avals_kinds, device or self.device_of(layout),
-                            **({} if about else {"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)), results=results)
+                            **({} if about else {"alike": (layout, P.settings(), core)} if core else self.alike(layout, common)),
+                            results=results)
         except (TypeError, ValueError) as error:
             raise self.explained(error, metas) from error
         except (NotImplementedError, RuntimeError) as error:
@@ -290,7 +292,8 @@ class Op(Operator):
         core = given or self.core
         compute = None if common is None else P.compute_dtype(common)
         if not given and compute != common and promote in ("arith", "float"):
-            core = functools.partial(self.body, half=common) if self.half_steps is True or self.half_steps and common is P.complex32 else self.body
+            stepwise = self.half_steps is True or self.half_steps and common is P.complex32
+            core = functools.partial(self.body, half=common) if stepwise else self.body
             if self.partials is not None:
                 core = with_partials(core, self.partials, self.params, common)
         elementwise = self.elementwise
