@@ -30,7 +30,8 @@ CALLS = [
     lambda x, y, m, k: x.t()[1] * y.t()[0], lambda x, y, m, k: x.max(), lambda x, y, m, k: torch.where(x > y, x, y),
     lambda x, y, m, k: x.to(torch.bfloat16) * 3, lambda x, y, m, k: k // 3, lambda x, y, m, k: k.float().mean(), lambda x, y, m, k: x[k[0]],
     lambda x, y, m, k: x.clone().add_(y), lambda x, y, m, k: x.reshape(-1)[3], lambda x, y, m, k: torch.addmm(y[:, :1].expand(3, 5), x, m),
-    lambda x, y, m, k: x * (1 + 2j), lambda x, y, m, k: x.sqrt() * 0, lambda x, y, m, k: x.topk(2).values, lambda x, y, m, k: x.unsqueeze(1).mT,
+    lambda x, y, m, k: x * 0.0 / -0.0, lambda x, y, m, k: x.abs() * -0.0, lambda x, y, m, k: k * True + k * 1, lambda x, y, m, k: x * 1.0 - 1,
+    lambda x, y, m, k: x * (1 + 2j), lambda x, y, m, k: x[2].softmax(0).sum(), lambda x, y, m, k: x[:, 1].log_softmax(0), lambda x, y, m, k: x.sqrt() * 0, lambda x, y, m, k: x.topk(2).values, lambda x, y, m, k: x.unsqueeze(1).mT,
     lambda x, y, m, k: x[None, 0].squeeze(0), lambda x, y, m, k: x.new_zeros(2) + 1, lambda x, y, m, k: torch.tensor(3.0) * x.sum(),
 ]
 

@@ -85,14 +85,16 @@ _numbers: dict = {}
 
 
 def number(x, kind):
-    """A Python number as the array that operators get: the same one for the same object."""
-    known = _numbers.get(id(x))
-    if known is None or known[0] is not x or known[1] is not kind:
+    """A Python number as the array that operators get: mostly the same one for the same number, from which what was computed of it alone
+    is known."""
+    array = _numbers.get((x, kind))
+    if array is None:
         array = np.array(x, np.float64 if kind == "f" else np.int64)
-        known = _numbers[id(x)] = x, kind, array
-        if len(_numbers) > 256:
-            _numbers.clear()
-    return known[2]
+        if x:                                  # -0.0 equals 0.0
+            if len(_numbers) >= 256:
+                _numbers.clear()
+            _numbers[x, kind] = array
+    return array
 
 
 def small(inst):

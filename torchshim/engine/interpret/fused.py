@@ -94,11 +94,15 @@ def softmax(shape, axis, dtype, log=False):
 
 def _softmax_row(shape, n, dtype, log):
     """Of a single row: its calls of NumPy are most of what it takes, and a search for the greatest element the cheapest of them."""
-    summed = _summed(1, n, dtype)
+    summed, ones = _summed(1, n, dtype), _ones(n, dtype) if n <= _BROAD and not log else None
 
     def run(x):
         x = _contiguous(x, (1, n))
         out = x - x[:, x.argmax()]
+        if ones is not None:
+            np.exp(out, out)
+            out /= out.dot(ones)
+            return [out.reshape(shape)]
         _finish(out, summed, log)
         return [out.reshape(shape)]
     return run
