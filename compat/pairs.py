@@ -111,27 +111,23 @@ def differences(functions, pairs):
     return found
 
 
-def unequal(functions, names):
+def unequal(functions, names, tier):
     """(operator, tier, where) for each whose result differs from itself within a tier, on special values and on others."""
-    found = []
     inputs = [np.array(SPECIAL, np.float32), np.linspace(-4, 4, 1001, dtype=np.float32)]
-    for tier in TIERS:
-        policy.pin(tier)
-        for name in names:
-            f = functions[name]
-            for k, given in enumerate(inputs):
-                x = torch.from_numpy(given.copy())
-                alone = f(x).numpy().copy()
-                one, two, among = f(x), f(x), f(x) * 2 - f(x)
-                same = torch.equal(torch.nan_to_num(one, 7.), torch.nan_to_num(f(x), 7.))
-                for where, other in (("in another trace", one), ("a second time", two)):
-                    if other.numpy().tobytes() != alone.tobytes():
-                        found.append((name, tier, f"input {k}, {where}"))
-                if not same:
-                    found.append((name, tier, f"input {k}, equal(f(x), f(x))"))
-                among.numpy()
-        policy.pin(None)
-    return found
+    policy.pin(tier)
+    for name in names:
+        f = functions[name]
+        for k, given in enumerate(inputs):
+            x = torch.from_numpy(given.copy())
+            alone = f(x).numpy().copy()
+            one, two, other = f(x), f(x), f(x) * 2 - f(x)
+            if not torch.equal(torch.nan_to_num(one, 7.), torch.nan_to_num(f(x), 7.)):
+                yield name, tier, f"input {k}, equal(f(x), f(x))"
+            other.numpy()
+            for where, made in (("among others", one), ("a second time", two), ("in another trace", f(x))):
+                if made.numpy().tobytes() != alone.tobytes():
+                    yield name, tier, f"input {k}, {where}"
+    policy.pin(None)
 
 
 def sampled(functions, inner, count, seed):
@@ -209,10 +205,12 @@ def main(argv=None):
         return 0
     if args.same:
         names = [n for n in functions if re.search(args.inner, n)]
-        found = unequal(functions, names)
-        for name, tier, where in found:
-            print(f"{name} differs from itself, tier {tier}, {where}")
-        print(f"{len(names)} operators in {len(TIERS)} tiers, {len({name for name, *_ in found})} differ from themselves")
+        found = set()
+        for tier in TIERS:
+            for name, _, where in unequal(functions, names, tier):
+                found.add(name)
+                print(f"{name} differs from itself, tier {tier}, {where}", flush=True)
+            print(f"{len(names)} operators in the tier {tier}; {len(found)} differ from themselves so far", flush=True)
         return int(bool(found))
     pairs, kept = wanted(args, functions), Kept(args.kept, args.part)
     todo = [pair for pair in pairs if pair not in kept.known]

@@ -42,6 +42,8 @@ def arguments(argv):
     parser.add_argument("--operator-rounds", type=int, default=4)
     parser.add_argument("--device", default="cpu",
                         help="where torch's and torchshim's programs run, as cuda (JAX's run where JAX runs by default)")
+    parser.add_argument("--tier", choices=("compiled", "operators"),
+                        help="keep torchshim to one tier: what steps cost once compiled (--only scripts/ --tier compiled), or never")
     parser.add_argument("--warm-cache", action="store_true",
                         help="keep JAX's persistent compilation cache (cold time then means a second run)")
     return parser.parse_args(argv)
@@ -59,6 +61,8 @@ def contenders(args):
 def surroundings(args, folder):
     """Environment of a contender: its threads, and a compilation cache of its own that starts empty."""
     env = {"OMP_NUM_THREADS": str(args.threads), "MKL_NUM_THREADS": str(args.threads), "PYTHONHASHSEED": "0"}
+    if args.tier:
+        env["TORCHSHIM_TIER"] = args.tier
     if not args.warm_cache:
         env["JAX_COMPILATION_CACHE_DIR"] = env["XDG_CACHE_HOME"] = folder
     return env

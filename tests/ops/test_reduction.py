@@ -136,6 +136,7 @@ def test_scans_and_histograms():
     assert x.diff().tolist() == [2, 3] and x.diff(n=2).tolist() == [1] and x.diff(prepend=torch.zeros(1)).tolist() == [1, 2, 3]
     assert torch.tensor([True, False, False]).diff().tolist() == [True, False]
     assert x.logcumsumexp(0).tolist() == pytest.approx([1.0, 3.126928, 6.054985])
+    assert not torch.signbit(torch.tensor([[-0.0, 1.0]]).logcumsumexp(1)).any() and torch.signbit(torch.tensor(-0.0).logcumsumexp(0))
     assert torch.histc(x, 5).tolist() == [1, 0, 1, 0, 1] and torch.histc(x, 2, 0, 6).tolist() == [1, 2]
     assert torch.bincount(torch.tensor([0, 2, 2])).tolist() == [1, 0, 2]
     assert torch.bincount(torch.tensor([0, 2, 2]), torch.tensor([.5, 1., 1.]), 4).tolist() == [0.5, 0, 2, 0]

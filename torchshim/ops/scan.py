@@ -102,7 +102,7 @@ def logcumsumexp(self, dim):
     x = wide(self)
     if is_complex(x):
         return _complex_logcumsumexp(x, d)
-    return jax.lax.cumlogsumexp(x, axis=d).astype(self.dtype)
+    return jax.lax.cumlogsumexp(x + 0, axis=d).astype(self.dtype)          # torch adds the first element to 0, too: a -0 becomes 0
 
 
 def _complex_logcumsumexp(x, d):
