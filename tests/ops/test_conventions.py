@@ -98,3 +98,7 @@ def test_rsub_takes_alpha_by_position_beside_numbers():
     assert torch.rsub(x, 2, 3).tolist() == [-1, -4]
     with pytest.raises(TypeError, match=r"rsub\(\) received an invalid combination of arguments - got \(Tensor, Tensor, int\)"):
         torch.rsub(x, x, 3)
+    with pytest.raises(TypeError, match=r"rsub\(\) received an invalid combination of arguments - got \(int, Tensor\)"):
+        torch.rsub(2, x)
+    with pytest.raises(TypeError, match=r"rsub\(\) received an invalid combination of arguments - got \(Tensor, int, int, int\)"):
+        torch.rsub(x, 2, 3, 4)

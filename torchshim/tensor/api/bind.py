@@ -228,6 +228,8 @@ def old_form(op, name, given, method, inplace, out):
         if len(order) == len(given):
             break
     else:
+        if op.name == "rsub":
+            raise no_overload(name, op, given, method, out)
         new = sum(not p.keyword_only for p in op.params)
         raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
     if order == tuple([p.name for p in op.params]):

@@ -346,7 +346,7 @@ def no_overload(name, op, given, method, out):
 
 def refused_by_operator(op, name, args, method, out):
     """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults."""
-    if op.full_name in OLD_FORMS or op.full_name in KEPT_ALONG and args[1] is None:
+    if op.full_name in OLD_FORMS and op.full_name != "rsub" or op.full_name in KEPT_ALONG and args[1] is None:
         return None                            # these have words of their own
     given, kwargs = [], {}
     values = args[1:] if method else args
