@@ -14,7 +14,7 @@ from torchshim.ops.nn.resize import grid_sampler
 from torchshim.ops.nn.rnn import rnn_layer
 from torchshim.ops.nn.softmax import log_softmax, softmax
 from torchshim.ops.registry import SF, T
-from torchshim.ops.scan import cumprod
+from torchshim.ops.scan import cumprod, logcumsumexp
 
 F32 = np.float32
 
@@ -133,6 +133,24 @@ def test_gradient_of_a_cumulative_product(shape, axis, zero):
     got, = back.op.on_host(back)(x, y, ct)
     want, = build(back.jaxpr)(x, y, ct)
     np.testing.assert_allclose(got, want, rtol=1e-5 * shape[axis])
+
+
+@pytest.mark.parametrize("shape, axis", [((7,), 0), ((32, 40), 1), ((3, 5, 4), 1)])
+@pytest.mark.parametrize("case", ["signed", "positive", "infinite"])
+def test_gradient_of_a_cumulative_logsumexp(shape, axis, case):
+    """By logarithms of cotangents of either sign; step by step where something is not finite."""
+    x = numbers(*shape)
+    ct = np.random.RandomState(1).randn(*shape).astype(F32)
+    ct = np.abs(ct) if case == "positive" else ct
+    if case == "infinite":
+        x.reshape(-1)[3] = -np.inf
+    inst = logcumsumexp.resolve((T, axis), (torch.tensor(x)._ts_meta,), "")
+    back = inst.plan(1).vjp.resolve((), None, None)
+    with np.errstate(all="ignore"):
+        y = np.logaddexp.accumulate(x.astype(np.float64), axis).astype(F32)
+        got, want = back.op.on_host(back)(x, y, ct)[0], build(back.jaxpr)(x, y, ct)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert got.flags.c_contiguous and got.dtype == F32
 
 
 @pytest.mark.parametrize("shape, rows", [((4, 5), (5,)), ((600, 33), (33,)), ((5, 30, 20), (30, 20)), ((2, 3000), (3000,))])

@@ -31,19 +31,21 @@ def cumsum(self, dim, dtype):
     return _scanned("cumsum", jax.lax.cumsum, self, dim, dtype)
 
 
-def _cumprod_back_on_host(inst, plan):
-    """Where no factor is 0, two passes and a sum; otherwise what JAX makes of it."""
-    m = inst.in_metas[0]
-    if m.dtype not in (P.float32, P.float64) or inst.out_metas[0].dtype != m.dtype or not m.ndim or not m.numel or plan.nums:
-        return None
-    if (plan.args, plan.outs, plan.cts) != ((0,), (0,), (0,)):
-        return None
-    slow = functools.cache(lambda: build(plan.vjp.resolve((), (), plan.vjp_kinds).jaxpr, guard=False))
-    return scan_rules.product_back(m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, lambda *args: slow()(*args))
+def _back_on_host(make):
+    """`host_back` of an operator whose gradient `make` makes from its operand and result; what that leaves is what JAX makes of it."""
+    def host_back(inst, plan):
+        m = inst.in_metas[0]
+        if m.dtype not in (P.float32, P.float64) or inst.out_metas[0].dtype != m.dtype or not m.ndim or not m.numel or plan.nums:
+            return None
+        if (plan.args, plan.outs, plan.cts) != ((0,), (0,), (0,)):
+            return None
+        slow = functools.cache(lambda: build(plan.vjp.resolve((), (), plan.vjp_kinds).jaxpr, guard=False))
+        return make(m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, lambda *args: slow()(*args))
+    return host_back
 
 
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype",
-    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None, host_back=_cumprod_back_on_host)
+    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None, host_back=_back_on_host(scan_rules.product_back))
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
@@ -91,7 +93,7 @@ def cummin(self, dim):
 
 
 @op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0", saves=("self", "result"),
-    twice=lambda m: "compared" if m.numel == 0 or not m.ndim else None)
+    twice=lambda m: "compared" if m.numel == 0 or not m.ndim else None, host_back=_back_on_host(scan_rules.logsumexp_back))
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
     d = wrap_dim(dim, self.ndim)

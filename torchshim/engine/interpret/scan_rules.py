@@ -164,6 +164,29 @@ def product_back(shape, axis, dtype, slow):
     return run
 
 
+def logsumexp_back(shape, axis, dtype, slow):
+    """The gradient of a cumulative logsumexp from its operand and result and the cotangent: from behind, too, and by logarithms, those of
+    positive cotangents and of negative ones. `slow` computes it where something is not finite."""
+    spec = Spec(shape, dtype)
+    scan = _cumulative(np.logaddexp, ("float",))({"axis": axis, "reverse": True}, [spec], [spec])
+
+    def part(x, y, ct):
+        logs = np.log(np.maximum(ct, dtype.type(0)))
+        logs -= y
+        logs = scan(logs)
+        logs += x
+        return np.exp(logs, out=logs)
+
+    def run(x, y, ct):
+        if not (np.isfinite(x).all() and np.isfinite(y).all() and np.isfinite(ct).all()):
+            return slow(x, y, ct)
+        out = part(x, y, ct)
+        if ct.min() < 0:
+            out -= part(x, y, np.negative(ct))
+        return [np.ascontiguousarray(out)]
+    return run
+
+
 _NUMBERS = ("int", "uint", "float", "complex", "low")
 rule("cumsum")(_cumulative(np.add, _NUMBERS))
 rule("cumprod")(_cumulative(np.multiply, _NUMBERS))
