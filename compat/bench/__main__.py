@@ -173,7 +173,7 @@ def print_program(name, variant, figures):
 
 
 def bench_record(args):
-    """Microseconds of one recorded `a + b` with gradient."""
+    """Microseconds of one recorded `a + b` with gradient, and of a node in a backward that goes node by node."""
     results = {}
     names = [n for n in contenders(args) if n != "jax"]
     children = {n: Child([*contenders(args)[n][0], WORKER], surroundings(args, tempfile.gettempdir())) for n in names}
@@ -197,6 +197,13 @@ def bench_record(args):
             line += f", ratio {value:.2f}" + (f" (aim {plan.RECORD_AIM})" if kind == "add" else "")
             good = good and (kind != "add" or value <= plan.RECORD_AIM)
         print(line, flush=True)
+    for how in ("partial", "retain", "hooks"):
+        line = f"backward node by node ({how}): "
+        for n, rs in results.items():
+            node, recorded = [statistics.median(r[f"node {kind}"] for r in rs) for kind in (how, "recorded")]
+            line += f"{n} {node:.2f} µs, {node / recorded:.2f} × recording a link; "
+            good = good and (n != "torchshim" or node / recorded <= plan.NODE_AIM)
+        print(f"{line}aim {plan.NODE_AIM}", flush=True)
     return good
 
 

@@ -33,6 +33,7 @@ AIMS = {
 }
 SCRIPT_AIMS = (1.0, 2.0, 1.1)     # a step once warm, CPU time from start to end with empty caches, peak memory
 RECORD_AIM = 2.5
+NODE_AIM = 1.0             # a node of a backward that goes node by node, over recording an operator
 # Milliseconds: of a call with other integers, or whose result's shape depends on data; of a small perceptron's step at a new batch size.
 COSTS = {"changing": 0.3, "shapes": {"never seen": 1.5, "seen once": 0.6}}
 WHOLE_AIM = 1.5            # a script from start to end, with empty caches

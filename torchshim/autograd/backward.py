@@ -180,25 +180,6 @@ class _Walk:
             if not self.missing.get(id(t)):
                 self.push(t, len(roots) == 1)
 
-    def serve(self, edges, grads):
-        """Send a node's gradients along its edges: what waited for nothing else is ready."""
-        boxes, missing = self.boxes, self.missing
-        for e, g in zip(edges, grads):
-            if e is None:
-                continue
-            target, nr = e if e.__class__ is tuple else (e, 0)
-            if target.__class__ is AccumulateGrad:
-                target = target.variable
-            i = id(target)
-            box = boxes.get(i)
-            if box is None:
-                box = boxes[i] = {}
-            if g is not None:
-                box[nr] = g if nr not in box else self.mode.add(box[nr], g)
-            missing[i] -= 1
-            if not missing[i]:
-                self.push(target)
-
     def push(self, target, anyway=False):
         if (anyway or self.executes(target)) and id(target) not in self.queued:
             self.queued.add(id(target))
@@ -206,12 +187,17 @@ class _Walk:
             heapq.heappush(self.ready, (-target._ts_seq if turn is None else turn, len(self.queued), target))
 
     def all(self):
-        while self.ready:
-            target = heapq.heappop(self.ready)[2]
+        """Node after node. One that is ready alone is next: it need not queue."""
+        ready, boxes, missing, wanted, needed, mode = self.ready, self.boxes, self.missing, self.wanted, self.needed, self.mode
+        plainly, keep, alone = self.log is None, self.retain_graph, None
+        while alone is not None or ready:
+            if alone is None:
+                target = heapq.heappop(ready)[2]
+            else:
+                target, alone = alone, None
             i = id(target)
-            box = self.boxes.pop(i, None) or {}
-            wanted = self.wanted
-            if wanted is not None and i not in wanted and not self.needed.get(i):
+            box = boxes.pop(i, None) or {}
+            if wanted is not None and i not in wanted and not needed.get(i):
                 self.passed_by(target, box)
                 continue
             if not isinstance(target, Node):
@@ -220,16 +206,38 @@ class _Walk:
                 elif target._ts_extra is not None and target._ts_extra.hooks:
                     node_hooks.told_of_nothing(target._ts_extra.hooks)
                 continue
-            if target._ts_extra is None and box and self.log is None and (wanted is None or i not in wanted):      # as `node` does it
+            if plainly and target._ts_extra is None and box and (wanted is None or i not in wanted):       # as `node` does it
                 self.box = box
-                grads = self.apply(target, box, self.mode)
-                if not self.retain_graph:
+                grads = self.apply(target, box, mode)
+                if not keep:
                     target._ts_release()
             else:
                 grads = self.node(target, box)
                 if grads is None:
                     continue
-            self.serve(target._ts_next, grads if not graph.loose_shapes else _fitting(target, grads, self.mode))
+            if graph.loose_shapes:
+                grads = _fitting(target, grads, mode)
+            for e, g in zip(target._ts_next, grads):      # to its edges' ends: what waited for nothing else is ready
+                if e is None:
+                    continue
+                end, nr = e if e.__class__ is tuple else (e, 0)
+                if end.__class__ is AccumulateGrad:
+                    end = end.variable
+                i = id(end)
+                box = boxes.get(i)
+                if box is None:
+                    box = boxes[i] = {}
+                if g is not None:
+                    box[nr] = g if nr not in box else mode.add(box[nr], g)
+                missing[i] = left = missing[i] - 1
+                if not left and (wanted is None or i in wanted or needed.get(i)):
+                    if alone is None and not ready:
+                        alone = end
+                    else:
+                        if alone is not None:
+                            self.push(alone)
+                            alone = None
+                        self.push(end)
 
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end."""
@@ -373,8 +381,11 @@ def _apply(node, box, mode):
     if node._ts_saved is None:
         raise RuntimeError(RELEASED)
     saved = residuals(node) if node._ts_guard else list(node._ts_saved)
-    cts = [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in plan.cts]
+    cts = plan.cts
+    cts = [box[cts[0]]] if len(cts) == 1 and box else [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in cts]
     out = mode.vjp(node, saved, cts)
+    if len(out) == len(node._ts_next) and len(plan.cts) == 1:
+        return out
     grads = [None] * len(node._ts_next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
