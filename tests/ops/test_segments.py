@@ -63,3 +63,11 @@ def test_rare_names_of_torch():
     assert x.grad_dtype is torch.float32 and torch.norm_except_dim(torch.ones(3, 4)).shape == (3, 1)
     with pytest.raises(RuntimeError, match="only be accessed on leaf"):
         (x * 2).grad_dtype
+
+
+def test_the_private_name():
+    # torch_geometric's reductions ask for it
+    assert torch._segment_reduce is torch.segment_reduce
+    x = torch.arange(12.).view(6, 2)
+    y = torch._segment_reduce(x, "max", offsets=torch.tensor([0, 2, 2, 6]), axis=0, unsafe=True, initial=0)
+    assert y.tolist() == [[2, 3], [0, 0], [10, 11]]

@@ -114,3 +114,18 @@ def test_storages_of_buffers():
             torch.FloatStorage.from_buffer(data, **args)
     with pytest.raises(RuntimeError, match="argument 'dtype' cannot be None"):
         torch.UntypedStorage.from_buffer(data)
+
+
+def test_slices_of_a_storage_share_its_memory():
+    # they were copies
+    x = torch.arange(10.)
+    whole = x.untyped_storage()
+    part = whole[8:20]
+    assert part.nbytes() == 12 and part.data_ptr() == whole.data_ptr() + 8
+    x[3] = 7.5
+    assert part.tolist() == whole.tolist()[8:20]
+    part[2:4] = 0
+    assert x[2] == 0
+    assert whole[:16].data_ptr() == whole.data_ptr() and len(whole[5:2]) == 0
+    with pytest.raises(RuntimeError, match="only a step of 1 is supported"):
+        whole[::2]

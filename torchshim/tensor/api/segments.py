@@ -49,3 +49,6 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     elif not offsets.shape[-1]:
         raise RuntimeError("Trying to create tensor with negative dimension -1: [-1]")
     return call(reduced, (data, offsets.long(), reduce, None if initial is None else float(number(initial))))
+
+
+_segment_reduce = segment_reduce               # the name that libraries use

@@ -305,7 +305,7 @@ class UntypedStorage(_Casts):
         if isinstance(i, slice):
             if i.step not in (None, 1):
                 raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
-            return self._bytes()[i].clone().untyped_storage()
+            return from_numpy(self._bytes().numpy()[i]).untyped_storage()          # the same memory, by way of the host
         return self._bytes()[_index(i, self.nbytes())].item()
 
     def __setitem__(self, i, value):
