@@ -21,6 +21,7 @@ class Generator:
     For other devices such a stream is drawn on the host.
     """
     __module__ = "torchshim"
+    device: torch_device
 
     def __init__(self, device="cpu"):
         self.device = torch_device(device)
