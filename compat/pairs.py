@@ -113,7 +113,7 @@ def differences(functions, pairs):
 
 def unequal(functions, names, tier):
     """(operator, tier, where) for each whose result differs from itself within a tier, on special values and on others."""
-    inputs = [np.array(SPECIAL, np.float32), np.linspace(-4, 4, 1001, dtype=np.float32)]
+    inputs = [np.array(SPECIAL, np.float32), np.linspace(-4, 4, 1002, dtype=np.float32)]
     policy.pin(tier)
     for name in names:
         f = functions[name]

@@ -37,7 +37,25 @@ def test_an_operator_is_traced_once_and_its_pullback_once():
 
 
 def test_a_model_never_seen():
-    """A second step traces nothing."""
-    said = subprocess.run([sys.executable, "-c", MODEL], capture_output=True, text=True, check=True).stdout.split()
+    """A second step traces nothing, and nothing warns."""
+    said = subprocess.run([sys.executable, "-W", "error", "-c", MODEL], capture_output=True, text=True, check=True).stdout.split()
     first, second = map(int, said)
-    assert second == first <= 40
+    assert second == first <= 36
+
+
+def test_updates_of_parameters_of_all_shapes_share_what_is_traced():
+    """The elements of a large parameter are in a row, as those of small ones are."""
+    said = []
+    for ranks in ((1, 2), (1, 2, 3, 4, 5, 6)):
+        parameters = [torch.nn.Parameter(torch.ones(*[2] * (rank - 1), 5000)) for rank in ranks]
+        optimizer = torch.optim.Adamax(parameters, lr=0.5)
+        for _ in range(2):
+            for p in parameters:
+                p.grad = torch.ones_like(p).transpose(0, -1).contiguous().transpose(0, -1)
+                p.grad.sum().item()
+            before = traces()
+            optimizer.step()
+            assert all([p.tolist() for p in parameters])
+            said.append(traces() - before)
+        assert all([p.shape == p.grad.shape and abs(p - 0.0).max().item() < 1e-4 for p in parameters])
+    assert said[2] == said[3] == 0

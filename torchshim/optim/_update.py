@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.grad_mode import grad_mode
 from ..engine import Instance, Operator, context, literal, meta_of, record
+from ..engine.compile.cost import weighed
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
 from ..tensor.core.tensor import Tensor
@@ -73,6 +74,8 @@ class Update(Operator):
     (`add`, `mul` ...), which round short dtypes where torch's operators do. `elementwise`: no element meets another.
     """
 
+    in_blocks = False
+
     def __init__(self, name, body, elementwise=True):
         super().__init__(name)
         self.body, self.each = body, elementwise
@@ -102,7 +105,7 @@ class Update(Operator):
         strides = tuple(m.strides for m in kept)
         if "first" in layout[2]:                   # and one that was not there before, laid out like the parameters
             kept, strides = kept + metas[:n], strides + tuple(m.strides for m in metas[:n])
-        results = [(m.shape, m.dtype) for m in kept] if n > 1 else None
+        results = [(m.shape, m.dtype) for m in kept]
         return Instance(self, layout, lambda *flat: self.all(layout, flat), metas, kinds, metas[0].device, strides,
                         alike=layout if n == 1 else None, results=results)
 
@@ -117,6 +120,10 @@ class Update(Operator):
     def on_host(self, inst):
         """Small parameters end to end: a NumPy function of few elements costs what its call costs."""
         n, lists, flags = inst.layout
+        flat = self._flat(inst)
+        if flat is not inst:
+            f, shape = flat.interpreted(), inst.in_metas[0].shape
+            return lambda *args: [a.reshape(shape) for a in f(*[np.reshape(a, -1) for a in args[:lists]], *args[lists:])]
         groups = _small(n, lists, inst.in_metas) if self.each else ()
         if not groups:
             return None
@@ -134,6 +141,20 @@ class Update(Operator):
                     out[k] = a
             return out
         return run
+
+    def weight(self, inst):
+        """What `cost.weighed` says of one parameter's update: that of its elements in a row."""
+        flat = self._flat(inst)
+        return weighed(flat.jaxpr.jaxpr) if flat.family is None else flat.family.weight(flat.sizes)
+
+    def _flat(self, inst):
+        """The Instance of one parameter's elements in a row, where no element meets another: all shapes share what is traced for it."""
+        n, lists, flags = inst.layout
+        m, metas = inst.in_metas[0], inst.in_metas[:lists]
+        if n > 1 or not self.each or m.ndim < 2 or m.dtype not in (np.float32, np.float64) or any(
+                [o.shape != m.shape or o.dtype != m.dtype for o in metas]):
+            return inst
+        return self.resolve(inst.layout, (meta_of((m.numel,), m.dtype, m.device),) * lists, inst.kinds)
 
     def _end_to_end(self, inst, ks):
         """What computes the parameters `ks` as one: from the arguments, and the numbers among them, into the list of results."""

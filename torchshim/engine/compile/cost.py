@@ -84,7 +84,7 @@ def of_instance(inst):
         ran, programmed, elements, costly = weighed(inst.jaxpr.jaxpr)
     else:                                      # what runs without being traced: views, and writes through them
         return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + ELEMENT * inst.out_metas[0].numel, 1)
-    if inst.op.on_host(inst) is not None:      # as many calls of NumPy, but block by block: memory is gone through once
+    if inst.op.in_blocks and inst.op.on_host(inst) is not None:        # as many calls of NumPy, but block by block: memory is gone through once
         return OPERATOR + PRIMITIVE * ran + ELEMENT * sum([m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
     return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly / 10, programmed
 
