@@ -149,3 +149,11 @@ def test_text_in_format_strings():
     assert f"{nt}" == str(nt)
     with pytest.raises(TypeError, match="unsupported format string"):
         f"{nt:.2f}"
+
+
+def test_sizes_are_compared_with_nested_tensors_alone():
+    nested, dense = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), torch.ones(2)
+    assert nested.is_same_size(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
+    for a, b in ((nested, dense), (dense, nested)):
+        with pytest.raises(RuntimeError, match="Expected both self and other to be nested tensors."):
+            a.is_same_size(b)

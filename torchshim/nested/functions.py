@@ -314,7 +314,11 @@ def cat(func, tensors, dim=0):
 
 @handles("is_same_size")
 def is_same_size(func, a, b):
-    return isinstance(a, NestedTensor) and isinstance(b, NestedTensor) and fit(a, b)
+    one, other = isinstance(a, NestedTensor), isinstance(b, NestedTensor)
+    if one is not other:
+        raise RuntimeError(f"Expected both self and other to be nested tensors. Self is {'' if one else 'not '}nested. While Other is "
+                           f"{'' if other else 'not '}nested.")
+    return fit(a, b)
 
 
 @handles("to_padded_tensor")

@@ -146,6 +146,8 @@ def storage_offset(s):
 def zeros_like(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
     from .coo import sparse_coo_tensor, to_dense
     from .compressed import compress
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     if layout is not None and layout is not s._layout:
         raise NotImplementedError("torchshim: zeros_like of a sparse tensor with another layout")
     dtype, device = dtype or s.dtype, device or s.device
