@@ -97,3 +97,10 @@ def test_what_coincides_may_be_assigned_to_itself():
     assert x._version == 1
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         wide[...] = torch.ones(2, 3)
+
+
+def test_a_derivative_that_is_missing_waits_for_leaves_that_were_ready_before():
+    x, one = torch.rand(3, requires_grad=True), torch.tensor(0.25, requires_grad=True)
+    with pytest.raises(RuntimeError, match="derivative for aten::heaviside is not implemented"):
+        x.sub(one.heaviside(torch.rand(3, requires_grad=True))).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]

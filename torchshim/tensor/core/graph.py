@@ -153,8 +153,8 @@ def node_class(name, base=Node):
     cls = _classes.get(key)
     if cls is None:
         own = {"__slots__": (), "__module__": base._ts_home}
-        if name == "NotImplemented":
-            own["_ts_turn"] = -2 ** 64
+        if name == "NotImplemented":           # as leaves: whichever was ready first
+            own["_ts_turn"] = -2 ** 62
         cls = _classes.setdefault(key, type(name, (base,), own))
     return cls
 
