@@ -97,7 +97,8 @@ class Pullback:
         constants = [(v, c) for v, c in zip(self.closed.jaxpr.constvars, self.closed.consts) if v in free]
         if len(constants) < len(free):
             return None
-        made = core().Jaxpr([v for v, _ in constants], given, self.gradients, eqns, debug_info=core().DebugInfo("backward", "pullback", None, None))
+        names = core().DebugInfo("backward", "pullback", None, None)
+        made = core().Jaxpr([v for v, _ in constants], given, self.gradients, eqns, debug_info=names)
         return core().ClosedJaxpr(made, [c for _, c in constants])
 
     def function(self, args, outs, nums, eqns):
