@@ -61,3 +61,16 @@ def test_a_history_that_torch_does_not_differentiate_raises_in_backward():
     plan = op.resolve((1,), (vector(),), "").plan(1)
     with pytest.raises(RuntimeError, match="derivative for aten::shift is not implemented"):
         plan.vjp.resolve((), (vector(),), "")
+
+
+def test_a_first_backward_warns_of_nothing():
+    # jax deprecates jaxprs without a word on where they come from; programs that make errors of warnings met it
+    import warnings
+
+    import torchshim as torch
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = torch.ones(2, 3, 4, requires_grad=True)
+        y = x.logsumexp(1).tanh() * torch.nn.functional.layer_norm(x, (4,)).sum(1)
+        y.sum().backward()
+        assert x.grad.shape == x.shape
