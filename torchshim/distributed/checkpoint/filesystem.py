@@ -21,7 +21,7 @@ from ...engine import warn
 from ...futures import Future
 from ...serialization import pickling
 from . import metadata as _metadata
-from .metadata import MetadataIndex, StorageMeta
+from .metadata import StorageMeta
 from .planner import LoadItemType, WriteItemType
 from .storage import StorageReader, StorageWriter, WriteResult
 

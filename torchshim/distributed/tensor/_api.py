@@ -13,7 +13,7 @@ from ...engine import warn
 from ...tensor.core.handle import TensorBase
 from ...tensor.core.overriding import DisableTorchFunctionSubclass, of_class
 from ...tensor.core.tensor import Tensor
-from ..device_mesh import DeviceMesh, current_mesh
+from ..device_mesh import current_mesh
 from ._dtensor_spec import DTensorSpec, TensorMeta
 from ._placing import placed
 from .placement_types import Partial, Placement, Replicate, Shard  # noqa: F401
