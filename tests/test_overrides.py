@@ -172,3 +172,19 @@ def test_a_program_without_subclasses_keeps_its_functions():
     program = ("import torchshim as torch; code = torch.add.__code__; from torchshim import nn; nn.Linear(2, 2)(torch.ones(2)).sum().backward();"
                "import sys; assert torch.add.__code__ is code and 'torchshim.overrides' not in sys.modules")
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_as_subclass_under_another_name_does_not_ask():
+    """fastai keeps Tensor's own as torch.as_subclass and puts one of its own in its place, before anyone asks."""
+    code = """
+import torchshim as torch
+torch.as_subclass = own = torch.Tensor.as_subclass
+torch.Tensor.as_subclass = lambda self, cls: own(self, cls)
+class Asks(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs or {})
+x = torch.ones(2).as_subclass(Asks)
+assert type(x + 1) is Asks and type(torch.as_subclass(x, torch.Tensor)) is torch.Tensor and type(x.as_subclass(torch.Tensor)) is torch.Tensor
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
