@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from ...engine import Instance, Operator, context, record, warn
 from ...ops.common import wide
 from ...ops.registry import SF as _F, T, op
-from ...overrides import handle_torch_function, has_torch_function
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read
@@ -101,8 +100,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return FUNCTIONS["tensor"](0.0)
-    if not {t.__class__ for t in tensors} <= _PLAIN and has_torch_function(tensors):
-        return handle_torch_function(get_total_norm, tensors, tensors, norm_type, error_if_nonfinite, foreach)
+    if not {t.__class__ for t in tensors} <= _PLAIN:
+        from ...overrides import handle_torch_function, has_torch_function
+        if has_torch_function(tensors):
+            return handle_torch_function(get_total_norm, tensors, tensors, norm_type, error_if_nonfinite, foreach)
     total = _norm(tensors, float(norm_type))
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
