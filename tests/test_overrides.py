@@ -174,17 +174,22 @@ def test_a_program_without_subclasses_keeps_its_functions():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_as_subclass_under_another_name_does_not_ask():
-    """fastai keeps Tensor's own as torch.as_subclass and puts one of its own in its place, before anyone asks."""
+def test_what_a_program_puts_into_tensor_does_not_ask():
+    """fastai keeps Tensor's own as torch.as_subclass and puts methods of its own into Tensor, before anyone asks."""
     code = """
 import torchshim as torch
 torch.as_subclass = own = torch.Tensor.as_subclass
 torch.Tensor.as_subclass = lambda self, cls: own(self, cls)
+torch.Tensor.mark = lambda self, other: setattr(self, "marked", other) or self
 class Asks(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return super().__torch_function__(func, types, args, kwargs or {})
 x = torch.ones(2).as_subclass(Asks)
 assert type(x + 1) is Asks and type(torch.as_subclass(x, torch.Tensor)) is torch.Tensor and type(x.as_subclass(torch.Tensor)) is torch.Tensor
+class Refuses(torch.Tensor):
+    __torch_function__ = classmethod(lambda cls, *a, **k: NotImplemented)
+y = torch.Tensor.as_subclass(x, Refuses)
+assert y.mark(x) is y
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -137,6 +137,11 @@ def _arm(f, name, func=None, **how):
     f.__code__ = standing_at(code, of.co_filename, of.co_firstlineno, of.co_name, of.co_qualname)
 
 
+def _foreign(f):
+    """Whether a function was put in its place by the program: such ones never ask."""
+    return (f.__module__ or "torch").partition(".")[0] not in ("torch", _torch.__name__)
+
+
 @functools.cache
 def begin():
     """Let the public functions ask; once."""
@@ -146,7 +151,7 @@ def begin():
     for space, prefix in spaces.items():
         table = _functions[space] = {}
         for name, f in list(vars(space).items()):
-            if not isinstance(f, types.FunctionType) or name.startswith("_") or f in unseen or space is _torch and name in named:
+            if not isinstance(f, types.FunctionType) or name.startswith("_") or f in unseen or space is _torch and name in named or _foreign(f):
                 continue
             if (f.__module__ or "").startswith((f"{_torch.__name__}.autograd", f"{_torch.__name__}.settings", f"{_torch.__name__}.dropin")):
                 continue
@@ -155,6 +160,8 @@ def begin():
     taken = {f for each in _functions.values() for f in each.values()}
     for name, f in list(vars(Tensor).items()):
         if name in _UNSEEN_METHODS or name.startswith("_") and not name.startswith("__"):
+            continue
+        if isinstance(f, (types.FunctionType, property)) and _foreign(getattr(f, "fget", f)):
             continue
         if isinstance(f, types.FunctionType):
             table[name] = f if f not in taken else _copy(f)
