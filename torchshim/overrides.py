@@ -32,8 +32,8 @@ _torch = sys.modules[__name__.partition(".")[0]]
 _IGNORED = """arange as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast empty empty_permuted empty_strided eye
     frombuffer full hamming_window hann_window kaiser_window linspace logspace normal ones rand randint randn randperm range result_type
     scalar_tensor sparse_coo_tensor sparse_csr_tensor tensor tril_indices triu_indices vander zeros""".split()
-_UNSEEN = """as_subclass from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed promote_types
-    save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
+_UNSEEN = """as_subclass from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed
+    promote_types save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
 _UNSEEN_METHODS = """__array_priority__ __class__ __contains__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__
     __jax_array__ __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig
     __array_wrap__""".split()
@@ -151,7 +151,8 @@ def begin():
     for space, prefix in spaces.items():
         table = _functions[space] = {}
         for name, f in list(vars(space).items()):
-            if not isinstance(f, types.FunctionType) or name.startswith("_") or f in unseen or space is _torch and name in named or _foreign(f):
+            if not isinstance(f, types.FunctionType) or name.startswith("_") or f in unseen or _foreign(f) or (
+                    space is _torch and name in named):
                 continue
             if (f.__module__ or "").startswith((f"{_torch.__name__}.autograd", f"{_torch.__name__}.settings", f"{_torch.__name__}.dropin")):
                 continue
