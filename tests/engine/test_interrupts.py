@@ -36,6 +36,8 @@ RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply3, 
              write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record, trace.place_input,
              trace.Trace.enter, trace.Trace.trim, trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}
+#: An exception between the bytecodes that release its lock would leave it locked for all other threads; CPython lets none in there.
+GROWS = trie.State.grow.__code__
 #: After these CPython may take a signal, collect garbage or switch threads; elsewhere it does not.
 INTERRUPTIBLE = ("CALL", "BUILD", "JUMP_BACKWARD", "RESUME")
 
@@ -59,7 +61,7 @@ def at_bytecode(n, action, everywhere):
 
     def local(frame, event, arg):
         nonlocal count
-        if event == "opcode" and not came and (everywhere or frame.f_lasti in breaks(frame.f_code)):
+        if event == "opcode" and not came and (everywhere and frame.f_code is not GROWS or frame.f_lasti in breaks(frame.f_code)):
             count += 1
             if count > n:
                 came.append(True)
