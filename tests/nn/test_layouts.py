@@ -13,6 +13,29 @@ def test_channels_last_stays():
     assert F.instance_norm(x).is_contiguous()
 
 
+def test_attention_lies_as_its_query():
+    """What is drawn for it afterwards, as by dropout, is drawn in the order of its memory."""
+    q, k = torch.rand(2, 5, 3, 4, 6).permute(2, 0, 3, 1, 4)[1], torch.rand(2, 4, 5, 6)
+    assert F.scaled_dot_product_attention(q, k, k).stride() == (120, 6, 24, 1)
+    one = torch.rand(2, 5, 1, 6).transpose(1, 2)
+    assert F.scaled_dot_product_attention(one, one, one).stride() == (30, 6, 6, 1)
+    assert F.scaled_dot_product_attention(k, q, q).stride() == (120, 30, 6, 1)
+
+
+def test_one_place_in_channels_last_lies_so():
+    x = torch.rand(2, 8, 7, 7).contiguous(memory_format=torch.channels_last).requires_grad_()
+    y = F.adaptive_avg_pool2d(x, 1)
+    assert y.stride() == (8, 1, 8, 8) and y.grad_fn.name() == "AsStridedBackward1"
+    y.sum().backward()
+    assert x.grad.stride() == x.stride() and torch.allclose(x.grad, torch.full((), 1 / 49))
+    assert F.adaptive_avg_pool2d(x.detach().contiguous(), 1).stride() == (8, 1, 1, 1)
+
+
+def test_a_part_of_channels_last_keeps_the_order():
+    x = torch.rand(2, 8, 7, 7).contiguous(memory_format=torch.channels_last)[:, :4]
+    assert x.sort(1)[0].stride() == F.prelu(x, torch.ones(4)).stride() == (196, 1, 28, 4)
+
+
 def test_bias_of_another_dtype():
     x, w, b = torch.rand(2, 3, 4).double(), torch.rand(5, 4).double(), torch.rand(5).half()
     with pytest.raises(RuntimeError, match="self and mat2 must have the same dtype, but got Half and Double"):

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.interpret import fused
 from . import promotion as P
 from .common import is_complex, wrap_dim
-from .layout import contiguous, part_strides
+from .layout import contiguous, kept_strides, part_strides
 from .registry import NUMBER_KIND, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
@@ -251,7 +251,7 @@ def check_prelu(self, weight):
 
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: None if self.contiguous or not self.dense else self.strides, twice="zeros")
+    strides=lambda inst, self, weight: kept_strides(self), twice="zeros")
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim

@@ -9,6 +9,7 @@ from ..engine import contiguous_strides
 from ..engine.interpret import rearranged
 from . import promotion as P
 from .common import as_number, is_complex, is_float, taken, wide, wrap_dim
+from .layout import kept_strides
 from .loops import kernel, searchsorted as insertions
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
 from .registry import cast, op
@@ -63,8 +64,8 @@ def tracked(x, values, index, d):
 
 
 def sorted_strides(inst, self, *rest):
-    """A sort keeps the layout of a dense input."""
-    return None if self.contiguous or not self.dense else self.strides
+    """A sort keeps its input's layout."""
+    return kept_strides(self)
 
 
 def _sort(self, dim, descending):

@@ -12,6 +12,7 @@ from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
 from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
+from ...tensor.core.memory_format import lies_channels_last
 from ...tensor.core.settings import alert_nondeterministic
 from ...tensor.core.write import needs_grad
 from .conv import numbers
@@ -265,7 +266,13 @@ def _adaptive_avg(dims, input, output_size):
                            f"{{{shown}}}")
     _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
     if max(target) == min(target) == 1:
-        return input.mean(tuple(range(-dims, 0)), True) if dims > 1 else input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
+        if dims == 1:
+            return input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
+        made = input.mean(tuple(range(-dims, 0)), True)
+        if input.dim() == dims + 2 and lies_channels_last(input._ts_meta):          # and so does what has a single place
+            c = made.shape[1]
+            made = made.as_strided_(made.shape, (c, 1) + (c,) * dims)
+        return made
     return apply(ops.adaptive_avg_pool, (input,), (T, target))
 
 

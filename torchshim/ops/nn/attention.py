@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from ...engine.interpret.attend import Attention
 from .. import promotion as P
 from ..common import peak, wide
+from ..layout import kept_strides
 from ..products import precision
 from ..registry import op
 
@@ -30,10 +31,8 @@ def _name(inst):
 
 
 def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
-    """torch's kernel writes a tensor like the query."""
-    if _is_flash(query, key, value, keep, enable_gqa) and not query.contiguous and query.dense:
-        return query.strides
-    return None
+    """torch's kernel writes a tensor laid out as the query."""
+    return kept_strides(query) if _is_flash(query, key, value, keep, enable_gqa) else None
 
 
 @jax.custom_jvp

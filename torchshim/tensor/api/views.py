@@ -578,7 +578,11 @@ def as_strided_(input, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
     _check_become(input)
     ask(input, "as_strided_")
-    return become(input, as_strided(input, size, stride, storage_offset))
+    y = as_strided(input, size, stride, storage_offset)
+    node = y.grad_fn
+    if node is not None:
+        node.__class__ = node_class("AsStridedBackward1")            # torch has two formulas
+    return become(input, y)
 
 
 @function("is_set_to", torch=False)
