@@ -245,6 +245,7 @@ def _no_integers(kernel):
 
 
 _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
+_TARGET_FIRST = {**_LOSS, "strides": lambda inst, x, target, *rest: _loss_strides(inst, target, x)}       # torch's formula begins with the target
 
 
 def _on_host(forward, backward, target_too=True):
@@ -383,7 +384,7 @@ def binary_cross_entropy(self, target, weight, reduction):
 
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_LOSS,
+    "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_TARGET_FIRST,
     **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
@@ -411,7 +412,7 @@ def _kl_name(inst):
     return {"none": "MulBackward0" if inst.layout[3] else "SubBackward0", "sum": "SumBackward0", "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
 
 
-@op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_LOSS)
+@op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_TARGET_FIRST)
 def kl_div(self, target, reduction, log_target):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
     y = jnp.exp(target) * (target - self) if log_target else _entropy_term(target) - target * self
