@@ -24,7 +24,9 @@ _TENSOR_OVERLOADS = frozenset("add sub mul div eq ne lt le gt ge remainder fmod 
 _GIVEN_BACK = frozenset("numpy tolist".split())            # of which torch refuses tensors of subclasses
 
 
-class _ToTorchTensor(Function):
+class Redistribute(Function):
+    """The history of `DTensor.redistribute`: gradients pass as they are."""
+
     @staticmethod
     def forward(ctx, input):
         return _plain(input)
@@ -34,26 +36,14 @@ class _ToTorchTensor(Function):
         return grad
 
 
-class _FromTorchTensor(Function):
+class _ToTorchTensor(Redistribute):
+    pass
+
+
+class _FromTorchTensor(Redistribute):
     @staticmethod
     def forward(ctx, input):
         return input.view_as(input)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
-class Redistribute(Function):
-    """The history of `DTensor.redistribute`."""
-
-    @staticmethod
-    def forward(ctx, input):
-        return _plain(input)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
 
 
 def _plain(t):
