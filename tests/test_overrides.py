@@ -1,4 +1,5 @@
 """Protects `__torch_function__`: who is asked with what, what subclasses get back, modes, and that nobody pays who does not use it."""
+import pathlib
 import subprocess
 import sys
 
@@ -7,6 +8,8 @@ import pytest
 import torchshim as torch
 from torchshim import overrides
 from torchshim.nn import functional as F
+
+ROOT = pathlib.Path(__file__).parents[1]
 
 
 class Logged(torch.Tensor):
@@ -193,3 +196,18 @@ y = torch.Tensor.as_subclass(x, Refuses)
 assert y.mark(x) is y
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_subclasses_are_asked_under_the_drop_in_too(tmp_path):
+    """There the package's modules are called torch; what a program puts into Tensor is still its own, and nothing else is."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import torch
+torch.Tensor.named = lambda self: (setattr(self, "name_", 1), self)[1]
+class Mine(torch.Tensor): pass
+t = torch.ones(2).as_subclass(Mine)
+assert type(t + 1) is Mine and t.named() is t and type(torch.relu(t)) is Mine
+s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1., 2.], (2, 2), check_invariants=True)
+assert not s.is_coalesced() and (s - s).to_dense().tolist() == [[0., 0.], [0., 0.]]
+""")
+    subprocess.run([sys.executable, "-m", "torchshim", str(script)], check=True, cwd=ROOT)

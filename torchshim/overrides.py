@@ -15,6 +15,7 @@ import sys
 import types
 
 from . import Tensor, autograd, fft, functional, linalg, special
+from .dropin.names import is_torch, is_torchshim
 from .engine import context
 from .engine.site import leaving
 from .nn import functional as F, init
@@ -139,7 +140,7 @@ def _arm(f, name, func=None, **how):
 
 def _foreign(f):
     """Whether a function was put in its place by the program: such ones never ask."""
-    return (f.__module__ or "torch").partition(".")[0] not in ("torch", _torch.__name__)
+    return not (f.__module__ is None or is_torch(f.__module__) or is_torchshim(f.__module__))
 
 
 @functools.cache
