@@ -5,7 +5,8 @@ from .dropin import missing_attribute as _missing_attribute
 from .tensor.api.bind import FUNCTIONS as _F
 from .tensor.core import settings as _settings
 from .tensor.core.dtype import ALL as _dtypes
-from .tensor.core.tensor import Size as _Size, Tensor as _Tensor
+from .tensor.core.size import Size as _Size
+from .tensor.core.tensor import Tensor as _Tensor
 
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "solve", "spdiags",
            "sum"]

@@ -128,3 +128,25 @@ def test_what_cannot_be_sharded():
     fully_shard(late).to_empty(device="cpu")
     late.reset_parameters()
     assert late(torch.ones(3)).shape == (4,) and not late.weight.is_meta
+
+
+@pytest.mark.parametrize("given, rests", [(True, True), (False, False), (1, False), (None, True)])
+def test_parameters_rest_after_forward(given, rests):
+    """A block's parameters between forward and backward; the group size 1 means that they stay whole, not True."""
+    block = net()[0]
+    model = fully_shard(nn.Sequential(fully_shard(block, reshard_after_forward=given)))
+    model(torch.ones(2, 4))
+    assert isinstance(block.a.weight, DTensor) is rests
+
+
+def test_what_would_never_be_called_is_refused():
+    model = fully_shard(nn.Linear(2, 2))
+    for name in ("set_all_reduce_hook", "set_custom_all_gather", "set_custom_reduce_scatter"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(model, name)(lambda *_: None)
+
+
+def test_ignored_parameters_may_be_a_list_or_an_iterator():
+    model = nn.Linear(2, 2)
+    fully_shard(model, ignored_params=iter([model.bias]))
+    assert isinstance(model.weight, DTensor) and not isinstance(model.bias, DTensor)

@@ -7,7 +7,8 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
 from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
-from ..tensor.core.tensor import Size, Tensor, _TensorMeta
+from ..tensor.core.size import Size
+from ..tensor.core.tensor import Tensor, _TensorMeta
 from ..tensor.core.view import detached
 
 

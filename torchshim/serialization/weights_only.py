@@ -65,7 +65,8 @@ def default_table():
     from ..nn.parameter import Parameter
     from ..tensor.core.device import device
     from ..tensor.core.dtype import ALL
-    from ..tensor.core.tensor import Size, Tensor
+    from ..tensor.core.size import Size
+    from ..tensor.core.tensor import Tensor
     from ..tensor.api.storages import NAMED, TypedStorage, UntypedStorage
     from . import _get_layout
     table = {"collections.OrderedDict": collections.OrderedDict, "collections.Counter": collections.Counter,

@@ -6,7 +6,8 @@ import io
 
 import torchshim as torch
 
-from ...tensor.core.tensor import Size, Tensor
+from ...tensor.core.size import Size
+from ...tensor.core.tensor import Tensor
 from ..tensor import DTensor
 from ._nested import flatten_state_dict, set_element
 from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, MetadataIndex, TensorProperties, TensorStorageMetadata

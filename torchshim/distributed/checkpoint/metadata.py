@@ -7,7 +7,7 @@ from typing import Any
 
 import torchshim as torch
 
-from ...tensor.core.tensor import Size
+from ...tensor.core.size import Size
 
 __all__ = ["ChunkStorageMetadata", "TensorStorageMetadata", "BytesStorageMetadata", "Metadata", "MetadataIndex", "TensorProperties", "StorageMeta"]
 

@@ -8,7 +8,7 @@ import io
 import math
 from typing import Any
 
-from ...tensor.core.tensor import Size
+from ...tensor.core.size import Size
 from .metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
 
 __all__ = ["WriteItemType", "LoadItemType", "BytesIOWriteData", "TensorWriteData", "WriteItem", "ReadItem", "SavePlan", "LoadPlan",

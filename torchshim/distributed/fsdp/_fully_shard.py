@@ -11,6 +11,7 @@ import functools
 import torchshim as torch
 
 from ... import nn
+from ...accelerator import current_accelerator
 from ...autograd.variable import Variable
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
@@ -194,10 +195,21 @@ class FSDPModule:
         """Nothing to set: one process communicates with nobody."""
 
     set_is_last_backward = set_requires_all_reduce = set_modules_to_forward_prefetch = set_modules_to_backward_prefetch = _nothing_to_set
-    set_custom_all_gather = set_custom_reduce_scatter = set_all_reduce_hook = set_post_optim_event = _nothing_to_set
-    set_force_sum_reduction_for_comms = set_unshard_in_backward = set_allocate_memory_from_process_group_for_comm = _nothing_to_set
+    set_post_optim_event = set_force_sum_reduction_for_comms = set_unshard_in_backward = set_allocate_memory_from_process_group_for_comm = _nothing_to_set
     set_reduce_scatter_unused_params = set_reduce_scatter_max_input_buffers = set_separate_reduce_scatter_group = _nothing_to_set
     set_symm_mem_for_comm = _set_unshard_async_op = _nothing_to_set
+
+    def set_all_reduce_hook(self, hook, *, stream=None):
+        """NotImplementedError: nothing is reduced over processes, so the hook would not be called."""
+        raise NotImplementedError("torchshim: FSDPModule.set_all_reduce_hook")
+
+    def set_custom_all_gather(self, comm):
+        """NotImplementedError: nothing is gathered from processes."""
+        raise NotImplementedError("torchshim: FSDPModule.set_custom_all_gather")
+
+    def set_custom_reduce_scatter(self, comm):
+        """NotImplementedError: nothing is reduced over processes."""
+        raise NotImplementedError("torchshim: FSDPModule.set_custom_reduce_scatter")
 
     def set_gradient_divide_factor(self, factor):
         """NotImplementedError but for 1: gradients are divided by the number of processes."""
@@ -220,7 +232,7 @@ def _class(cls):
     return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__deepcopy__": _no_deepcopy, "__module__": "torch.distributed.fsdp._fully_shard._fsdp_init"})
 
 
-def _placements(p, mesh, chosen):
+def _placements(mesh, chosen):
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     shard = Shard(0) if chosen is None else chosen
@@ -230,12 +242,12 @@ def _placements(p, mesh, chosen):
 def _shard(p, mesh, chosen):
     """The DTensor of a parameter; one that is a DTensor already lies on both meshes then."""
     if not isinstance(p, DTensor):
-        return nn.Parameter(distribute_tensor(p.data, mesh, _placements(p, mesh, chosen)), requires_grad=p.requires_grad)
+        return nn.Parameter(distribute_tensor(p.data, mesh, _placements(mesh, chosen)), requires_grad=p.requires_grad)
     old = p.device_mesh
     names = (*(mesh.mesh_dim_names or ()), *(old.mesh_dim_names or ()))
     both = DeviceMesh(mesh.device_type, torch.zeros((1,) * (mesh.ndim + old.ndim), dtype=torch.int32),
                       mesh_dim_names=names if len(names) == mesh.ndim + old.ndim else None)
-    made = _made(_plain(p).clone(), both, (*_placements(p, mesh, chosen), *p.placements))
+    made = _made(_plain(p).clone(), both, (*_placements(mesh, chosen), *p.placements))
     made._ts_before = old, p.placements
     return nn.Parameter(made, requires_grad=p.requires_grad)
 
@@ -258,6 +270,17 @@ def _managed(modules, ignored):
     return found
 
 
+def _reshards(after_forward):
+    """`reshard_after_forward` as True, False, or None for what being the root decides; a group size of 1 keeps the parameters, as in PyTorch."""
+    if after_forward is None or isinstance(after_forward, bool):
+        return after_forward
+    if not isinstance(after_forward, int):
+        raise ValueError(f"reshard_after_forward should be a bool or an int representing the group size to reshard to, not {after_forward}")
+    if after_forward != 1:
+        raise ValueError(f"If passing reshard_after_forward as an int, it should be a factor of 1, not {after_forward}")
+    return False
+
+
 def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placement_fn=None, mp_policy=MixedPrecisionPolicy(),
                 offload_policy=OffloadPolicy(), ignored_params=None, dp_mesh_dims=None):
     """Shard a module's parameters over a mesh, in place; returns the module (its class becomes one with FSDPModule). As PyTorch's FSDP2.
@@ -272,14 +295,9 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     for m in modules:
         if isinstance(m, (nn.ModuleList, nn.ModuleDict)) and type(m).forward is nn.Module.forward:
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {m}")
-    if reshard_after_forward is not None and not isinstance(reshard_after_forward, int):
-        raise ValueError("reshard_after_forward should be a bool or an int representing the group size to reshard to, not "
-                         f"{reshard_after_forward}")
-    if not isinstance(reshard_after_forward, bool) and reshard_after_forward not in (None, 1):
-        raise ValueError(f"If passing reshard_after_forward as an int, it should be a factor of 1, not {reshard_after_forward}")
-    mesh = mesh or init_device_mesh("cpu", (1,))
-    state = _State(modules, mp_policy, reshard_after_forward if reshard_after_forward in (None, True) else False)
-    for p, owners in _managed(modules, ignored_params or ()).items():
+    mesh = mesh or init_device_mesh((current_accelerator() or torch.device("cpu")).type, (1,))
+    state = _State(modules, mp_policy, _reshards(reshard_after_forward))
+    for p, owners in _managed(modules, set(ignored_params or ())).items():
         if not p.dim():
             name = owners[0][1]
             raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1.")

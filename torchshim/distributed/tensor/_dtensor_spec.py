@@ -5,7 +5,7 @@ import dataclasses
 import re
 from typing import NamedTuple
 
-from ...tensor.core.tensor import Size
+from ...tensor.core.size import Size
 from ..device_mesh import DeviceMesh
 
 __all__ = ["DTensorSpec", "TensorMeta"]

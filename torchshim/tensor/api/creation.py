@@ -18,7 +18,8 @@ from ..core.dispatch import wrap
 from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, read
 from ..core.memory_format import strides_for
-from ..core.tensor import Size, Tensor, tensor_from
+from ..core.size import Size
+from ..core.tensor import Tensor, tensor_from
 from ..core.view import detached
 
 

@@ -394,7 +394,7 @@ def broadcast_tensors(*tensors):
 @function("broadcast_shapes", method=False)
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
-    from ..core.tensor import Size
+    from ..core.size import Size
     shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     out = [1] * max([len(s) for s in shapes], default=0)
     for k, s in enumerate(shapes):

@@ -17,61 +17,11 @@ from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from .overriding import disabled_torch_function_impl, of_class
+from .size import Size, size_of
 from .view import detached, elements, still_view
 from .write import ask, is_inference
 
-
-_size = tuple.__new__      # of what is known to be integers
 _autograd = None           # the module, when it is first needed: it stands above this one
-
-
-class Size(tuple):
-    """A shape: a tuple of integers that prints as torch's and has `numel()`. sizes: an iterable of integers."""
-    __module__ = "torchshim"
-    __slots__ = ()
-
-    def __new__(cls, sizes=(), /):
-        made = []
-        for k, n in enumerate(sizes):
-            try:
-                made.append(n.__index__())
-            except (AttributeError, TypeError):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')") from None
-        return _size(cls, made)
-
-    def __repr__(self):
-        return f"torch.Size([{', '.join(map(str, self))}])"
-
-    __str__ = __repr__
-
-    def numel(self):
-        n = 1
-        for k in self:
-            n *= k
-        return n
-
-    def __getitem__(self, i):
-        r = tuple.__getitem__(self, i)
-        return _size(Size, r) if isinstance(i, slice) else r
-
-    def __add__(self, other):
-        if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
-        return Size(tuple.__add__(self, other))
-
-    def __radd__(self, other):
-        if not isinstance(other, tuple):
-            return NotImplemented
-        return Size(other + tuple(self))
-
-    def __mul__(self, n):
-        return Size(tuple.__mul__(self, n))
-
-    __rmul__ = __mul__
-
-    def __reduce__(self):
-        return Size, (tuple(self),)
-
 
 _IN_TRANSFORM = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
                  "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
@@ -132,7 +82,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def shape(self):
-        return _size(Size, self._ts_meta.shape)
+        return size_of(Size, self._ts_meta.shape)
 
     @property
     def dtype(self):
@@ -155,7 +105,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def size(self, dim=None):
         """The shape, or one of its entries."""
         if dim is None:
-            return _size(Size, self._ts_meta.shape)
+            return size_of(Size, self._ts_meta.shape)
         from ...ops.common import wrap_dim
         if not self._ts_meta.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
