@@ -129,12 +129,13 @@ class Overload:
         named = {shown_name(p): p for p in self.params}
         for k, x in kwargs.items():
             p = named.get(_OTHER_NAMES.get(k, k))
-            if p is None and k not in self.extra:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
             if p is not None and not takes(p, x, self.op):
                 raise misfit_of(name, p, None, x)
         given = {_OTHER_NAMES.get(k, k) for k in kwargs}
         missing = [shown_name(p) for p in self.params[len(args):] if p.default is REQUIRED and shown_name(p) not in given]
+        unknown = [k for k in kwargs if _OTHER_NAMES.get(k, k) not in named and k not in self.extra]
+        if unknown and not missing:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
         listed = ", ".join(f'"{m}"' for m in missing)
         # torch's plural is the wrong way round
         raise TypeError(f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: {listed}")
@@ -173,8 +174,11 @@ def misfit_of(name, p, position, x):
 def misfit(name, overloads, args, kwargs):
     """torch's error where none of several overloads takes the arguments."""
     got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
+    got = ", ".join(got) + (", " if kwargs and not args else "")
+    if len(overloads) == 1:
+        return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected ({', '.join(overloads[0].pieces)})")
     lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(args, kwargs)}" for o in overloads])
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n{lines}")
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{lines}")
 
 
 def _kind(p):

@@ -346,7 +346,8 @@ def no_overload(name, op, given, method, out):
 
 def refused_by_operator(op, name, args, method, out):
     """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults."""
-    if op.full_name in OLD_FORMS and op.full_name != "rsub" or op.full_name in KEPT_ALONG and args[1] is None:
+    old = op.full_name in OLD_FORMS and op.full_name != "rsub"
+    if old and not any([x is UNSET for x in args]) or op.full_name in KEPT_ALONG and args[1] is None:
         return None                            # these have words of their own
     given, kwargs = [], {}
     values = args[1:] if method else args
@@ -360,6 +361,8 @@ def refused_by_operator(op, name, args, method, out):
                 kwargs[shown_name(p)] = x
         else:
             given.append(x)
+    if old:                                    # one of several signatures, of which the others are not told
+        return misfit(name, [Overload(op, None, method, out)], given, kwargs)
     known = name.removesuffix("_")
     overloads = _overloads(known, method, out) if known in NAMES else _sides(op) or [Overload(op, None, method, out)]
     return refused(name, overloads, given, kwargs, method)
