@@ -335,7 +335,7 @@ class _Builder:
             return ins
         special = _SPECIAL.get(name)
         outs = [_spec(v.aval) for v in eqn.outvars]
-        if self.sizes is not None and name in _INNER:
+        if self.sizes is not None and name in _INNER and not (name == "cond" and ins[0].const is not None):
             raise NotImplementedError(f"interpret: {name} with symbolic sizes")
         if special is not None:
             values = special(self, eqn, ins, outs)
@@ -599,8 +599,10 @@ def _linear_solve(builder, eqn, ins, outs):
 
 
 def _cond(builder, eqn, ins, outs):
+    last = len(eqn.params["branches"]) - 1
+    if ins[0].const is not None:
+        return builder.inline(eqn.params["branches"][min(max(int(ins[0].const), 0), last)], ins[1:])
     branches = [functools.cache(functools.partial(_program, b, builder.check)) for b in eqn.params["branches"]]
-    last = len(branches) - 1
 
     def cond(index, *args):
         run, _ = branches[min(max(int(index), 0), last)]()
@@ -676,6 +678,20 @@ def _scan(builder, eqn, ins, outs):
     return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
 
 
+def _platform_index(builder, eqn, ins, outs):
+    """Which branch is this platform's."""
+    index = [k for k, platforms in enumerate(eqn.params["platforms"]) if platforms is None or "cpu" in platforms]
+    return [builder.constant(index[0], outs[0])] if index else None
+
+
+def _empty(builder, eqn, ins, outs):
+    """Memory that holds nothing yet."""
+    if ins or not plain(outs[0]):
+        return None
+    zero = np.zeros((), outs[0].dtype)
+    return [_Value(outs[0], small=builder.new_slot(zero), small_shape=(), const=zero)]
+
+
 # Those that keep programs of their own.
 _INNER = {"custom_linear_solve", "linear_solve", "cond", "while", "scan"}
 
@@ -687,6 +703,9 @@ _SPECIAL: dict[str, Callable] = {
     "custom_linear_solve": _linear_solve,
     "linear_solve": _linear_solve,
     "cond": _cond,
+    "platform_index": _platform_index,
+    "empty": _empty,
+    "empty2": _empty,
     "while": _while,
     "scan": _scan,
 }

@@ -6,6 +6,8 @@ rule. A matrix without a factorization becomes nan, as in XLA. Fortran's matrice
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
 
 import numpy as np
@@ -25,6 +27,55 @@ def _routine(name, spec, arguments, complex_name=None, complex_more=0):
     return routine(letter + (complex_name or name if complex_ else name), arguments + complex_more * complex_)
 
 
+_KEPT = 1 << 18            # bytes of a room up to which it stays
+
+
+class _Room:
+    """Arrays for the matrices of a batch, arrays to work in, LAPACK's reports, and the arguments of each call."""
+    __slots__ = ("each", "shared", "info", "calls")
+
+    def __init__(self, batches, each, shared, stages):
+        self.each = [np.zeros((batches, *shape), dtype) for shape, dtype in each]
+        self.shared = [np.empty(n, dtype) for n, dtype in shared]
+        self.info = np.zeros(batches, integer)
+        work = [ctypes.c_void_p(a.ctypes.data) for a in self.shared]
+        parts = [[ctypes.c_void_p(at) for at in one] for one in _addresses(*self.each, self.info)]
+        self.calls = [[arguments(*one, *work) for one in parts] for arguments in stages]
+
+
+class _Rooms:
+    """Where routines work for a batch of matrices: most of a small call is to find out where its arrays lie, so they stay where they are.
+    Calls at the same time have a room each.
+
+    each: (shape, dtype) of the arrays of one matrix; shared: (length, dtype) of those to work in. A stage is a function that gives a routine's
+    arguments from the addresses of the former, of LAPACK's report, and of the latter.
+    """
+
+    def __init__(self, batches, each, shared=(), *stages):
+        self.made, self.single, self.free = (batches, each, shared, stages), batches == 1, []
+        size = sum([batches * math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in each])
+        self.keeps = size + sum([n * np.dtype(dtype).itemsize for n, dtype in shared]) <= _KEPT
+
+    def enter(self):
+        try:
+            return self.free.pop()
+        except IndexError:
+            return _Room(*self.made)
+
+    def leave(self, room, *arrays):
+        """What others may have of the room's arrays."""
+        if not self.keeps:
+            return arrays
+        arrays = [a.copy() for a in arrays]
+        self.free.append(room)
+        return arrays
+
+    def failed(self, room):
+        """Which matrices a routine reports, or None."""
+        info = room.info
+        return None if (not info[0] if self.single else not info.any()) else info != 0
+
+
 def _real(dtype):
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
@@ -38,26 +89,18 @@ def _by_rows(columns, spec):
     return columns.swapaxes(-1, -2).reshape(spec.shape)
 
 
-class _Call:
-    """A routine that ends with (..., work, lwork, ..., info). `before` is an example of its first arguments; `rooms` are the sizes and
-    dtypes of other arrays that it works in."""
+def _put(room_columns, x):
+    """Matrices into a room, as Fortran has them."""
+    room_columns.swapaxes(-1, -2)[...] = x if x.ndim == 2 else x.reshape(-1, *x.shape[-2:])
 
-    def __init__(self, function, before, dtype, rooms=()):
-        self.function, self.dtype, self.rooms = function, dtype, rooms
-        asked, info = np.zeros(1, dtype), np.zeros(1, integer)
-        arrays = [np.empty(n, dtype) for n, dtype in rooms]
-        function(*before, asked.ctypes.data, number(-1), *[a.ctypes.data for a in arrays], info.ctypes.data)
-        self.length = max(1, int(asked[0].real))
 
-    def on(self, batches, arguments):
-        """Whether it found each result; `arguments` are the first ones for each matrix."""
-        work, info = np.empty(self.length, self.dtype), np.zeros(batches, integer)
-        rooms = [np.empty(n, dtype) for n, dtype in self.rooms]
-        last = [work.ctypes.data, number(self.length), *[r.ctypes.data for r in rooms]]
-        at = info.ctypes.data
-        for k, before in enumerate(arguments):
-            self.function(*before, *last, at + k * info.itemsize)
-        return info == 0
+def _asked(function, dtype, *before, rooms=()):
+    """The length of the array to work in that a routine asks for, which ends with (..., work, lwork, ..., info). `before` is an example of its
+    first arguments; `rooms` are the sizes and dtypes of other arrays that it works in."""
+    asked, info = np.zeros(1, dtype), np.zeros(1, integer)
+    arrays = [np.empty(n, t) for n, t in rooms]
+    function(*before, asked.ctypes.data, number(-1), *[a.ctypes.data for a in arrays], info.ctypes.data)
+    return max(1, int(asked[0].real))
 
 
 def _addresses(*arrays):
@@ -68,10 +111,29 @@ def _addresses(*arrays):
         yield [start + k * step for start, step in zip(starts, steps)]
 
 
-def _failed(good, *results):
-    if not good.all():
+def _spoil(bad, *results):
+    """nan for the matrices without a result."""
+    if bad is not None:
         for r in results:
-            r[~good] = complex(np.nan, np.nan) if r.dtype.kind == "c" else np.nan
+            r[bad] = complex(np.nan, np.nan) if r.dtype.kind == "c" else np.nan
+
+
+def _count(spec):
+    """How many matrices there are."""
+    return math.prod(spec.shape[:-2])
+
+
+def _no_reports(spec):
+    """What LAPACK says of matrices that all have what was asked for."""
+    reports = np.zeros(spec.shape, np.int32)
+    reports.flags.writeable = False
+    return reports
+
+
+@functools.lru_cache(maxsize=64)
+def _upper(m, n):
+    """Where the upper triangle is."""
+    return ~np.tri(m, n, -1, dtype=bool)
 
 
 @rule("cholesky")
@@ -79,44 +141,80 @@ def _make_cholesky(params, ins, outs):
     factor = _routine("potrf", ins[0], 5)
     if not factor:
         return None
-    n = number(ins[0].shape[-1])
+    m = ins[0].shape[-1]
+    n = number(m)
+    rooms = _Rooms(_count(ins[0]), [((m, m), ins[0].dtype)], (), lambda a, info: (b"L", n, a, n, info))
 
     def cholesky(x):
-        a = _by_columns(x)
-        info = np.zeros(len(a), integer)
-        for (matrix, failed) in _addresses(a, info):
-            factor(b"L", n, matrix, n, failed)
-        _failed(info == 0, a)
-        return _by_rows(a, outs[0])
+        room = rooms.enter()
+        a, = room.each
+        _put(a, x)
+        for call in room.calls[0]:
+            factor(*call)
+        _spoil(rooms.failed(room), a)
+        return _by_rows(*rooms.leave(room, a), outs[0])
 
     return cholesky
 
 
-def _reflections(dtype, m, n, k):
-    """A function of (matrices by columns, with n of them, scales of their k reflections) that makes the products; None if it is missing."""
+def factored(shape, dtype, upper):
+    """The whole of cholesky_ex: (the factor, nan where there is none, LAPACK's info); None where LAPACK is missing."""
+    factor = _routine("potrf", Spec(shape, dtype), 5)
+    if not factor:
+        return None
+    m, reported = shape[-1], Spec(shape[:-2], np.dtype(np.int32))
+    n, none, complex_ = number(m), _no_reports(reported), dtype.kind == "c"
+    rooms = _Rooms(math.prod(reported.shape), [((m, m), dtype)], (), lambda a, info: (b"L", n, a, n, info))
+    kept = _upper(m, m) if upper else _upper(m, m).T
+
+    def factored(x):
+        x = np.asarray(x)
+        room = rooms.enter()
+        a, = room.each                         # by columns: its upper triangle is the factor's lower one
+        x = x if x.ndim == 3 else x.reshape(a.shape)
+        np.copyto(a if upper else a.swapaxes(1, 2), x.conj() if upper and complex_ else x, where=kept)
+        for call in room.calls[0]:
+            factor(*call)
+        bad, reports = rooms.failed(room), none
+        if bad is not None:
+            reports = room.info.astype(np.int32).reshape(reported.shape)
+            a[bad] = np.where(_upper(m, m), a.dtype.type(complex(np.nan, np.nan) if complex_ else np.nan), a.dtype.type(0))
+        a, = rooms.leave(room, a)
+        return [((a.conj() if complex_ else a) if upper else a.swapaxes(1, 2)).reshape(shape), reports]
+
+    return factored
+
+
+def _products(dtype, m, n, k):
+    """(routine, its arguments without addresses, the length it asks for) to multiply k reflections, as the first n columns of m rows; None."""
     product = _routine("orgqr", Spec((m, n), dtype), 9, "ungqr")
     if not product or not k:
         return None
     rows, columns, count = number(m), number(n), number(k)
-    call = _Call(product, (rows, columns, count, None, rows, None), dtype)
-
-    def apply(a, tau):
-        good = call.on(len(a), ((rows, columns, count, matrix, rows, scale) for matrix, scale in _addresses(a, tau)))
-        _failed(good, a)
-    return apply
+    length = _asked(product, dtype, rows, columns, count, None, rows, None)
+    work = number(length)
+    return product, lambda q, tau, info, room: (rows, columns, count, q, rows, tau, room, work, info), length
 
 
 @rule("householder_product")
 def _make_householder_product(params, ins, outs):
     (shape, dtype), tau = ins[0], ins[1]
-    apply = None if 0 in shape or 0 in tau.shape else _reflections(dtype, *shape[-2:], tau.shape[-1])
-    if not apply:
+    known = None if 0 in shape or 0 in tau.shape else _products(dtype, *shape[-2:], tau.shape[-1])
+    if not known:
         return None
+    product, arguments, length = known
+    rooms = _Rooms(_count(ins[0]), [(shape[:-3:-1], dtype), (tau.shape[-1:], dtype)], [(length, dtype)],
+                   lambda a, t, info, work: arguments(a, t, info, work))
 
     def householder_product(a, tau):
-        a = _by_columns(a)
-        apply(a, np.ascontiguousarray(tau).reshape(len(a), -1))
-        return _by_rows(a, outs[0])
+        room = rooms.enter()
+        q, t = room.each
+        _put(q, a)
+        t[...] = tau.reshape(t.shape)
+        for call in room.calls[0]:
+            product(*call)
+        _spoil(rooms.failed(room), q)
+        return _by_rows(*rooms.leave(room, q), outs[0])
 
     return householder_product
 
@@ -128,25 +226,34 @@ def _make_qr(params, ins, outs):
         return None
     (*_, m, n), dtype = ins[0]
     k, width = min(m, n), outs[0].shape[-1]
-    apply = _reflections(dtype, m, width, k)
-    if not apply:
+    known = _products(dtype, m, width, k)
+    if not known:
         return None
+    product, arguments, length = known
     rows, columns = number(m), number(n)
-    call = _Call(factor, (rows, columns, None, rows, None), dtype)
+    first = _asked(factor, dtype, rows, columns, None, rows, None)
+    work, room_length = number(first), max(first, length)
+    # reflections and products have one memory, of the longer of the two
+    most = max(width, n)
+    rooms = _Rooms(_count(ins[0]), [((most, m), dtype), ((k,), dtype)], [(room_length, dtype)],
+                   lambda a, tau, info, w: (rows, columns, a, rows, tau, w, work, info), arguments)
+    triangle, zero = _upper(width, n), dtype.type(0)
 
     def qr(x):
-        a = _by_columns(x)
-        tau = np.empty((len(a), k), dtype)
-        good = call.on(len(a), ((rows, columns, matrix, rows, scale) for matrix, scale in _addresses(a, tau)))
-        r = np.triu(a.swapaxes(-1, -2)[:, :width]).reshape(outs[1].shape)
-        if width <= n:
-            q = np.array(a[:, :width])
-        else:
-            q = np.zeros((len(a), width, m), dtype)
-            q[:, :n] = a
-        apply(q, tau)
-        _failed(good, q)
-        return [_by_rows(q, outs[0]), r]
+        room = rooms.enter()
+        a = room.each[0]
+        _put(a[:, :n], x)
+        for call in room.calls[0]:
+            factor(*call)
+        bad = rooms.failed(room)
+        r = np.where(triangle, a[:, :n].swapaxes(-1, -2)[:, :width], zero).reshape(outs[1].shape)
+        if width > n:
+            a[:, n:] = 0
+        for call in room.calls[1]:
+            product(*call)
+        q = a[:, :width]
+        _spoil(bad, q)
+        return [_by_rows(*rooms.leave(room, q), outs[0]), r]
 
     return qr
 
@@ -158,18 +265,22 @@ def _make_eigh(params, ins, outs):
         return None
     (*_, n), dtype = ins[0]
     order, triangle, real = number(n), b"L" if params["lower"] else b"U", _real(dtype)
-    asked, info = [np.zeros(1, t) for t in ((dtype, real, integer) if dtype.kind == "c" else (dtype, integer))], np.zeros(1, integer)
+    kinds = (dtype, real, integer) if dtype.kind == "c" else (dtype, integer)
+    asked, info = [np.zeros(1, t) for t in kinds], np.zeros(1, integer)
     solve(b"V", triangle, order, None, order, None, *[x for a in asked for x in (a.ctypes.data, number(-1))], info.ctypes.data)
-    lengths = [max(1, int(a[0].real)) for a in asked]
+    shared = [(max(1, int(a[0].real)), a.dtype) for a in asked]
+    lengths = [number(length) for length, _ in shared]
+    rooms = _Rooms(_count(ins[0]), [((n, n), dtype), ((n,), real)], shared, lambda a, w, info, *work: (
+        b"V", triangle, order, a, order, w, *[x for pair in zip(work, lengths) for x in pair], info))
 
     def eigh(x):
-        a = _by_columns(x)
-        w, info = np.empty((len(a), n), real), np.zeros(len(a), integer)
-        rooms = [np.empty(length, x.dtype) for length, x in zip(lengths, asked)]
-        room = [x for r in rooms for x in (r.ctypes.data, number(r.size))]
-        for matrix, values, failed in _addresses(a, w, info):
-            solve(b"V", triangle, order, matrix, order, values, *room, failed)
-        _failed(info == 0, a, w)
+        room = rooms.enter()
+        a, w = room.each
+        _put(a, x)
+        for call in room.calls[0]:
+            solve(*call)
+        _spoil(rooms.failed(room), a, w)
+        a, w = rooms.leave(room, a, w)
         return [_by_rows(a, outs[0]), w.reshape(outs[1].shape)]
 
     return eigh
@@ -183,16 +294,24 @@ def _make_eig(params, ins, outs):
     (*_, n), dtype = ins[0]
     order, wanted, complex_ = number(n), b"V" if params["compute_right_eigenvectors"] else b"N", dtype.kind == "c"
     values = (None,) if complex_ else (None, None)
-    rooms = ((2 * n, _real(dtype)),) if complex_ else ()
-    call = _Call(solve, (b"N", wanted, order, None, order, *values, None, order, None, order), dtype, rooms)
+    more = [(2 * n, _real(dtype))] if complex_ else []
+    length = _asked(solve, dtype, b"N", wanted, order, None, order, *values, None, order, None, order, rooms=more)
+    work = number(length)
+    rooms = _Rooms(
+        _count(ins[0]), [((n, n), dtype), ((n, n) if wanted == b"V" else (1,), dtype), *[((n,), dtype)] * len(values)], [(length, dtype), *more],
+        lambda a, v, *rest: (b"N", wanted, order, a, order, *rest[:len(values)], None, order, v, order, rest[len(values) + 1], work,
+                             *rest[len(values) + 2:], rest[len(values)]))
 
     def eig(x):
-        a = _by_columns(x)
+        room = rooms.enter()
+        a, v, *w = room.each
+        _put(a, x)
         finite = np.isfinite(a).all((1, 2))                # LAPACK may not end otherwise
         a[~finite] = 0
-        w, v = [np.empty((len(a), n), dtype) for _ in values], np.empty((len(a), n, n) if wanted == b"V" else (len(a), 1), dtype)
-        good = finite & call.on(len(a), ((b"N", wanted, order, matrix, order, *rest, None, order, vectors, order)
-                                         for matrix, vectors, *rest in _addresses(a, v, *w)))
+        for call in room.calls[0]:
+            solve(*call)
+        bad = ~finite | (room.info != 0)
+        v, *w = rooms.leave(room, v, *w)
         w, imaginary = (w[0], None) if complex_ else (w[0] + np.array(1j, outs[0].dtype) * w[1], w[1])
         found = [w.reshape(outs[0].shape)]
         if wanted == b"V":
@@ -203,9 +322,9 @@ def _make_eig(params, ins, outs):
                 upper[:, 1:] = first[:, :-1]
                 v[first] = parts[first] + 1j * parts[upper]
                 v[upper] = parts[first] - 1j * parts[upper]
-            _failed(good, v)
+            _spoil(bad, v)
             found.append(_by_rows(v, outs[1]))
-        _failed(good, w)
+        _spoil(bad, w)
         return found
 
     return eig
@@ -221,19 +340,27 @@ def _make_svd(params, ins, outs):
     job = b"N" if not wanted else b"A" if params["full_matrices"] else b"S"
     left, right = (outs[1].shape[-1], outs[2].shape[-2]) if wanted else (1, 1)
     rows, columns, height = number(m), number(n), number(right)
-    rooms = ((8 * k, integer),)
+    more = [(8 * k, integer)]
     if dtype.kind == "c":
-        rooms = ((max(7 * k, k * max(5 * k + 5, 2 * max(m, n) + 2 * k + 1)), real), *rooms)
-    call = _Call(solve, (job, rows, columns, None, rows, None, None, rows, None, height), dtype, rooms)
+        more = [(max(7 * k, k * max(5 * k + 5, 2 * max(m, n) + 2 * k + 1)), real), *more]
+    length = _asked(solve, dtype, job, rows, columns, None, rows, None, None, rows, None, height, rooms=more)
+    work = number(length)
+    vectors = [((left, m), dtype), ((n, right), dtype)] if wanted else [((1,), dtype), ((1,), dtype)]
+    rooms = _Rooms(_count(ins[0]), [((n, m), dtype), ((k,), real), *vectors], [(length, dtype), *more], lambda a, s, u, vh, info, w, *rest: (
+        job, rows, columns, a, rows, s, u, rows, vh, height, w, work, *rest, info))
 
     def svd(x):
-        a = _by_columns(x)
-        s, u, vh = np.empty((len(a), k), real), np.empty((len(a), left, m), dtype), np.empty((len(a), n, right), dtype)
-        good = call.on(len(a), ((job, rows, columns, matrix, rows, values, first, rows, second, height)
-                                for matrix, values, first, second in _addresses(a, s, u, vh)))
-        _failed(good, s, u, vh)
-        s = s.reshape(outs[0].shape)
-        return [s, _by_rows(u, outs[1]), _by_rows(vh, outs[2])] if wanted else [s]
+        room = rooms.enter()
+        a, s, u, vh = room.each
+        _put(a, x)
+        for call in room.calls[0]:
+            solve(*call)
+        if not wanted:
+            _spoil(rooms.failed(room), s)
+            return [rooms.leave(room, s)[0].reshape(outs[0].shape)]
+        _spoil(rooms.failed(room), s, u, vh)
+        s, u, vh = rooms.leave(room, s, u, vh)
+        return [s.reshape(outs[0].shape), _by_rows(u, outs[1]), _by_rows(vh, outs[2])]
 
     return svd
 
@@ -244,13 +371,17 @@ def _make_lu(params, ins, outs):
     if not factor:
         return None
     m, n = ins[0].shape[-2:]
-    rows, columns, info = number(m), number(n), number(0)
+    rows, columns = number(m), number(n)
+    rooms = _Rooms(_count(ins[0]), [((n, m), ins[0].dtype), ((min(m, n),), integer)], (),
+                   lambda a, pivots, info: (rows, columns, a, rows, pivots, info))
 
     def lu(x):
-        a = _by_columns(x)
-        pivots = np.empty((len(a), min(m, n)), integer)
-        for matrix, pivot in _addresses(a, pivots):
-            factor(rows, columns, matrix, rows, pivot, info)
+        room = rooms.enter()
+        a, pivots = room.each
+        _put(a, x)
+        for call in room.calls[0]:
+            factor(*call)
+        a, pivots = rooms.leave(room, a, pivots)
         pivots -= 1
         order = np.array([swapped(m, p) for p in pivots], np.int32)
         return [_by_rows(a, outs[0]), pivots.astype(np.int32).reshape(outs[1].shape), order.reshape(outs[2].shape)]
@@ -268,16 +399,20 @@ def determinant(params, ins, outs):
     factor = _matrices(ins) and _routine("getrf", ins[0], 6)
     if not factor:
         return None
-    n = number(ins[0].shape[-1])
-    places = np.arange(1, ins[0].shape[-1] + 1)
+    m = ins[0].shape[-1]
+    n, places = number(m), np.arange(1, m + 1)
+    rooms = _Rooms(_count(ins[0]), [((m, m), ins[0].dtype), ((m,), integer)], (), lambda a, pivots, info: (n, n, a, n, pivots, info))
 
     def det(x):
-        a = _by_columns(x)
-        pivots, info = np.empty(a.shape[:2], integer), number(0)
-        for matrix, pivot in _addresses(a, pivots):
-            factor(n, n, matrix, n, pivot, info)
+        room = rooms.enter()
+        a, pivots = room.each
+        _put(a, x)
+        for call in room.calls[0]:
+            factor(*call)
         sign = 1 - 2 * (np.count_nonzero(pivots != places, -1) & 1)
-        return [(np.multiply.reduce(a.diagonal(0, 1, 2), -1) * sign.astype(a.dtype)).reshape(outs[0].shape)]
+        product = np.multiply.reduce(a.diagonal(0, 1, 2), -1)
+        rooms.leave(room)
+        return [(product * sign.astype(product.dtype)).reshape(outs[0].shape)]
 
     return det
 
@@ -287,16 +422,26 @@ def solved(params, ins, outs):
     solve, again = _matrices(ins) and _routine("gesv", ins[0], 8), _routine("getrs", ins[0], 9)
     if not solve or not again or 0 in ins[1].shape:
         return None
-    n, columns = number(ins[0].shape[-1]), number(ins[1].shape[-1])
+    (*_, m), dtype = ins[0]
+    width = ins[1].shape[-1]
+    n, columns, none = number(m), number(width), _no_reports(outs[1])
+    rooms = _Rooms(_count(ins[0]), [((m, m), dtype), ((m,), integer), ((width, m), dtype)], (),
+                   lambda a, pivots, b, info: (n, columns, a, n, pivots, b, n, info),
+                   lambda a, pivots, b, info: (b"N", n, columns, a, n, pivots, b, n, number(0)))
 
     def solved(x, b):
-        a, b = _by_columns(x), _by_columns(b)
-        pivots, info = np.empty(a.shape[:2], integer), np.zeros(len(a), integer)
-        for matrix, pivot, right, failed in _addresses(a, pivots, b, info):
-            solve(n, columns, matrix, n, pivot, right, n, failed)
-        for k in np.flatnonzero(info).tolist():            # inf and nan where a pivot is zero
-            again(b"N", n, columns, a[k].ctypes.data, n, pivots[k].ctypes.data, b[k].ctypes.data, n, number(0))
-        return [_by_rows(b, outs[0]), info.astype(np.int32).reshape(outs[1].shape)]
+        room = rooms.enter()
+        a, _, right = room.each
+        _put(a, x)
+        _put(right, b)
+        for call in room.calls[0]:
+            solve(*call)
+        singular, reports = rooms.failed(room), none
+        if singular is not None:
+            reports = room.info.astype(np.int32).reshape(outs[1].shape)
+            for k in np.flatnonzero(singular).tolist():    # inf and nan where a pivot is zero
+                again(*room.calls[1][k])
+        return [_by_rows(*rooms.leave(room, right), outs[0]), reports]
 
     return solved
 
@@ -306,11 +451,11 @@ def failed_minor(params, ins, outs):
     factor = _matrices(ins) and _routine("potrf", ins[0], 5)
     if not factor:
         return None
-    n = number(ins[0].shape[-1])
+    n, none = number(ins[0].shape[-1]), _no_reports(outs[0])
 
     def failed_minor(x, lower):
         if (lower.diagonal(0, -2, -1).real > 0).all():
-            return [np.zeros(outs[0].shape, np.int32)]
+            return [none]
         a = _by_columns(x)
         info = np.zeros(len(a), integer)
         for matrix, failed in _addresses(a, info):
@@ -348,12 +493,23 @@ def _make_triangular_solve(params, ins, outs):
     conjugate = conjugate and not params["transpose_a"]
     rows, columns, order = number(n), number(m), number(a_shape[-1])
     one, batches = np.ones((), dtype), math.prod(shape[:-2])
+    arguments = lambda matrix, right, info=None: (
+        side, triangle, turned, diagonal, rows, columns, one.ctypes.data, matrix, order, right, rows)
+    rooms = _Rooms(batches, [(a_shape[-2:], dtype), ((m, n), dtype)], (), arguments)
 
     def triangular_solve(a, b):
-        a = np.ascontiguousarray(a.conj() if conjugate else a).reshape(batches, *a_shape[-2:])
-        out = np.array(b, order="C").reshape(batches, m, n)
-        for matrix, right in _addresses(a, out):
-            solve(side, triangle, turned, diagonal, rows, columns, one.ctypes.data, matrix, order, right, rows)
+        a = (a.conj() if conjugate else a).reshape(batches, *a_shape[-2:])
+        if rooms.keeps:
+            room = rooms.enter()
+            matrix, out = room.each
+            matrix[...], out[...] = a, b.reshape(out.shape)
+            for call in room.calls[0]:
+                solve(*call)
+            out, = rooms.leave(room, out)
+        else:
+            a, out = np.ascontiguousarray(a), np.array(b, order="C").reshape(batches, m, n)
+            for addresses in _addresses(a, out):
+                solve(*arguments(*addresses))
         return out.reshape(shape)
 
     return triangular_solve

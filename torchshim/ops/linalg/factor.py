@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine.interpret import linalg_rules
 from ..loops import fori_loop, kernel as known
 from ..registry import op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
@@ -60,15 +61,24 @@ def _positive(name, A, upper):
     return (mH(L) if upper else L), info
 
 
+def _positive_on_host(inst):
+    m = inst.in_metas[0]
+    return linalg_rules.factored(m.shape, m.dtype, inst.layout[1])
+
+
+_ONE_ROUTINE = dict(weight=lambda inst: (1, 3, 0, 0))      # compiled, it calls the same routine
+
+
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", **DECLARED,
-    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros")
+    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros", host=_positive_on_host, **_ONE_ROUTINE)
 def linalg_cholesky_ex(self, upper, check_errors):
     """The Cholesky factor of positive-definite matrices (nan where one is not), and per matrix the order of the first leading minor
     that is not positive."""
     return _positive("linalg.cholesky", self, upper)
 
 
-@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0), twice="zeros")
+@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0), twice="zeros",
+    host=_positive_on_host, **_ONE_ROUTINE)
 def cholesky_old(self, upper):
     """torch.cholesky: what linalg.cholesky_ex returns."""
     return _positive("cholesky", self, upper)
