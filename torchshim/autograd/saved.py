@@ -10,7 +10,7 @@ from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator, leads_nowhere
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
-from ..tensor.core.storage import known_by, read_steps
+from ..tensor.core.storage import known_by, moved_from, read_steps
 from ..tensor.core.view import tensor_on
 from . import anomaly_mode
 from .second_order import by_comparison
@@ -116,7 +116,7 @@ def residuals(node):
         if now is not None and now._ts_edge in (None, True) and e is not None:
             raise RuntimeError(DETACHED)
         if st.version == version:
-            saved[k] = _moved(node, k, st, steps) or read_steps(st.value, steps)
+            saved[k] = _moved(node, k, st, steps, offset) or read_steps(st.value, steps)
             continue
         name = (saved_names(node) or [""] * (k + 1))[k]
         if about is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
@@ -188,14 +188,12 @@ def _written_through(node, k, st, version, steps):
     return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
 
 
-def _moved(node, k, st, steps):
+def _moved(node, k, st, steps, offset):
     """What a saved input holds that got other memory by `.data =` since: torch saved the tensor, not its memory. None where it was
     another tensor that left this memory: the edge of the input tells."""
-    t = getattr(st, "moved", None) and st.moved()
-    if t is None or steps or k >= len(node._ts_plan.args):
-        return None
-    (saved, i), (left, j) = end_of(node._ts_next[node._ts_plan.args[k]]), end_of(edge(t))
-    return read(t) if saved is left and i == j else None
+    saved = end_of(node._ts_next[node._ts_plan.args[k]])
+    t = moved_from(st, None if saved[0] is None else saved, steps, offset)
+    return None if t is None or end_of(edge(t)) != saved else read(t)
 
 
 def end_of(e):

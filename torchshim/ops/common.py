@@ -44,12 +44,21 @@ def taken(x, index, d, unique=False):
     return jax.lax.gather(x, index[..., None], numbers, sizes, mode="clip", unique_indices=unique)
 
 
-def wrap_dim(d, ndim):
-    """A non-negative dimension, or torch's IndexError. A 0-d array has the dimensions -1 and 0."""
+def wrap_dim(d, ndim, of=None):
+    """A non-negative dimension, or torch's IndexError. A 0-d array has the dimensions -1 and 0. `of`: a tensor that is asked for its history before
+    it is refused."""
     n = max(ndim, 1)
     if not -n <= d < n:
+        if of is not None:
+            of.grad_fn
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
     return d % n
+
+
+def at_once(error):
+    """A refusal that torch knows before it asks the operands for their histories, though the operator is not `composed`."""
+    error.at_once = True
+    return error
 
 
 def wrap_dims(dims, ndim):

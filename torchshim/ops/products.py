@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import wide, wrap_dims
+from .common import at_once, wide, wrap_dims
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
@@ -120,7 +120,7 @@ def _matmul_name(inst):
 
 def fits_matmul(a, b):
     if not a.ndim or not b.ndim:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+        raise at_once(RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"))
     if a.ndim == 1 and b.ndim == 1:
         return fits_dot(a, b)
     if a.ndim >= 2 and b.ndim == 1:
@@ -236,7 +236,7 @@ def vector(name, x, of):
 
 
 @op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",),
-    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)}, composed=True)
+    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)}, composed=True, saved_as=lambda inst: ("self", "other"))
 def outer(self, vec2):
     """All products of two vectors' elements."""
     vector("self", self, "outer")
@@ -425,7 +425,7 @@ def _check_linear(input, weight, bias):
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""
     if not input.ndim or not weight.ndim:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+        raise at_once(RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"))
     if weight.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     rows = math.prod(input.shape[:-1])
@@ -686,7 +686,8 @@ def _einsum_seen(inst):
     return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out]) for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen, composed=True)
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen, composed=True,
+    saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
 def einsum(equation, tensors):
     """Einstein's summation."""
     inputs, out = parsed(equation, [x.shape for x in tensors])

@@ -40,8 +40,8 @@ def derived(inst, needs, rule):
         wrt = [i for i in inst.diff_ins if needs >> i & 1]
         traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
-        if not any(kept[:3]) and any([m.numel == 0 for m in inst.in_metas]):
-            kept = (*_kept_of_some(inst, wrt, rule), kept[3])
+        if any([m.numel == 0 for m in inst.in_metas]):
+            kept = _as_of_some(inst, wrt, rule, kept)
         function, jaxpr, family = traced.function(*kept), traced.jaxpr(*kept), None
     return Plan(inst, needs, *kept[:3]), function, jaxpr, family
 
@@ -129,14 +129,15 @@ class _Some:
         self.out_metas = [meta_of(a.shape, a.dtype, inst.out_metas[0].device) for a in self.jaxpr.out_avals]
 
 
-def _kept_of_some(inst, wrt, rule):
-    """(operands, results, numbers) that an Instance without elements keeps: those that its operator does where there are some, whether it
-    reads them or not. Nothing where its arguments allow no others."""
+def _as_of_some(inst, wrt, rule, kept):
+    """What an Instance without elements keeps: (operands, results, numbers) that its operator does where there are some, whether it reads them
+    or not, and the equations that it runs. What it needs itself stays where its arguments allow no others, or others would need less."""
     try:
         some = _Some(inst)
-        return Pullback(some, wrt, rule, some.op.saves).cheapest(some)[:3]
+        others = Pullback(some, wrt, rule, some.op.saves).cheapest(some)[:3]
     except (TypeError, ValueError, IndexError):
-        return (), (), ()
+        return kept
+    return (*others, kept[3]) if all([set(mine) <= set(theirs) for mine, theirs in zip(kept, others)]) else kept
 
 
 def _cost(inst, kept):

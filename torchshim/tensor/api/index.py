@@ -13,7 +13,7 @@ from .bind import FUNCTIONS, function, number, pack, type_name
 from ..core.device import same_device
 from ..core.dispatch import apply
 from ..core.graph import node_class
-from ..core.handle import TensorBase, look, meta, offset_of, read
+from ..core.handle import TensorBase, edge, look, meta, offset_of, read
 from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
@@ -186,6 +186,7 @@ forms("scatter_reduce", _scatter_reduce, out=True)
 def index_select(input, dim, index):
     """The slices that a 1-d index names."""
     m, im = meta(input), meta(index)
+    edge(input)                                # a view that lost its history says so before anything else
     d = wrap_dim(integer(dim, "index_select", "dim"), m.ndim)
     if im.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -331,6 +332,8 @@ def _masked_fill(inplace, self, mask, value):
     m = meta(self)
     if inplace:
         I._check_mask(m, meta(mask))
+    else:
+        edge(self)                             # a view that lost its history says so before anything else
     shape = broadcast_shapes([m.shape, meta(mask).shape] if inplace else [meta(mask).shape, m.shape])
     if not inplace:
         I._check_mask(m, meta(mask))

@@ -17,9 +17,9 @@ from ...ops.views import NEW, SELECT, SLICE, alias as ALIAS, slice_op as SLICE_O
 from .bind import number, pack
 from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
-from ..core.handle import TensorBase, look, meta, offset_of, read
+from ..core.handle import TensorBase, look, meta, offset_of, read, refusal
 from ..core.view import make_view
-from ..core.write import apply_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
+from ..core.write import apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
@@ -128,7 +128,7 @@ def parse(t, key):
                 raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
                                  "a 0-dim tensor to a number")
             if entries[0].__class__ is slice:
-                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+                raise refusal(t, IndexError("slice() cannot be applied to a 0-dim tensor."))
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     spec, at, name, picks = [], offset_of(t), None, {}
     d = place = 0
@@ -459,6 +459,8 @@ def _metas(tensors, layout):
 def put_values(t, tensors, layout, value, accumulate):
     """t[tensors] = value, or += with accumulate; in place."""
     m = meta(t)
+    if needs_grad(t) or needs_grad(value):
+        check_inplace(t, True)
     refuse_overlap(t, (t, *tensors, value), "put")
     _check_put(m, tensors, layout, meta(value))
     if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):

@@ -80,6 +80,12 @@ def copy_(self, src, non_blocking=False):
         return self
     if P.kind_of(sm.dtype) == 3 and P.kind_of(m.dtype) < 3:
         warn_once("Casting complex values to real discards the imaginary part")
+    if P.kind_of(m.dtype) < 2 and context.grad is True:        # what can have no gradient asks for none
+        context.grad = False
+        try:
+            return apply_inplace(COPY.inplace_op, (self, src), (T, T))
+        finally:
+            context.grad = True
     return apply_inplace(COPY.inplace_op, (self, src), (T, T))
 
 

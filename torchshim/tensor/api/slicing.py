@@ -10,7 +10,7 @@ from ...ops.views import SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.dispatch import wrap
 from ..core.graph import node_class
-from ..core.handle import TensorBase, meta, offset_of, read
+from ..core.handle import TensorBase, meta, offset_of, read, refusal
 from ..core.view import make_view, make_views
 from .views import integer, ints
 
@@ -44,11 +44,11 @@ def select(input, dim, index):
     """One index of a dimension, without that dimension."""
     m = meta(input)
     if not m.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(integer(dim, "select", "dim"), m.ndim)
+        raise refusal(input, IndexError("select() cannot be applied to a 0-dim tensor."))
+    d = wrap_dim(integer(dim, "select", "dim"), m.ndim, input)
     i = integer(index, "select", "index")
     if not -m.shape[d] <= i < m.shape[d]:
-        raise IndexError(f"select(): index {i} out of range for tensor of size {list(m.shape)} at dimension {d}")
+        raise refusal(input, IndexError(f"select(): index {i} out of range for tensor of size {list(m.shape)} at dimension {d}"))
     return selected(input, d, i % m.shape[d])
 
 
@@ -101,8 +101,8 @@ def split(input, split_size_or_sections, dim=0):
         return split_with_sizes(input, split_size_or_sections, dim)
     m = meta(input)
     if not m.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim), integer(split_size_or_sections, "split", "split_size")
+        raise refusal(input, RuntimeError("split expects at least a 1-dimensional tensor"))
+    d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim, input), integer(split_size_or_sections, "split", "split_size")
     return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
 
 
@@ -191,8 +191,8 @@ def unbind(input, dim=0, *, axis=None):
     """All indices of a dimension."""
     m = meta(input)
     if not m.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim)
+        raise refusal(input, IndexError("Dimension specified as 0 but tensor has no dimensions"))
+    d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim, input)
     at, stride = offset_of(input), m.strides[d]
     if not m.shape[d]:
         return ()
@@ -255,7 +255,7 @@ _numpy_split("dsplit", lambda n: 2, 3)
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """The diagonal of two dimensions, as the last dimension."""
     m = meta(input)
-    a, b = wrap_dim(integer(dim1, "diagonal", "dim1"), m.ndim), wrap_dim(integer(dim2, "diagonal", "dim2"), m.ndim)
+    a, b = wrap_dim(integer(dim1, "diagonal", "dim1"), m.ndim, input), wrap_dim(integer(dim2, "diagonal", "dim2"), m.ndim, input)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     k = integer(offset, "diagonal", "offset")
@@ -270,7 +270,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 def unfold(self, dimension, size, step):
     """Windows of a dimension, `step` apart, as the last dimension."""
     m = meta(self)
-    d = wrap_dim(integer(dimension, "unfold", "dimension"), m.ndim)
+    d = wrap_dim(integer(dimension, "unfold", "dimension"), m.ndim, self)
     size, step = integer(size, "unfold", "size"), integer(step, "unfold", "step")
     n = m.shape[d] if m.ndim else 1
     if size < 0:

@@ -17,7 +17,7 @@ from ..core.dispatch import Tensor
 from ..core.dtype import FROM_NP, dtype as torch_dtype, np_dtype
 from ..core import graph
 from ..core.graph import loosen_shapes, node_class
-from ..core.handle import edge, log_edge, meta, offset_of, version
+from ..core.handle import edge, log_edge, meta, offset_of, refusal, version
 from ..core.memory_format import contiguous_format, is_in_format, memory_format
 from ..core.storage import ELSEWHERE, note_history
 from ..core.view import detached, make_view, make_view_any
@@ -85,11 +85,15 @@ def infer_size(shape, numel):
 _shapes = Memo(4096)       # {(meta, shape asked for): (shape, strides)}
 
 
-def _shaped(m, shape):
-    """(`shape` with its -1 known, the strides with which `m`'s memory is seen so or None)."""
+def _shaped(t, shape):
+    """(`shape` with its -1 known, the strides with which the memory of `t` is seen so or None)."""
+    m = meta(t)
     known = _shapes.get((m, shape))
     if known is None:
-        full = infer_size(shape, m.numel)
+        try:
+            full = infer_size(shape, m.numel)
+        except RuntimeError as error:
+            raise refusal(t, error) from None
         known = _shapes.keep((m, shape), (full, view_strides(m, full)))
     return known
 
@@ -107,7 +111,7 @@ def view(self, *shape, dtype=None, size=None):
     if not shape or any([isinstance(n, float) for n in shape]):
         raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
                         " * (tuple of ints size)\n")
-    shape, strides = _shaped(meta(self), ints(shape, "view"))
+    shape, strides = _shaped(self, ints(shape, "view"))
     if strides is None:
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                            "contiguous subspaces). Use .reshape(...) instead.")
@@ -122,7 +126,7 @@ def view_as(self, other):
 
 def reshaped(t, shape, copied="UnsafeViewBackward0"):
     """A view where the memory allows one, else a copy."""
-    shape, strides = _shaped(meta(t), shape)
+    shape, strides = _shaped(t, shape)
     if strides is not None:
         name = "ViewBackward0" if meta(t).contiguous else "ReshapeAliasBackward0"
         return make_view(t, V.reshape, (shape, strides, name), offset_of(t))
@@ -268,7 +272,7 @@ def swap(t, a, b, name="TransposeBackward0"):
 def transpose(input, dim0, dim1):
     """Dimensions dim0 and dim1 exchanged."""
     n = meta(input).ndim
-    dims = wrap_dim(integer(dim0, "transpose", "dim0"), n), wrap_dim(integer(dim1, "transpose", "dim1"), n)
+    dims = wrap_dim(integer(dim0, "transpose", "dim0"), n, input), wrap_dim(integer(dim1, "transpose", "dim1"), n, input)
     return input if not n and "transform" in context.modes else swap(input, *dims)        # a batch of numbers is left as it is
 
 
@@ -288,9 +292,9 @@ def permute(self, *args, dims=None):
     n = meta(self).ndim
     dims = ints(args if dims is None else (dims,), "permute", "dims")
     if len(dims) != n:
-        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-                           f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
-    perm = tuple([wrap_dim(d, n) for d in dims])
+        raise refusal(self, RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                                         f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"))
+    perm = tuple([wrap_dim(d, n, self) for d in dims])
     if len(set(perm)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return permuted(self, perm, "PermuteBackward0")
@@ -358,22 +362,23 @@ def squeezed(t, drop, name):
     return make_view(t, V.reshape, (shape, strides, name), offset_of(t))
 
 
-def _squeeze_dims(m, dim):
+def _squeeze_dims(t, dim):
     """(dimensions, which of the three forms)."""
+    m = meta(t)
     if dim is None:
         return range(m.ndim), "SqueezeBackward0"
     if isinstance(dim, (list, tuple)):
-        dims = [wrap_dim(d, m.ndim) for d in ints(dim, "squeeze", "dim")]
+        dims = [wrap_dim(d, m.ndim, t) for d in ints(dim, "squeeze", "dim")]
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
         return dims, "SqueezeBackward2"
-    return (wrap_dim(integer(dim, "squeeze", "dim"), m.ndim),), "SqueezeBackward1"
+    return (wrap_dim(integer(dim, "squeeze", "dim"), m.ndim, t),), "SqueezeBackward1"
 
 
 @function("squeeze")
 def squeeze(input, dim=None, *, axis=None):
     """Without the dimensions of size 1 (all, or those named)."""
-    return squeezed(input, *_squeeze_dims(meta(input), dim if axis is None else axis))
+    return squeezed(input, *_squeeze_dims(input, dim if axis is None else axis))
 
 
 def unsqueezed(t, d):
@@ -388,9 +393,7 @@ def unsqueeze(input, dim=None, *, axis=None):
     """With a dimension of size 1 more."""
     n = meta(input).ndim + 1
     dim = integer(dim if axis is None else axis, "unsqueeze", "dim")
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return unsqueezed(input, dim % n)
+    return unsqueezed(input, wrap_dim(dim, n, input))
 
 
 # -- broadcasting -----------------------------------------------------------------------------------------------------------
@@ -398,20 +401,20 @@ def expanded(t, shape):
     """A view of `t` repeated without memory; -1 keeps a size."""
     m = meta(t)
     if len(shape) < m.ndim:
-        raise RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
-                           f"greater or equal to the number of dimensions in the tensor ({m.ndim})")
+        raise refusal(t, RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided "
+                                      f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({m.ndim})"))
     lead, full = len(shape) - m.ndim, []
     for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
         old = m.shape[d - lead] if d >= lead else 1
         if n == -1:
             if d < lead:
-                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
+                raise refusal(t, RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"))
             n = old
         elif n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
         if old != 1 and old != n:
-            raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension {d}."
-                               f"  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}")
+            raise refusal(t, RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension "
+                                          f"{d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}"))
         full.append(n)
     return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
 
@@ -527,6 +530,8 @@ def become(self, y):
         note_history(self)
         self._ts_view, self._ts_edge = new, y._ts_edge
     else:
+        if self._ts_edge is None:
+            note_history(self)                 # what was saved of it knows it still
         self._ts_view = new
     bump_version(self)
     if y._ts_edge is not None and (old is None or old.base is None):       # what is turned through a view keeps its own writer

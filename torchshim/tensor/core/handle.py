@@ -108,6 +108,12 @@ def edge(t):
     return t if e is True else e
 
 
+def refusal(t, error):
+    """`error`, about the arguments of an operator on `t`: torch asks `t` for its history first, which a view can have lost."""
+    edge(t)
+    return error
+
+
 def tangent_of(t):
     """The tangent of a dual tensor (autograd/forward_ad.py), else None."""
     level = context.modes.get("forward AD")

@@ -20,8 +20,7 @@ from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 class Storage:
     """One block of memory as torch sees it. `value` is the root tensor's current Value.
     `bounds` is set where it served as an index: (the Value, its smallest and largest element); `writer` by the first in-place
-    node, and `rewritten` with it: see `note_history`; `moved` where `.data =` gave other memory to the tensor that owned it: a weak
-    reference to that."""
+    node, and `rewritten` with it: see `note_history`; `moved` where `.data =` gave other memory to a tensor that saw it: see `note_move`."""
     __slots__ = ("value", "gen", "version", "address", "writer", "rewritten", "bounds", "moved", "__weakref__")
 
 
@@ -69,6 +68,21 @@ def note_history(t):
     if not hasattr(st, "rewritten"):
         st.rewritten = {}
     st.rewritten[_place(t._ts_edge, () if vw is None else vw.steps, 0 if vw is None else vw.offset)] = weakref(t)
+
+
+def note_move(t, e):
+    """Before a tensor with the edge `e` gets other memory: what was saved of it holds what it holds then."""
+    st, vw = t._ts_st, t._ts_view
+    if not hasattr(st, "moved"):
+        st.moved = {}
+    st.moved[_place(e, () if vw is None else vw.steps, 0 if vw is None else vw.offset)] = weakref(t)
+    st.gen += 1
+
+
+def moved_from(st, e, steps, offset):
+    """The tensor with the edge `e` that saw `steps` of `st` and has other memory now; None where there is none, or it is gone."""
+    ref = getattr(st, "moved", {}).get(_place(e, steps, offset))
+    return None if ref is None else ref()
 
 
 def _place(e, steps, offset):

@@ -403,9 +403,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             loosen_shapes()
             if self._ts_edge is True and y._ts_meta.dtype == self._ts_meta.dtype:
                 keep_shape(self)
-        if self._ts_view is None:
-            self._ts_st.moved = weakref(self)
-            self._ts_st.gen += 1
+        storage.note_move(self, edge(self))
         self._ts_st, self._ts_view = y._ts_st, still_view(self, y)
 
     @data.deleter
