@@ -449,9 +449,12 @@ def _copy_slices(node, g, mode):
         inner = [None]
     else:
         inner = _apply(node.fn, {0: part}, mode)
-    kept = inner[0]
+    kept, m = inner[0], node.steps[-1][0].out_metas[0]
+    if node.fn is not None and 0 in m.strides and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           "Please clone() the tensor before performing the operation.")
     if kept is None:
-        kept = mode.zeros(node.steps[-1][0].out_metas[0])
+        kept = mode.zeros(m)
     first = mode.put(g, node.steps, kept) if node._ts_next[0] is not None else None
     return [first] + inner[1:]
 

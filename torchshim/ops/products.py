@@ -16,6 +16,7 @@ from . import promotion as P
 from .common import at_once, wide, wrap_dims
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
+from .views import view_strides
 
 _PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 
@@ -38,11 +39,15 @@ def refuse_bool(a, kernel, *sizes):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
+def _no_product(a, b):
+    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+
+
 def fits_mm(a, b, rows=None, added=False):
     """Two matrices; `rows`: the left one's rows after folding its leading dimensions; `added`: a third one is."""
     rows = a.shape[0] if rows is None else rows
     if a.shape[-1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {b.shape[0]}x{b.shape[1]})")
+        raise _no_product((rows, a.shape[-1]), b.shape)
     if added and a.dtype != b.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(a.dtype)} and {P.c_name(b.dtype)}")
     same_dtype(a, b)
@@ -164,8 +169,25 @@ def _layer_factors(inst):
     return (*_factors(inst), "other")[:len(inst.in_metas)]
 
 
+def _fold_words(metas, wanted):
+    """Whether torch makes one matrix of a stack depends on strides and on who wants a gradient, and on that how it refuses a product."""
+    a, b = metas
+    if not a.ndim or not b.ndim or a.shape[-1] == b.shape[max(b.ndim - 2, 0)]:
+        return None
+    if a.ndim == 3 == b.ndim and b.shape[0] == 1 != a.shape[0] and wanted[1]:
+        return _no_product((a.shape[0] * a.shape[1], a.shape[2]), b.shape[1:])
+    if a.ndim == 3 == b.ndim and a.shape[0] == 1 != b.shape[0] and wanted[0]:
+        return _no_product((b.shape[0] * b.shape[2], b.shape[1]), a.shape[:0:-1])
+    rows = math.prod(a.shape[:-1])
+    if a.ndim > 2 >= b.ndim and not wanted[1] and a.numel and view_strides(a, (rows, a.shape[-1])) is None:
+        batch = math.prod(a.shape[:-2])
+        return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {[batch, a.shape[-1]]} but got: "
+                            f"{[batch, b.shape[max(b.ndim - 2, 0)]]}.")
+    return None
+
+
 @op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True,
-    saved_as=_factors)
+    saved_as=_factors, words=_fold_words)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)

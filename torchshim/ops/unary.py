@@ -135,7 +135,7 @@ def _logit_slope(out, x, eps):
     slope = 1 / (x * (1 - x))
     if eps is None:
         return jnp.where((x < 0) | (x > 1), jnp.nan, slope)
-    return jnp.where((x < eps) | (x > 1 - eps), 0, slope)
+    return ~((x < eps) | (x > 1 - eps)), slope
 
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),

@@ -164,13 +164,13 @@ FUNCTIONS["zero"] = lambda input: call(ZERO, (input,))
 
 def _zeroed(op, t, layout):
     """torch's triangles write nothing but zeros in place, and refuse no elements that lie in one place: those are zero that are so
-    anywhere. None where no elements do, or a gradient is wanted."""
+    anywhere. None where no elements do. No gradient gets through such a write, see autograd.backward."""
     m = meta(t)
     if m.contiguous or m.dense:
         return None
     check_inplace(t, needs_grad(t))
     op.inplace_op.resolve(layout, (m,), "")    # what it refuses
-    if needs_grad(t) or read(t).extra is TRACED:
+    if read(t).extra is TRACED:
         return None
     place = np.zeros(m.shape, np.int64)
     for d, (n, s) in enumerate(zip(m.shape, m.strides)):

@@ -65,9 +65,14 @@ def missed(state, key, vals, tensors):
     try:
         return state.miss(key, vals)
     except Exception:
+        op, layout, kinds, _ = key
+        edges = [edge(t) if context.grad else None for t in tensors]
         if context.grad:
-            op, layout, kinds, _ = key
-            graph.refuse_to_save(op, layout, [v.meta for v in vals], kinds, tensors, [edge(t) for t in tensors])
+            graph.refuse_to_save(op, layout, [v.meta for v in vals], kinds, tensors, edges)
+        words = getattr(op, "words", None)
+        better = words and words([v.meta for v in vals], [e is not None for e in edges])
+        if better:
+            raise better from None
         raise
 
 

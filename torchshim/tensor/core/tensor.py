@@ -414,7 +414,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Keep this non-leaf tensor's gradient."""
         if "transform" in context.modes:
             raise RuntimeError(_IN_TRANSFORM.format("Tensor.retain_grad()", "retain_grad()"))
-        e = edge(self)
+        e = self if self._ts_edge is None and self.requires_grad else edge(self)        # what began as a leaf is asked for no history
         if e is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if e is self or self._ts_more().retains:
