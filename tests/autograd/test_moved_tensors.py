@@ -119,3 +119,18 @@ def test_a_leaf_of_another_shape_gets_its_gradient_in_that_shape():
         x.unsqueeze_(0)
     y.sum().backward()
     assert x.grad.tolist() == [[2, 2, 2]]
+
+
+def test_what_was_saved_of_a_leaf_that_is_a_view_is_what_its_data_is_at_the_time():
+    for make in (lambda x: x.var(0), lambda x: (x * x).sum(), lambda x: (x @ torch.ones(3)) ** 2):
+        x = torch.arange(3.0).reshape(1, 3)[0].requires_grad_()
+        whole = torch.arange(3.0).requires_grad_()
+        for leaf in (x, whole):
+            y = make(leaf)
+            leaf.data = torch.full((3,), 2.0)
+            y.backward()
+        assert x.grad.tolist() == whole.grad.tolist()
+    x = torch.arange(3.0).reshape(1, 3)[0].requires_grad_()
+    y = (x * x).sum()
+    x.data = torch.full((3,), 2.0)
+    assert torch.autograd.grad(y, x)[0].tolist() == [4, 4, 4]

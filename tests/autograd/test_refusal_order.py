@@ -134,3 +134,90 @@ def test_a_tuple_of_one_index_has_too_many_for_a_number():
     for key in ((-1,), (0,), (1,)):
         with pytest.raises(IndexError, match="^too many indices for tensor of dimension 0$"):
             torch.tensor(5.0)[key]
+
+
+def _lost(shape):
+    """A view that lost its history: no_grad made it, and its base was written since."""
+    base = torch.ones(shape, requires_grad=True) * 1
+    with torch.no_grad():
+        v = base.view_as(base)
+    base.mul_(1)
+    return v
+
+
+def test_a_view_that_lost_its_history_says_so_before_its_arguments_are_looked_at():
+    for f in ("v.unbind()", "v.select(0, 0)", "v[1:]", "v.transpose(0, 1)", "v.unsqueeze(5)", "v.squeeze(5)", "v.expand(2, -1)",
+             "v.view(3)", "v.split(1)",
+              "v.permute(0, 1)", "v.diagonal()", "v.unfold(5, 1, 1)", "v.index_select(0, torch.tensor([9]))"):
+        with pytest.raises(RuntimeError, match="^A view was created in no_grad mode and its base"):
+            eval(f, {"v": _lost(()), "torch": torch})
+    for f, text in (("v @ v", "both arguments to matmul need to be at least 1D"),
+                    ("torch.outer(v, v)", "outer: Expected 1-D argument self"),
+                    ("v.any(5)", "Dimension out of range")):
+        with pytest.raises((RuntimeError, IndexError), match="^" + text):
+            eval(f, {"v": _lost(()), "torch": torch})
+    v = _lost(())
+    v.retain_grad()                            # what began as a leaf is asked for nothing
+
+
+def test_what_can_have_no_gradient_is_written_whatever_view_it_is():
+    with torch.no_grad():
+        v = (torch.zeros(2, 3) > 0).unbind()[0]
+    v.copy_(torch.ones(3, requires_grad=True))
+    assert v.all() and not v.requires_grad
+    with pytest.raises(RuntimeError, match="^A view was created in no_grad mode and is being modified"):
+        v[torch.tensor([0])] = torch.ones(9, 9, requires_grad=True)
+
+
+def test_a_write_through_memory_seen_several_times_has_no_gradient():
+    x = torch.ones(3, requires_grad=True)
+    for write in (lambda y: y.fill_(1.0), lambda y: y.tril_(), lambda y: y.__setitem__(y > 0, 0)):
+        z = x * 1
+        y = z.expand(2, 3)
+        write(y)
+        with pytest.raises(RuntimeError, match="^unsupported operation: more than one element of the written-to tensor"):
+            torch.autograd.grad(y.sum(), x)
+    z = torch.ones(3)
+    assert z.expand(2, 3).triu_()[0].tolist() == [0, 1, 1]
+
+
+def test_a_product_of_stacks_is_refused_as_the_product_that_torch_makes_of_it():
+    a, b, t = torch.ones(2, 2, 3), torch.ones(1, 2, 3), torch.ones(2, 2, 3).transpose(0, 1).contiguous().transpose(0, 1)
+    for x, y, text in ((a, b, "Expected size for first two dimensions of batch2 tensor to be: [2, 3] but got: [2, 2]."),
+                       (a, b.clone().requires_grad_(), "mat1 and mat2 shapes cannot be multiplied (4x3 and 2x3)"),
+                       (b.clone().requires_grad_(), a, "mat1 and mat2 shapes cannot be multiplied (6x2 and 3x2)"),
+                       (a, b[0], "mat1 and mat2 shapes cannot be multiplied (4x3 and 2x3)"),
+                       (t, b[0], "Expected size for first two dimensions of batch2 tensor to be: [2, 3] but got: [2, 2].")):
+        with pytest.raises(RuntimeError) as e:
+            x @ y
+        assert str(e.value) == text
+
+
+def test_operators_without_elements_save_what_they_save_with_some():
+    w = torch.ones(2, 1)
+    x = torch.zeros(0, requires_grad=True) * 1
+    for make in (lambda z: torch.dist(w, z) * x.sum(), lambda z: torch.addcmul(x, x, z), lambda z: x * z):
+        z = torch.ones(0)
+        y = make(z)
+        z.mul_(2)
+        if make(z).numel() == 0:
+            with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[0\]\] is at version 1; expected version 0"):
+                y.sum().backward()
+    y = (x.abs() + 1) ** w
+    w.mul_(2)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[2, 1\]\] is at version 1"):
+        y.sum().backward()
+
+
+def test_of_what_was_saved_without_a_history_errors_tell_the_present_shape():
+    a, b = torch.ones(3, requires_grad=True), torch.ones(2, 2).select(0, 0)
+    y = torch.outer(a, b)
+    b.unsqueeze_(0)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[1, 2\]\] is at version 1"):
+        y.sum().backward()
+
+
+def test_logit_has_no_gradient_outside_its_bounds_whatever_comes():
+    x = torch.tensor([-1.25, 1.25, 0.3], requires_grad=True)
+    g = torch.autograd.grad(x.logit(0.1), x, torch.full((3,), float("nan")))[0]
+    assert g[:2].tolist() == [0, 0] and g[2].isnan()

@@ -45,8 +45,8 @@ def taken(x, index, d, unique=False):
 
 
 def wrap_dim(d, ndim, of=None):
-    """A non-negative dimension, or torch's IndexError. A 0-d array has the dimensions -1 and 0. `of`: a tensor that is asked for its history before
-    it is refused."""
+    """A non-negative dimension, or torch's IndexError. A 0-d array has the dimensions -1 and 0. `of`: a tensor that is asked for its
+    history before it is refused."""
     n = max(ndim, 1)
     if not -n <= d < n:
         if of is not None:

@@ -75,8 +75,8 @@ in_steps: some calls are made of other functions, as torch makes them: `steps` (
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
 makes_half: of float16 it makes complex32.
-words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends on
-  more than the body sees; else None.
+words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
+  on more than the body sees; else None.
 """
 from __future__ import annotations
 

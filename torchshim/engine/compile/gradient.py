@@ -130,8 +130,8 @@ class _Some:
 
 
 def _as_of_some(inst, wrt, rule, kept):
-    """What an Instance without elements keeps: (operands, results, numbers) that its operator does where there are some, whether it reads them
-    or not, and the equations that it runs. What it needs itself stays where its arguments allow no others, or others would need less."""
+    """What an Instance without elements keeps: (operands, results, numbers) that its operator does where there are some, whether it reads
+    them or not, and the equations that it runs. What it needs itself stays where its arguments allow no others, or others would need less."""
     try:
         some = _Some(inst)
         others = Pullback(some, wrt, rule, some.op.saves).cheapest(some)[:3]

@@ -19,7 +19,8 @@ from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, look, meta, offset_of, read, refusal
 from ..core.view import make_view
-from ..core.write import apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any, put_slice_number, refuse_overlap
+from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any,
+                          put_slice_number, refuse_overlap)
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from

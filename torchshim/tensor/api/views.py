@@ -292,8 +292,8 @@ def permute(self, *args, dims=None):
     n = meta(self).ndim
     dims = ints(args if dims is None else (dims,), "permute", "dims")
     if len(dims) != n:
-        raise refusal(self, RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-                                         f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"))
+        raise refusal(self, RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                                         f"desired ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"))
     perm = tuple([wrap_dim(d, n, self) for d in dims])
     if len(set(perm)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -401,20 +401,21 @@ def expanded(t, shape):
     """A view of `t` repeated without memory; -1 keeps a size."""
     m = meta(t)
     if len(shape) < m.ndim:
-        raise refusal(t, RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes provided "
-                                      f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({m.ndim})"))
+        raise refusal(t, RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes "
+                                      f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({m.ndim})"))
     lead, full = len(shape) - m.ndim, []
     for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
         old = m.shape[d - lead] if d >= lead else 1
         if n == -1:
             if d < lead:
-                raise refusal(t, RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"))
+                raise refusal(t, RuntimeError("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+                                              f"{d}"))
             n = old
         elif n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
         if old != 1 and old != n:
-            raise refusal(t, RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension "
-                                          f"{d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}"))
+            raise refusal(t, RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton "
+                                          f"dimension {d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}"))
         full.append(n)
     return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
 
