@@ -149,6 +149,15 @@ def test_a_cheap_check_is_not_waited_for(compiled):
     assert len(program_of(lambda: w[late(0, 2)])) == 1
     assert len(program_of(lambda: torch.nn.functional.cross_entropy(w, late(0, 1, 0)))) == 1
     assert len(program_of(lambda: w[(table * 0 + 1).long()])) == 2          # too much to compute twice
+    small = torch.full((4, 4), 0.5)
+    small.tolist()
+
+    def most_of_it():
+        out = small
+        for _ in range(8):
+            out = torch.sigmoid(out)
+        return torch.nn.functional.binary_cross_entropy(out, small)
+    assert len(program_of(most_of_it)) == 2    # a small program is waited for rather than computed twice
 
 
 @pytest.mark.parametrize("times", [1, 3])

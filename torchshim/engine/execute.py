@@ -79,12 +79,15 @@ def run_trace(tr):
 
 
 _EARLY_STEPS, _EARLY_ELEMENTS = 16, 1 << 16
+# Of a trace that part at most is computed twice, or so many elements, each step counting as some.
+_EARLY_PART, _EARLY_WORK, _STEP = 8, 10_000, 2000
 _FIRST = itemgetter(3)            # of a step: the slot of its first result
 
 
 def _early(tr, state):
     """The schedule of those checks of a trace that cost little to find out on the host before its program runs, or None. A program
-    that found them out itself would have to be waited for, and the next step could not be recorded meanwhile."""
+    that found them out itself would have to be waited for, and the next step could not be recorded meanwhile: that costs less than to
+    compute a good part of a small program twice."""
     slots = [c.bad.slot for c in tr.checks if c.bad.array is None and c.bad.trace is tr]
     if not slots or not is_host(tr.device):
         return None
@@ -92,10 +95,15 @@ def _early(tr, state):
     if known is None or known[0] != slots:
         steps, schedule = steps_of(state), None
         cheap = [slot for slot in slots if _costs_little(steps, slot)]
-        if cheap:
-            schedule = _Schedule(needed_steps(steps, cheap), state, cheap, True)
+        early = needed_steps(steps, cheap) if cheap else ()
+        if early and _work(early) <= max(_EARLY_WORK, _work(steps) / _EARLY_PART):
+            schedule = _Schedule(early, state, cheap, True)
         known = state.kept()["checks"] = slots, schedule
     return known[1]
+
+
+def _work(steps):
+    return sum([_STEP + sum([m.numel for m in step[0].out_metas]) for step in steps])
 
 
 def _costs_little(steps, slot):

@@ -13,6 +13,7 @@ from ..engine import Instance, Operator, context, literal, meta_of, record
 from ..engine.compile.cost import weighed
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
+from ..tensor.core.storage import log_writes
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.write import write
 
@@ -179,11 +180,7 @@ class Update(Operator):
         vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
         out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]
         out = out if out.__class__ is list else [out]
-        for p, v in zip(params, out):
-            store(p, v)
-        for k, group in enumerate(states):
-            for s, v in zip(group, out[(k + 1) * n:]):
-                store(s, v)
+        store_all([*params, *[s for group in states for s in group]], out)
         return [wrap(v) for v in out[(1 + len(states)) * n:]]
 
     def with_graph(self, params, grads, states, numbers, flags):
@@ -240,12 +237,21 @@ def _as(x, d):
     return jax.lax.complex(x[..., 0], x[..., 1]) if d.kind == "c" else x.astype(d)
 
 
-def store(t, v):
-    """Make an array what a tensor holds."""
-    st, x = t._ts_st, t._ts_extra
-    if t._ts_view is None and (x is None or x.version is None) and context.trace.undo is None:
-        st.gen += 1
-        st.version += 1
-        st.value = v
-    else:
-        write(t, v)
+def store_all(tensors, values):
+    """Make arrays what tensors hold, as many of them as there are tensors."""
+    undo = context.trace.undo
+    if undo is not None:                       # one entry for all: the writes below come one after the other
+        log_writes(undo, [t._ts_st for t in tensors if _plain(t)])
+    for t, v in zip(tensors, values):
+        st, x = t._ts_st, t._ts_extra
+        if t._ts_view is None and (x is None or x.version is None):
+            st.gen += 1
+            st.version += 1
+            st.value = v
+        else:
+            write(t, v)
+
+
+def _plain(t):
+    x = t._ts_extra
+    return t._ts_view is None and (x is None or x.version is None)

@@ -22,7 +22,7 @@ from ..tensor.core.tensor import Tensor
 from ..nn.parameter import Parameter
 from ..utils._foreach_utils import (_get_foreach_kernels_supported_devices, _get_fused_kernels_supported_devices,
                                     _group_tensors_by_device_and_dtype)
-from ._update import number, store
+from ._update import number, store_all
 
 required = object()
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -412,16 +412,6 @@ class SteppedOptimizer(Optimizer):
         """What a state keeps as one number."""
         return state[name].item()
 
-    def _known_scalar(self, state, name, seen):
-        """The same; parameters that have come equally far share the value, which is looked at once."""
-        t = state[name]
-        if t._ts_view is not None:
-            return self._scalar(state, name)
-        key = name, t._ts_st.value
-        if key not in seen:
-            seen[key] = self._scalar(state, name)
-        return seen[key]
-
     def _first_scalars(self, group):
         return self.scalars
 
@@ -433,7 +423,7 @@ class SteppedOptimizer(Optimizer):
         return loss
 
     def _update_all(self, group, params, grads):
-        alike, seen, common = {}, {}, None
+        together, alike, names, common = {}, {}, tuple(self.scalars), None
         for p, g in zip(params, grads):
             s = self.state[p]
             if not s:
@@ -441,8 +431,15 @@ class SteppedOptimizer(Optimizer):
                 s.update(self._fresh(p, group))
             if common is None or self.flags_differ:
                 common = self._flags(group, p)
-            key = (*[self._known_scalar(s, n, seen) for n in self.scalars], common)
-            alike.setdefault(key, []).append((p, g, s))
+            # parameters that have come equally far share their scalars' values, which are looked at once
+            key = (*[s[n] if s[n]._ts_view is not None else s[n]._ts_st.value for n in names], common)
+            rows = together.get(key)
+            if rows is None:
+                together[key] = rows = []
+            rows.append((p, g, s))
+        for key, rows in together.items():
+            key = (*[self._scalar(rows[0][2], n) for n in names], key[-1])
+            alike.setdefault(key, []).extend(rows)
         for (step, *others, flags), rows in alike.items():
             self._advance(group, step + 1, others, flags, *zip(*rows))
 
@@ -464,12 +461,11 @@ class SteppedOptimizer(Optimizer):
         if len(self.scalars) > 1:
             numbers, others = numbers
         for name, x in zip(self.scalars, (step, *others)):
-            x, shared = number(x), {}
-            for s in states:
-                kind = s[name]._ts_meta.dtype
-                if kind not in shared:
-                    shared[kind] = host_scalar(x, kind)._ts_st.value
-                store(s[name], shared[kind])
+            x, shared, counts = number(x), {}, [s[name] for s in states]
+            kinds = [t._ts_meta.dtype for t in counts]
+            for kind in set(kinds):
+                shared[kind] = host_scalar(x, kind)._ts_st.value
+            store_all(counts, [shared[kind] for kind in kinds])
         run = self.update.with_graph if differentiable else self.update
         run(params, grads, [[s[n] for s in states] for n in self._names(group, params[0])], numbers, flags)
 

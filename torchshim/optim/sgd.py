@@ -68,15 +68,17 @@ class SGD(Optimizer):
         if not group["momentum"]:
             update(params, grads, [], numbers, flags)
             return
-        fresh = [k for k, p in enumerate(params) if self.state[p].get("momentum_buffer") is None]
-        if fresh:
+        buffers = [self.state[p].get("momentum_buffer") for p in params]
+        fresh = [k for k, b in enumerate(buffers) if b is None]
+        if not fresh:
+            update(params, grads, [buffers], numbers, flags)
+        else:
             made = update([params[k] for k in fresh], [grads[k] for k in fresh], [], numbers, flags + ("first",))
             for k, b in zip(fresh, made):
                 self.state[params[k]]["momentum_buffer"] = b
-        if len(fresh) < len(params):
-            old = [k for k in range(len(params)) if k not in set(fresh)]
-            ps = [params[k] for k in old]
-            update(ps, [grads[k] for k in old], [[self.state[p]["momentum_buffer"] for p in ps]], numbers, flags)
+            old = [k for k, b in enumerate(buffers) if b is not None]
+            if old:
+                update([params[k] for k in old], [grads[k] for k in old], [[buffers[k] for k in old]], numbers, flags)
 
     @classmethod
     def run_lists(cls, group, params, grads, entries):

@@ -63,6 +63,17 @@ def log_write(undo, st, count=None):
     undo.append(restore)
 
 
+def log_writes(undo, storages):
+    """`log_write` for several, whose tensors have no versions of their own."""
+    held = [(st, st.value, st.version, getattr(st, "writer", None)) for st in storages]
+
+    def restore():
+        for st, value, version, writer in held:
+            st.gen += 1
+            st.value, st.version, st.writer = value, version, writer
+    undo.append(restore)
+
+
 def note_history(t):
     """Before a tensor gets another history: who looks at what was saved of it must know the tensor by its present edge."""
     st, vw = t._ts_st, t._ts_view
