@@ -77,6 +77,10 @@ def help(github, model, force_reload=False, skip_validation=False, trust_repo="c
     return _entry(_config(github, "local" if os.path.isdir(github) else "github"), model).__doc__
 
 
+def _validate_not_a_forked_repo(repo_owner, repo_name, ref):
+    """Nothing: no repository is downloaded. Programs set it to a function of their own."""
+
+
 def load(repo_or_dir, model, *args, source="github", trust_repo="check", force_reload=False, verbose=True, skip_validation=False, **kwargs):
     """What the entry point `model` of a folder's hubconf.py returns for the other arguments; source must be "local"."""
     return _entry(_config(repo_or_dir, source), model)(*args, **kwargs)

@@ -157,6 +157,22 @@ def _get_privateuse1_backend_name():
     return "privateuseone"
 
 
+def _show_config():
+    """The text of `torch.__config__.show()`."""
+    from ..__config__ import show
+    return show()
+
+
+def _parallel_info():
+    """The text of `torch.__config__.parallel_info()`."""
+    from ..__config__ import parallel_info
+    return parallel_info()
+
+
+def _jit_clear_class_registry():
+    """Nothing: no classes are compiled."""
+
+
 def _jit_switch(*args):
     """Accepted; returns what was set before, nothing."""
     return False
@@ -164,7 +180,7 @@ def _jit_switch(*args):
 
 (_jit_set_profiling_executor, _jit_set_profiling_mode, _jit_set_texpr_fuser_enabled, _jit_override_can_fuse_on_gpu,
  _jit_override_can_fuse_on_cpu, _jit_set_nvfuser_enabled, _set_graph_executor_optimize, _jit_set_bailout_depth,
- _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining) = [_jit_switch] * 11
+ _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining, _jit_set_autocast_mode) = [_jit_switch] * 12
 
 _TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
     ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject

@@ -1,10 +1,15 @@
 """torch.backends.mkldnn (oneDNN): the switches are kept; XLA chooses its kernels."""
+import sys as _sys
+
+from .frozen import Switches as _Switches
 from .mkl import verbose                       # noqa: F401  (torch has it here too)
 from .switches import Product as _Product, setter as _setter
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 enabled, deterministic, allow_tf32, fp32_precision = True, False, True, "none"
 matmul, conv, rnn = (_Product(fp32_precision="none") for _ in range(3))
+_SWITCHES = ("enabled", "deterministic", "allow_tf32", "fp32_precision")
+_sys.modules[__name__].__class__ = _Switches
 
 
 def is_available():

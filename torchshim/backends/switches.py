@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from .frozen import allow_nonbracketed_mutation
+
 
 def setter(module, **names):
     """`set_flags` and `flags` for a module's switches: arguments by name, to the module's variables of that name."""
@@ -15,8 +17,9 @@ def setter(module, **names):
         if unknown:
             raise TypeError(f"flags() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         before = {k: getattr(here, names[k]) for k in given}
-        for k, v in given.items():
-            setattr(here, names[k], v)
+        with allow_nonbracketed_mutation():
+            for k, v in given.items():
+                setattr(here, names[k], v)
         return before
 
     @contextlib.contextmanager

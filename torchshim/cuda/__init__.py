@@ -530,6 +530,8 @@ class nvtx:
 def __getattr__(name):
     if name == "default_generators":
         return tuple([_generator(k) for k in range(device_count())])
+    if name == "_initialized":
+        return is_initialized()
     if name in ("amp", "comm", "random", "memory"):
         import importlib
         return importlib.import_module(f"{__name__}.{name}")

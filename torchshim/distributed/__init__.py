@@ -459,4 +459,5 @@ __getattr__ = _missing_attribute(__name__,
                                  lazy=("_composable", "_functional_collectives", "_shard", "_symmetric_memory", "_tensor", "algorithms",
                                        "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim",
                                        "pipelining", "rpc", "run", "tensor"),
-                                 elsewhere={"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"})
+                                 elsewhere={"DeviceMesh": "device_mesh", "_rank_not_in_group": "distributed_c10d",
+                                            "init_device_mesh": "device_mesh"})

@@ -1,4 +1,6 @@
 """torch.distributed under the name of the module where torch writes it."""
+import warnings as _warnings
+
 from . import *  # noqa: F403
 from . import (_UNINITIALIZED, Backend, GroupMember, P2POp, PrefixStore, ProcessGroup, ReduceOp, Store, Work, _all_gather_base,  # noqa: F401
                _reduce_scatter_base, all_gather_into_tensor, get_backend, get_global_rank, get_rank, get_world_size, group,
@@ -11,6 +13,13 @@ def _get_default_group():
     if not is_initialized():
         raise ValueError(_UNINITIALIZED)
     return group.WORLD
+
+
+def _get_global_rank(group, rank):
+    """get_global_rank under its older name; FutureWarning."""
+    _warnings.warn("`torch.distributed.distributed_c10d._get_global_rank` is deprecated, please use "
+                   "`torch.distributed.distributed_c10d.get_global_rank` instead", FutureWarning, stacklevel=2)
+    return get_global_rank(group, rank)
 
 
 def _rank_not_in_group(group):

@@ -232,4 +232,4 @@ def enable_onednn_fusion(enabled):
     """Nothing: XLA fuses."""
 
 
-__getattr__ = _missing_attribute(__name__)
+__getattr__ = _missing_attribute(__name__, elsewhere={"_enabled": "_state"})
