@@ -212,8 +212,20 @@ def _remainder_name(inst):
     return "RemainderBackward1" if inst.layout[1] is T else "RemainderBackward0"
 
 
+def _remainder_on_host(inst):
+    dtype = inst.out_metas[0].dtype
+    if dtype.kind not in "iu" or inst.layout[0] is not T or inst.kinds not in ("", "i") or any([m.dtype != dtype for m in inst.in_metas]):
+        return None
+
+    def remainder(x, y):
+        x, y = np.asarray(x), np.asarray(y).astype(dtype, copy=False)
+        found = np.remainder(x, y)
+        return [np.asarray(found if np.logical_and.reduce(y, None) else np.where(y == 0, x, found))]
+    return remainder
+
+
 @op("remainder(Tensor self, Tensor other) -> Tensor", grad=_remainder_name, promote="arith", inplace="method", scalar_left=True,
-    refuses=("remainder_cpu", "bc"), precheck=refuse_zero,
+    refuses=("remainder_cpu", "bc"), precheck=refuse_zero, host=_remainder_on_host,
     rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
 def remainder(self, other):
     """Python's self % other: the sign of `other`."""

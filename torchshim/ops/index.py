@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides, meta_of
+from ..engine.interpret import picks
 from . import promotion as P
 from .common import is_complex, taken, wide, wrap_dim
 from .layout import elementwise_strides, kept_strides
@@ -124,8 +125,17 @@ def _kept(inst, self, *rest):
     return kept_strides(self)
 
 
+def _put_on_host(inst):
+    m, values, indices = inst.in_metas[0], inst.in_metas[-1], inst.layout[1]
+    if inst.layout[3] or values.dtype != m.dtype or any([i.dtype.kind not in "iu" for i in inst.in_metas[1:-1]]):
+        return None
+    metas = iter(inst.in_metas[1:-1])
+    shapes = [None if i is None else next(metas) for i in indices]
+    return picks.put(m.shape, shapes, indexed_shape(m.shape, shapes)[0], m.dtype)
+
+
 INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    grad="IndexPutBackward0", inplace=True, strides=_kept, rule=lambda ct, self, indices, values, accumulate: [
+    grad="IndexPutBackward0", inplace=True, strides=_kept, host=_put_on_host, rule=lambda ct, self, indices, values, accumulate: [
         ct if accumulate else ct.at[places(ct, indices)].set(zero(ct), mode="drop"),
         *[None for i in indices if i is not None],
         _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])(_put_at)
@@ -190,7 +200,14 @@ def _wrapped(self, dim, index):
 GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"), None])(
     lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
-GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
+def _gather_back_on_host(inst, plan):
+    m, index = inst.in_metas
+    if plan.args != (1,) or plan.outs or not m.ndim or not index.ndim:
+        return None
+    return picks.scattered_into_zeros(m.shape, index.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype)
+
+
+GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0", host_back=_gather_back_on_host,
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])(_gather)
 
 
@@ -219,8 +236,17 @@ def _picked(ct, dim, index, src):
     return jax.lax.pad(g, zero(g), [(0, n - k, 0) for n, k in zip(s.shape, g.shape)]).reshape(src.shape)
 
 
+def _scatter_on_host(add):
+    def host(inst):
+        m, index, src = inst.in_metas
+        if not m.ndim or not index.ndim or not src.ndim or src.dtype != m.dtype or index.numel == 0:
+            return None
+        return picks.scattered(m.shape, index.shape, src.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype, add)
+    return host
+
+
 SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterBackward0", inplace=True,
-    rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
+    host=_scatter_on_host(False), rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set"))
 SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     grad="ScatterBackward1", inplace=True,
@@ -234,7 +260,7 @@ SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, 
     grad=None, inplace=True)(
     lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, _OLD[reduce]))
 SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    grad="ScatterAddBackward0", inplace=True,
+    grad="ScatterAddBackward0", inplace=True, host=_scatter_on_host(True),
     rule=lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "sum"))
 
@@ -408,8 +434,16 @@ def _add_rows(self, dim, index, source):
     return _into_rows(self, dim, index, source, "sum" if outer else "add")
 
 
+def _add_rows_on_host(inst):
+    m, index, source = inst.in_metas
+    if inst.layout[4].__class__ is not int or not m.ndim or m.ndim != source.ndim or source.dtype != m.dtype:
+        return None
+    d = wrap_dim(inst.layout[1], m.ndim)
+    return picks.scattered(m.shape, (1,) * d + (index.numel,) + (1,) * (m.ndim - 1 - d), source.shape, d, m.dtype, True)
+
+
 INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-    grad="IndexAddBackward0", inplace=True)(_index_add)
+    grad="IndexAddBackward0", inplace=True, host=_add_rows_on_host)(_index_add)
 INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     grad="IndexCopyBackward0", inplace=True,
     rule=lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
@@ -419,8 +453,16 @@ def _filled(self, dim, index, value):
     return _into_rows(self, dim, _wrapped(self, dim, index), value, "set")
 
 
+def _fill_on_host(inst):
+    m, index = inst.in_metas
+    fill = m.ndim and picks.filled(m.shape, wrap_dim(inst.layout[1], m.ndim), index.numel, m.dtype)
+    if not fill or P.kind_of(m.dtype) != 2 or P.compute_dtype(m.dtype) != m.dtype or inst.kinds not in ("i", "f"):
+        return None
+    return fill
+
+
 INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad="IndexFillBackward0", inplace=True, strides=_kept,
+    grad="IndexFillBackward0", inplace=True, strides=_kept, host=_fill_on_host,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None])(
     lambda self, dim, index, value: _filled(self, dim, index, cast(jnp.asarray(value), self.dtype)))
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
@@ -483,16 +525,10 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape
 
 
 # -- at once --------------------------------------------------------------------------------------------------------------------
-def _cropped(a, layout, index):
-    d = layout[1]
-    if index.ndim != a.ndim:                   # only an index without elements may
-        return np.empty(index.shape, a.dtype)
-    return np.take_along_axis(a[tuple([slice(None) if k == d else slice(n) for k, n in enumerate(index.shape)])], index, d)
-
-
 #: What NumPy picks, by operator, from an array it has at hand with indices that are known to be in range: functions of (array, layout,
 #: *indices) for operands with dimensions.
-AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: _cropped, INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
+AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: lambda a, layout, index: picks.gathered(a, layout[1], index),
+           GATHER_WRAPPED: lambda a, layout, index: picks.gathered_around(a, layout[1], index), INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
            MASKED_SELECT: lambda a, layout, places: np.broadcast_to(a, layout[2]).ravel()[places]}
 
 
@@ -545,6 +581,7 @@ def _outside(index, low, high):
     return jnp.where(jnp.any(bad), worst, 0)
 
 
-OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None, sizes=("low", "high"), apart=0)(_outside)
+OUTSIDE = op("outside.bounds(Tensor index, int low, int high) -> Tensor", grad=None, sizes=("low", "high"), apart=0,
+    host=lambda inst: picks.outside(*inst.layout[1:]))(_outside)
 MORE_THAN = op("more_than.true(Tensor mask, int n) -> Tensor", grad=None, sizes=("n",), apart=0)(
     lambda mask, n: jnp.sum(mask.astype(jnp.int64)) > n)

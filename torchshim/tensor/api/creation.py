@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from ...engine import TRACED, context, half, meta_of, record, value_of, warn
+from ...engine.direct import number as number_array
 from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
@@ -31,7 +32,9 @@ def made(op, shape, dtype, device, nums=(), kinds="", strides=None, extra=()):
     if device == "meta":
         return wrap(value_of(None, m))
     context.go_to(device)
-    return wrap(record(context, op, (m, extra), (), nums, kinds)[0])
+    direct = context.trace.direct
+    v = None if direct is None else direct.call((op, (m, extra), kinds), *map(number_array, nums, kinds))
+    return wrap(record(context, op, (m, extra), (), nums, kinds)[0] if v is None else v)
 
 
 def unset(shape, d, device, strides=None):
@@ -114,7 +117,7 @@ def sizes_of(name, args):
     if not args:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     shape = ints(args, name)
-    if name == "zeros" and any(n < 0 for n in shape):
+    if name == "zeros" and shape and min(shape) < 0:
         raise RuntimeError("zeros: Dimension size must be non-negative.")
     return check_size(shape)
 

@@ -71,10 +71,13 @@ def _dimensioned(m, dim):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
 
 
+_LONG_OR_INT = frozenset((np.dtype(np.int64), np.dtype(np.int32)))
+
+
 def _index_type(index, name):
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type_name(index)}")
-    if meta(index).dtype.name not in ("int64", "int32") and meta(index).numel:
+    if meta(index).dtype not in _LONG_OR_INT and meta(index).numel:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -101,7 +104,7 @@ def gather(input, dim, index, *, sparse_grad=False):
     if im.numel:
         if max(im.ndim, 1) != max(m.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-        for k, (n, s) in enumerate(zip(im.shape, m.shape)):
+        for k, (n, s) in enumerate(zip(im.shape, m.shape)) if im.shape != m.shape else ():
             if k != d and n > s:
                 raise RuntimeError(f"Size does not match at dimension {k} expected index {list(im.shape)} to be no larger than self "
                                    f"{list(m.shape)} apart from dimension {d}")
@@ -123,9 +126,9 @@ def _check_scatter(name, t, d, index, src):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if sm is not None and max(im.ndim, 1) != max(sm.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    bad = any(n > s for k, (n, s) in enumerate(zip(im.shape, m.shape)) if k != d)
-    if sm is not None:
-        bad = bad or any(n > s for n, s in zip(im.shape, sm.shape))
+    bad = im.shape != m.shape and any([n > s for k, (n, s) in enumerate(zip(im.shape, m.shape)) if k != d])
+    if sm is not None and im.shape != sm.shape:
+        bad = bad or any([n > s for n, s in zip(im.shape, sm.shape)])
     if bad:
         tail = f" and to be no larger size than src {list(sm.shape)}" if sm is not None else ""
         raise RuntimeError(f"Expected index {list(im.shape)} to be no larger than self {list(m.shape)} apart from dimension {d}{tail}")
@@ -190,7 +193,7 @@ def index_select(input, dim, index):
     d = wrap_dim(integer(dim, "index_select", "dim"), m.ndim)
     if im.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if im.dtype.name not in ("int64", "int32"):
+    if im.dtype not in _LONG_OR_INT:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not m.ndim and im.numel != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {im.numel} value(s)")
@@ -214,7 +217,7 @@ def _fitting(name, self, d, index, source):
     if im.ndim > 1:
         raise IndexError(f"{name}_(): Index is supposed to be a vector, but got dim: {im.ndim} with type: {P.c_name(im.dtype)} and size: "
                          f"{list(im.shape)}")
-    if im.dtype.name not in ("int64", "int32"):
+    if im.dtype not in _LONG_OR_INT:
         raise RuntimeError(f"{name}_(): Expected dtype int32/int64 for index but got: {P.c_name(im.dtype)}")
     if sm.dtype != m.dtype:
         raise RuntimeError(f"{name}_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")

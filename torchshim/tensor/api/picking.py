@@ -34,7 +34,7 @@ def bounds_of(st):
     if a.size == 1:
         b = st.bounds = (v, int(a.item()), int(a.item()))
     else:
-        b = st.bounds = (v, int(a.min()), int(a.max())) if a.size else (v, 0, -1)
+        b = st.bounds = (v, int(np.minimum.reduce(a, None)), int(np.maximum.reduce(a, None))) if a.size else (v, 0, -1)
     return b
 
 
@@ -123,7 +123,7 @@ def _picked_now(op, t, indices, layout):
         if b is None and i._ts_st.__class__ is not HostStorage and is_host(im.device):
             b = known(read(i))
             b = b if b.__class__ is np.ndarray else None
-        if b is None or not im.ndim or not im.contiguous or im.device is not m.device:
+        if b is None or not im.ndim or op is I.INDEX and not im.contiguous or im.device is not m.device:
             return None
         given.append(b)
         size *= im.numel
