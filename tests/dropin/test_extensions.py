@@ -8,6 +8,7 @@ import torchshim as torch
 def vision():
     torch.ops.load_library("/somewhere/torchvision/_C.so")
     torch.ops.load_library("/somewhere/torchvision/_C.so")          # once more: nothing is declared twice
+    torch.ops.load_library("/somewhere/torchvision/_C_stable.so")   # its name since torchvision 0.29
     return torch.ops.torchvision
 
 

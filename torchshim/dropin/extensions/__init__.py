@@ -7,7 +7,8 @@ import importlib
 import pathlib
 
 #: (the library's folder, how the file's name begins) -> the module here that declares its operators.
-_KNOWN = {("torchvision", "_C"): "vision", ("torchaudio", "_torchaudio"): "audio", ("torchaudio", "libtorchaudio"): "audio"}
+_KNOWN = {("torchvision", "_C"): "vision", ("torchvision", "_C_stable"): "vision",
+          ("torchaudio", "_torchaudio"): "audio", ("torchaudio", "libtorchaudio"): "audio"}
 
 
 def stands_in(path):
