@@ -149,3 +149,21 @@ def test_shapes_of_operators_whose_library_could_not_be_loaded():
     lib = Library("tests_absent", "DEF")       # defined after all: it has its shapes
     lib.define("f(Tensor x) -> Tensor")
     assert torch.ops.tests_absent.f(torch.ones(2, device="meta")).shape == (7,)
+
+
+def test_meta_tensors_ask_for_a_fake_function_unless_nothing_is_returned():
+    @torch.library.custom_op("tests::writes_sine", mutates_args={"output"}, device_types="cpu")
+    def writes_sine(input: torch.Tensor, output: torch.Tensor) -> None:
+        output.copy_(input.sin())
+
+    @torch.library.custom_op("tests::without_fake", mutates_args=())
+    def without_fake(input: torch.Tensor) -> torch.Tensor:
+        return input * 2
+
+    meta, x = torch.empty(3, device="meta"), torch.ones(3)
+    assert writes_sine(meta, meta.clone()) is None and torch.ops.tests.writes_sine(meta, meta.clone()) is None
+    assert set(torch.library.opcheck(writes_sine, (x, x.clone())).values()) == {"SUCCESS"}
+    with pytest.raises(RuntimeError, match=r"no fake impl registered for <CustomOpDef\(tests::without_fake\)>.*`without_fake.register_fake`"):
+        without_fake(meta)
+    found = torch.library.opcheck(without_fake, (x,), raise_exception=False)
+    assert [k for k, v in found.items() if v == "SUCCESS"] == ["test_schema", "test_autograd_registration"]

@@ -7,6 +7,7 @@ from ..utils._pytree import tree_flatten, tree_map
 
 class OpCheckError(Exception):
     """An operator that does not do what it says."""
+    __module__ = "torch.testing._internal.optests.generate_tests"
 
 
 _UTILS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -32,11 +33,12 @@ def _schema(op, args, kwargs):
 
 
 def _fake(op, args, kwargs):
-    if op._fake is None and not op._implicit:
+    kernel = op._fake_kernel()
+    if kernel is None:
         raise RuntimeError(f"{op._qualname}: no fake implementation is registered; register one with torch.library.register_fake")
     real = op(*tree_map(_copied, args), **tree_map(_copied, kwargs))
     there = lambda x: x.detach().to("meta") if isinstance(x, Tensor) else x
-    fake = (op._fake or op._implicit)(*tree_map(there, args), **tree_map(there, kwargs))
+    fake = kernel(*tree_map(there, args), **tree_map(there, kwargs))
     for r, f in zip(_tensors(real), _tensors(fake), strict=True):
         for what in ("shape", "dtype", "stride"):
             a, b = [getattr(t, what)() if what == "stride" else getattr(t, what) for t in (r, f)]
@@ -45,6 +47,7 @@ def _fake(op, args, kwargs):
 
 
 def _autograd(op, args, kwargs):
+    op._fake_kernel()                          # tracing begins with it
     given = tree_map(_copied, (args, kwargs))
     wanted = [t for t in _tensors(given) if t.requires_grad]
     found = [t for t in _tensors(op(*given[0], **given[1])) if t.requires_grad]

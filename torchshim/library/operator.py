@@ -56,6 +56,7 @@ class CustomOpDef:
         self._kernels, self._fake, self._vmap, self._backward, self._setup = {}, None, None, None, None
         self._implicit = self._above = self._function = None
         self._autocast = {}                    # what runs instead while autocast is on, by device
+        self._init_name = getattr(fn, "__name__", None)
         self._strict = fn is not None          # one of `custom_op`; those of a Library only warn where they have no gradient
         if fn is not None:
             self.register_kernel(device_types, fn)
@@ -91,6 +92,17 @@ class CustomOpDef:
         """A decorator: the function for tensors of the meta device. Elsewhere shapes are found by running the operator."""
         self._fake = fn
         return fn
+
+    def _fake_kernel(self):
+        """What runs for meta tensors: the registered function; nothing for what writes and returns nothing. None where a Library's
+        operator has none; RuntimeError for one of `custom_op`."""
+        found = self._fake or self._implicit
+        if found is None and self._schema is not None and self._schema.mutated and self._schema.returns == "()":
+            return lambda *args, **named: None
+        if found is None and self._strict:
+            raise RuntimeError(f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to "
+                               f"work. Please use `{self._init_name}.register_fake` to add an fake impl.")
+        return found
 
     def register_autocast(self, device_type, cast_inputs):
         """While autocast is on for the device, floating tensors (but float64's) are cast to the dtype, and autocast is off within."""
@@ -207,8 +219,9 @@ class CustomOpDef:
 
     def _kernel_for(self, flat):
         where = next((t.device.type for t in flat if isinstance(t, Tensor)), None)
-        if where == "meta" and self._fake is not None:
-            return self._fake
+        fake = self._fake_kernel() if where == "meta" else None
+        if fake is not None:
+            return fake
         found = self._kernels.get(where) or self._kernels.get(None)
         if found is None and where is None and self._kernels:
             found = next(iter(self._kernels.values()))
