@@ -23,13 +23,58 @@ def test_compile():
 
 
 def test_compiler_and_dynamo():
-    assert torch.compiler.disable(len) is len and torch.compiler.disable(recursive=False)(len) is len
+    assert torch.compiler.disable(len)("ab") == 2 and torch.compiler.disable(recursive=False)(len).__name__ == "len"
     assert not torch.compiler.is_compiling() and not torch._dynamo.is_compiling()
     with torch._dynamo.config.patch(recompile_limit=3):
         assert torch._dynamo.config.recompile_limit == 3
     assert torch._dynamo.config.recompile_limit == 8
     with pytest.raises(AttributeError, match="torch._dynamo.config.nothing does not exist"):
         torch._dynamo.config.nothing = 1
+
+
+def test_what_counts_as_compiled():
+    asks = torch.compiler.is_compiling
+    plain = torch.compiler.disable(lambda: asks())
+
+    class Asks(nn.Module):
+        def forward(self, x):
+            return asks()
+    f = torch.compile(lambda x: (asks(), torch.compiler.is_dynamo_compiling(), torch.compiler.is_exporting(), plain(), asks()))
+    a, b = torch.ones(2), torch.ones(3)
+    assert f(a) == (True, True, False, False, True) and not asks()
+    model = Asks()
+    assert torch.compile(model)(a) and not model(a) and not torch.compiler.disable(model)(a)
+    g = torch.compile(lambda x: asks())
+    with torch.compiler.set_stance("force_eager"):
+        assert not g(a)
+    forced = torch.compiler.set_stance("force_eager")(lambda x: g(x))
+    assert g(a) and not forced(a)
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert g(a) and not g(b)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        assert g(a)
+        with pytest.raises(RuntimeError, match="^Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '.*test_pass"):
+            g(b)
+    assert g(b)
+    h = torch.compile(lambda x: asks())
+    with torch.compiler.set_stance("eager_then_compile"):
+        assert [h(a), h(a)] == [False, True]
+    torch.compiler.set_stance("force_eager")
+    assert not h(a)
+    torch.compiler.set_stance("default")
+    assert h(a)
+    with pytest.raises(AssertionError, match="Attempt to trace forbidden callable"):
+        torch.compile(lambda: torch.compiler.set_stance("default"))()
+    with pytest.raises(ZeroDivisionError):
+        torch.compile(lambda: 1 / 0)()
+    assert not asks()
+    with pytest.raises(RuntimeError, match="invalid torch.compile stance"):
+        torch.compiler.set_stance("mine")
+
+
+def test_logging_has_its_inner_module():
+    assert torch._logging._internal._default_formatter() is not None and torch._logging._internal._init_logs() is None
+    assert torch._logging.getArtifactLogger("a", "graph").name == "a.__graph"
 
 
 def test_jit():

@@ -4,6 +4,7 @@ import operator
 import pickle
 import subprocess
 import sys
+import typing
 
 import pytest
 
@@ -186,3 +187,15 @@ def test_the_insert_point_is_set_by_the_call_itself():
         pass
     graph.call_function(torch.exp, (1.,))
     assert names()[-1] == "exp"
+
+
+def test_annotations_are_written_as_torch_writes_them():
+    def f(x: torch.Tensor, a: typing.List[torch.Tensor], b: list[int], c: "torch.Tensor" = None,
+          d: torch.Tensor | None = None) -> typing.Tuple[torch.Tensor, int]:
+        return x + a[0], 3
+    traced = fx.symbolic_trace(f)
+    name = torch.Tensor.__module__ + ".Tensor"
+    assert str(traced.graph).splitlines()[1] == f"    %x : {name} [num_users=1] = placeholder[target=x]"
+    assert "def forward(self, x : torch.Tensor, a : typing_List[torch.Tensor], b : list[int], c : _torch_Tensor_ = None, " \
+           "d : torch.Tensor|NoneType = None) -> typing_Tuple[torch.Tensor,int]:" in traced.code
+    assert traced(torch.ones(1), [torch.ones(1)], [])[0].item() == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 
+from ..compiler import region
 from ..nn import Module
 from .exc import InvalidBackend
 
@@ -14,15 +15,18 @@ _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "m
 
 
 class OptimizedModule(Module):
-    """What `torch.compile` makes of a module: it calls `_orig_mod`, and has its attributes."""
+    """What `torch.compile` makes of a module (`compiled`), or `torch.compiler.disable`: it calls `_orig_mod`, and has its attributes."""
 
-    def __init__(self, mod, dynamo_ctx=None):
+    def __init__(self, mod, dynamo_ctx=None, compiled=True):
         super().__init__()
+        self.__dict__["_ts_seen"] = set() if compiled else None
         self._orig_mod = mod
         self.training = mod.training
 
     def forward(self, *args, **kwargs):
-        return self._orig_mod(*args, **kwargs)
+        if self._ts_seen is None:
+            return region.disabled(self._orig_mod.__call__)(*args, **kwargs)
+        return region.call(self._orig_mod, self._ts_seen, args, kwargs)
 
     def __getattr__(self, name):
         if name == "_orig_mod":
@@ -42,7 +46,7 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
     def __reduce__(self):
-        return type(self), (self._orig_mod,)
+        return type(self), (self._orig_mod, None, self._ts_seen is not None)
 
 
 def check_backend(backend):
@@ -74,8 +78,10 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     if disable or isinstance(model, type):
         return model
 
+    seen = set()
+
     @functools.wraps(model)
     def compile_wrapper(*args, **kwargs):
-        return model(*args, **kwargs)
+        return region.call(model, seen, args, kwargs)
     compile_wrapper._torchdynamo_orig_callable = model
     return compile_wrapper

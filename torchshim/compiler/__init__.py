@@ -1,7 +1,10 @@
-"""torch.compiler: what programs say to a compiler of Python. Here functions are called as they are (see `torch.compile`)."""
+"""torch.compiler: what programs say to a compiler of Python. Here functions are called as they are (see `torch.compile`);
+`region` tells what counts as compiled."""
 from __future__ import annotations
 
 from ..dropin import missing_attribute as _missing_attribute
+from ..nn import Module
+from .region import disabled, is_compiling, set_stance
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
            "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph", "wrap_numpy"]
@@ -14,8 +17,16 @@ def compile(*args, **kwargs):
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """The function or module as it is; without one, a decorator."""
-    return (lambda f: f) if fn is None else fn
+    """The function or module, not compiled even where a compiled one calls it; without one, a decorator."""
+    if fn is None:
+        return lambda f: disable(f, recursive, reason=reason)
+    if isinstance(fn, type):
+        return fn
+    if isinstance(fn, Module):
+        from .._dynamo.eval_frame import OptimizedModule
+        return OptimizedModule(fn, compiled=False)
+    assert callable(fn), f"A callable function is expected, but {type(fn)} is provided."
+    return disabled(fn)
 
 
 def allow_in_graph(fn):
@@ -41,12 +52,12 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     return lambda traceable_fn: traceable_fn
 
 
-def is_compiling():
-    """Whether the function runs inside a compiler of Python: never."""
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting():
+    """Whether torch.export traces the caller: never."""
     return False
-
-
-is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset():
@@ -61,25 +72,6 @@ def list_backends(exclude_tags=("debug", "experimental")):
     """Names that `torch.compile` takes; all of them mean XLA."""
     from .._dynamo.eval_frame import BACKENDS, _DEBUG
     return sorted(BACKENDS + (() if exclude_tags and "debug" in exclude_tags else _DEBUG))
-
-
-class set_stance:
-    """A function call, context or decorator that says how much to compile: nothing changes."""
-
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
-        known = ("default", "eager_on_recompile", "fail_on_recompile", "force_eager", "eager_then_compile", "aot_eager_then_compile")
-        if stance not in known:
-            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
-        self.stance = stance
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return False
-
-    def __call__(self, fn):
-        return fn
 
 
 def wrap_numpy(fn):

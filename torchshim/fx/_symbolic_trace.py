@@ -148,7 +148,8 @@ class Tracer(TracerBase):
                 result = fn(*args, **kwargs)
             finally:
                 Module.__call__, Module.__getattr__ = call, fetch
-        self.create_node("output", "output", (self.create_arg(result),), {})
+        annotations = getattr(fn, "__annotations__", {})
+        self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotations.get("return"))
         return self.graph
 
     @contextlib.contextmanager

@@ -6,13 +6,16 @@ import keyword
 import operator
 import re
 import sys
+import types
+import typing
 
-from .node import Node, map_arg, qualified_name
+from .node import Node, _type_text, map_arg, qualified_name
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>",
           "and_": "&", "or_": "|", "xor": "^", "matmul": "@", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">="}
 _FORMATS = {getattr(operator, k): f"{{}} {v} {{}}" for k, v in _INFIX.items()}
 _FORMATS.update({operator.getitem: "{}[{}]", operator.neg: "-{}", operator.pos: "+{}", operator.invert: "~{}"})
+_TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet, tuple: typing.Tuple}
 _TAKEN = {"torch", "device", "inf", "nan", "NoneType", "self"}
 
 
@@ -222,7 +225,7 @@ class Graph:
         doomed = {}
         for n, user in last.items():
             doomed.setdefault(user, []).append(n)
-        parameters, body = [], []
+        parameters, body, result = [], [], ""
         for node in self.nodes:
             if node.op == "placeholder":
                 default = f" = {self._value(node.args[0], needed)}" if node.args else ""
@@ -232,25 +235,48 @@ class Graph:
                     body.append(f"{node.name} = {name}")
                 continue
             if node.op == "output":
+                result = "" if node.type is None else f" -> {self._type_source(node.type, needed)}"
                 body.append(f"return {self._value(node.args[0], needed)}")
                 continue
             gone = [n.name for n in node.all_input_nodes if n in doomed.get(node, ())] + ([node.name] if not node.users else [])
             line = f"{node.name}{self._annotation(node, needed)} = {self._expression(node, needed)}"
             body.append(line + (f";  {' = '.join(gone)} = None" if gone else ""))
         lines = "".join([f"    {line}\n" for line in body or ["pass"]])
-        return _Code(f"\n\n\ndef forward({', '.join(['self', *parameters])}):\n{lines}    ", needed)
+        return _Code(f"\n\n\ndef forward({', '.join(['self', *parameters])}){result}:\n{lines}    ", needed)
 
     def _annotation(self, node, needed):
-        if node.type is None:
-            return ""
-        name = node.type if isinstance(node.type, str) else getattr(node.type, "__name__", None)
-        if name is None or not str(name).isidentifier():
-            return ""
-        if getattr(needed["torch"], name, None) is node.type:
-            return f" : torch.{name}"
-        if not isinstance(node.type, str) and not hasattr(builtins, name):
-            needed[name] = node.type
-        return f" : {name}"
+        return "" if node.type is None else f" : {self._type_source(node.type, needed)}"
+
+    def _type_source(self, kind, needed):
+        """An annotation as source; what it names goes into `needed`."""
+        if kind == ():
+            return "()"
+        arguments, origin = typing.get_args(kind), getattr(kind, "__origin__", None)
+        if isinstance(kind, types.UnionType):
+            return "|".join([self._type_source(a, needed) for a in arguments])
+        if origin is not None:
+            if isinstance(kind, typing._GenericAlias) and origin in _TYPING:
+                name = f"typing_{_TYPING[origin]._name}"
+                needed[name] = _TYPING[origin]
+            else:
+                name = self._type_source(origin, needed)
+            return f"{name}[{','.join([self._type_source(a, needed) for a in arguments])}]" if arguments else name
+        name = getattr(kind, "__name__", None)
+        if isinstance(kind, type) and getattr(needed["torch"], name, None) is kind:
+            return f"torch.{name}"
+        if isinstance(kind, type) and getattr(builtins, name, None) is kind:
+            return name
+        if isinstance(kind, type) and kind.__module__.startswith("torch."):
+            found = needed["torch"]
+            for part in (path := _type_text(kind)).split(".")[1:]:
+                found = getattr(found, part, None)
+            if found is kind:
+                return path
+        name = re.sub("[^0-9a-zA-Z_]+", "_", _type_text(kind) if kind is not type(None) else "NoneType")
+        while needed.get(name, kind) != kind:
+            name += "_"
+        needed[name] = kind
+        return name
 
     def _expression(self, node, needed):
         args, kwargs = [self._value(a, needed) for a in node.args], [f"{k} = {self._value(v, needed)}" for k, v in node.kwargs.items()]

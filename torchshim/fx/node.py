@@ -164,8 +164,8 @@ class Node:
         """The step as a line of text."""
         if self.op == "output":
             return f"return {self.args[0]}"
-        kind = "" if self.type is None else f" : {getattr(self.type, '__name__', self.type)}"
-        head = f"%{self.name}{kind} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
+        kind = "" if self.type is None else f"{_type_text(self.type)} "
+        head = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
         if self.op == "placeholder":
             return head + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
@@ -177,6 +177,13 @@ class Node:
 
     def __reduce__(self):
         raise NotImplementedError("torchshim: pickling a Node; pickle the GraphModule")
+
+
+def _type_text(kind):
+    """A type as text: builtins by name, other classes with their module."""
+    if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return "..." if kind is ... else kind.__name__ if isinstance(kind, types.FunctionType) else repr(kind)
 
 
 def _shown(a):

@@ -1,5 +1,7 @@
 """torch._logging: the switches of what PyTorch's compilers tell."""
-from .dropin import missing_attribute as _missing_attribute
+from . import _internal
+from ..dropin import missing_attribute as _missing_attribute
+from ._internal import LazyString, _init_logs, getArtifactLogger, hide_warnings, trace_structured, warning_once
 
 
 def set_logs(*, modules=None, **switches):
