@@ -132,7 +132,7 @@ def residuals(node):
                                                      None if e is None else "AsStrided")))
             continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
-                      functools.partial(_written_through, node, k, st, version, steps)))
+                      functools.partial(_written_through, node, k, st, version, steps, offset)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
@@ -174,12 +174,15 @@ def _lost(st, steps, offset, e, creation):
     return RuntimeError(creation_error(t, t._ts_view, True))
 
 
-def _written_through(node, k, st, version, steps):
+def _written_through(node, k, st, version, steps, offset):
     """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
     i, producer = node._ts_plan.args[k], None
     target, nr = end_of(node._ts_next[i])
     while isinstance(target, Entrance):
         (target, nr), steps = end_of(target._ts_next[0]), steps[:-1]
+        now = known_by(st, (target, nr), steps, offset)
+        if now is not None:
+            return written_error(now, st, version)
     if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
         producer = getattr(st, "writer", None) or target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer

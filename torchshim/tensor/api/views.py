@@ -527,13 +527,10 @@ def become(self, y):
     log_edge(self)
     if self._ts_edge is not None and not context.grad:    # its history stays what it was, as in torch
         loosen_shapes()
+    note_history(self)
+    self._ts_view = new
     if self._ts_edge is not None and context.grad:
-        note_history(self)
-        self._ts_view, self._ts_edge = new, y._ts_edge
-    else:
-        if self._ts_edge is None:
-            note_history(self)                 # what was saved of it knows it still
-        self._ts_view = new
+        self._ts_edge = y._ts_edge
     bump_version(self)
     if y._ts_edge is not None and (old is None or old.base is None):       # what is turned through a view keeps its own writer
         self._ts_st.writer = type(y._ts_edge).__name__

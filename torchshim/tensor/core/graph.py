@@ -308,8 +308,10 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                 if version != version and _unversioned(t):         # NaN: made in inference mode
                     raise RuntimeError(INFERENCE)
                 if x is not None and x.version is not None:
-                    st = OwnVersion(st, x.version)
+                    born, st = version, OwnVersion(st, x.version)
                     version = st.version
+                    if version != version and born == born:            # NaN, with the memory of another: `.data =`
+                        raise RuntimeError("Inference tensors do not track version counter.")
                 guard.append((len(saved), st, version, st.gen, (), 0, None) if vw is None else
                              (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation))
             saved.append(vals[i])
