@@ -8,7 +8,9 @@ A program is made from its seed alone: statements over a pool of tensors (operat
 without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
 exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
-one of PyTorch's own internal assertions, or gradients that it made as zeros that cannot be written, do not count.
+one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, or the end of the memory, do not count. Programs
+avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then), the sign of a
+NaN, roundings that a step function makes visible, and in-place operators inside of functionalize, which forgets what they refuse.
 """
 from __future__ import annotations
 
@@ -27,16 +29,17 @@ UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.
          "1 / ({} + 5)", "{} ** 2", "{} ** 3", "{}.clamp(-1, 1)", "{}.square()", "torch.nn.functional.softplus({})", "{}.clone()",
          "{}.neg()", "{}.cos()", "torch.where({} > 0, {}, {} * 0.5)", "{}.sign()", "{}.detach()", "{}.abs().add(1).log()",
          "{}.abs().add(1).sqrt()", "{}.clamp(min=0)", "torch.nn.functional.gelu({})", "torch.nn.functional.leaky_relu({}, 0.1)",
-         "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "{}.round()", "{}.expm1()", "{}.erf()", "{}.to(torch.float64)",
-         "torch.nn.functional.elu({})", "{}.reciprocal()", "{}.floor()", "{} * {}", "{} + {}.detach()", "torch.zeros_like({})",
+         "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "({} + 0.137).round()", "{}.expm1()", "{}.erf()", "{}.to(torch.float64)",
+         "torch.nn.functional.elu({})", "{}.reciprocal()", "({} + 0.137).floor()", "{} * {}", "{} + {}.detach()", "torch.zeros_like({})",
          "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()", "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()",
-         "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)"]
+         "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)", "torch.complex({}, {} * 0.5)", "{}.angle()", "{}.conj() * 2",
+         "torch.view_as_real({})", "{}.imag", "{}.conj_physical()", "{}.resolve_conj()"]
 BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})",
           "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.3)", "torch.atan2({}, {} + 3)",
           "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}", "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})",
           "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})", "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}",
           "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",
-          "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {})", "{}.heaviside({})",
+          "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {}.nan_to_num())", "{}.heaviside({})",
           "{}.xlogy({}.abs() + 1)"]
 REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})",
           "{}.norm()", "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()",
@@ -51,26 +54,36 @@ VIEWS = ["{}.t()", "{}.transpose(0, -1)", "{}.reshape(-1)", "{}.view(-1)", "{}.u
          "{}.permute(tuple(range({}.dim() - 1, -1, -1)))", "{}.T",
          "{}.squeeze(0)", "{}.mT", "{}.real", "{}.data", "{}[:]", "{}.view({}.shape)", "{}.swapaxes(0, -1)", "{}.tensor_split(2)[1]",
          "{}.unflatten(0, (1, -1))", "{}[torch.tensor([0])]", "{}[{} > 0]", "{}.expand_as({})", "{}.ravel()", "{}.conj()",
-         "{}.alias_copy() if hasattr({}, 'alias_copy') else {}.clone()"]
+         "{}.alias_copy() if hasattr({}, 'alias_copy') else {}.clone()", "{}.chunk(2)[-1]", "{}.split([1, 1])[0]", "{}.unbind(-1)[-1]",
+         "{}.hsplit(2)[0]", "{}.tensor_split(2, -1)[0]", "{}.unsafe_chunk(2)[0]", "{}.adjoint()"]
 INPLACE = ["{}.add_(1)", "{}.mul_(2)", "{}.zero_()", "{}.exp_()", "{}.relu_()", "{}.clamp_(-1, 1)", "{}.neg_()", "{}.sub_({})",
            "{}.mul_({})", "{}.copy_({})", "{}.fill_(0.5)", "{}.sigmoid_()", "{}.masked_fill_({} > 0, 1.)", "{}.div_(2)", "{}.tanh_()",
            "{}.sin_()", "{}.t_()", "{}.unsqueeze_(0)", "{}.squeeze_()", "{}.detach_()", "{}.requires_grad_()", "{}.add_({}, alpha=2)",
            "{}.pow_(2)", "{}.addcmul_({}, {})", "{}.transpose_(0, -1)", "{}.abs_()", "{}.sqrt_()", "{}.lerp_({}, 0.5)",
            "{}.index_fill_(0, torch.tensor([0]), 2.)", "{}.cumsum_(0)", "{}.requires_grad_(False)", "{}.reciprocal_()",
-           "{}.clamp_(min=0)", "{}.tril_()", "{}.floor_()", "{}.fill_diagonal_(1.)"]
+           "{}.clamp_(min=0)", "{}.tril_()", "{}.chunk(2)[0].mul_(2)", "{}.split(1)[-1].add_({})", "{}.unbind()[0].zero_()",
+           "{}[0].mul_(3)", "{}.view(-1)[:1].exp_()", "{}.diagonal().fill_(2.)", "{}.narrow(0, 0, 1).copy_({})", "{}.conj_physical_()",
+           "{}.detach().mul_(2)", "{}.retain_grad()", "{}.add_(0.137).floor_()", "{}.fill_diagonal_(1.)"]
 WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}", "{} *= 2", "{} -= 1", "{} /= 2", "{}[0] += 1",
-          "{}[{} > 0] = 0", "{}.data = {}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}",
+          "{}[{} > 0] = 0", "{}.data = {like}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}",
           "{}.requires_grad = True", "{}.grad.zero_()", "{}.data[0] = 1", "{}[torch.tensor([0])] = {}", "{} **= 2"]
 REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
            "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}",
-           "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t): {}"]
+           "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t): {}",
+           "with torch.autograd.graph.saved_tensors_hooks(lambda t: say('packed', t) or t * 1, lambda t: say('unpacked', t) or t): {}",
+           "with torch.autograd.graph.disable_saved_tensors_hooks('not here'): {}", "with torch.autograd.set_detect_anomaly(False): {}"]
 HOOKS = ["{}.register_hook(lambda g: {how})", "{}.register_post_accumulate_grad_hook(lambda t: say('accumulated', t.grad))",
          "{}.grad_fn.register_prehook(lambda gs: say('pre', gs[0]))", "{}.grad_fn.register_hook(lambda made, given: say('post', given[0]))",
          "{}.grad_fn.register_prehook(lambda gs: tuple([g if g is None else g * 2 for g in gs]))",
-         "{}.register_hook(lambda g: {how}).remove()"]
+         "{}.register_hook(lambda g: {how}).remove()", "torch.autograd.graph.register_multi_grad_hook(({}, {other}), told)",
+         "torch.autograd.graph.register_multi_grad_hook(({}, {other}), lambda g: say('any', g), mode='any')",
+         "{}.grad_fn.next_functions[0][0].register_hook(lambda made, given: say('next', given[0]))",
+         "{}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))"]
 CUSTOM = ["Twice.apply({})", "Written.apply({})", "Viewed.apply({})", "Pair.apply({})", "Several.apply({})[0]", "Several.apply({})[1]",
-          "Late.apply({})", "Passed.apply({})"]
-TRANSFORMS = ["torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
+          "Late.apply({})", "Passed.apply({})", "Scaled.apply({}, 3.0)", "Scaled.apply(2.0, {})", "Kept.apply({}, {other})[0]",
+          "Kept.apply({}, {other})[1]", "Kept.apply({}, {other})[2]", "Filled.apply({})", "Pushing.apply({})",]
+TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.vmap(Pushing.apply)({})", "torch.func.grad(lambda x: Pushing.apply(x).sum())({})",
+              "torch.func.jacfwd(Pushing.apply)({})", "torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
               "torch.func.jvp(torch.sin, ({},), (torch.ones_like({}),))[1]", "torch.func.jacrev(lambda x: x ** 2)({})",
               "torch.autograd.functional.vjp(lambda x: x ** 2, {}, torch.ones_like({}))[1]", "torch.func.jacfwd(torch.tanh)({})",
               "torch.func.vmap(lambda x: x * 2, in_dims=-1, out_dims=-1)({})", "torch.func.hessian(lambda x: (x ** 3).sum())({})",
@@ -79,10 +92,23 @@ TRANSFORMS = ["torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(l
               "torch.autograd.functional.jacobian(torch.exp, {}, create_graph=True)",
               "torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), {}, torch.ones_like({}))[1]",
               "torch.func.linearize(torch.sin, {}.detach())[1](torch.ones_like({}))",
-              "torch.func.functionalize(lambda x: x.clone().mul_(2))({})",
+              "torch.func.functionalize(lambda x: x.clone().mul_(x))({})",
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=False)",
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=True)",
-              "pushed(torch.sin, {})", "pushed(torch.square, {})"]
+              "pushed(torch.sin, {})", "pushed(torch.square, {})", "pushed(lambda x: x.softmax(0), {})", "pushed(lambda x: x.prod(), {})",
+              "pushed(lambda x: (x * x).cumsum(0)[0], {})", "pushed(lambda x: x.clone().mul_(x), {})", "pushed(lambda x: x.view(-1)[::2], {})",
+              "torch.func.functional_call(layer, {'weight': {}}, ({other},))", "torch.func.functional_call(layer, {}, ({other},)) if 0 else layer({})",
+              "torch.func.vjp(lambda x: x.sin() * {other}, {})[1](torch.ones_like({}))[0]", "torch.func.grad_and_value(lambda x: x.cos().sum())({})[0]",
+              "torch.func.vmap(lambda x, y: x * y, in_dims=(0, None))({}, {other})", "torch.func.vmap(torch.sin, chunk_size=1)({})",
+              "torch.func.vmap(lambda x: x.clone().add_(1))({})", "torch.func.jvp(lambda x: x.exp() * {other}, ({},), ({other},))[1]",
+              "torch.func.jacrev(lambda x: x.sin().sum() * {other})({})", "torch.func.jacfwd(lambda x: torch.func.grad(lambda y: y.exp().sum())(x))({})",
+              "torch.autograd.functional.hessian(lambda x: x.sin().sum(), {})", "torch.autograd.functional.vhp(lambda x: x.exp().sum(), {}, torch.ones_like({}))[1]",
+              "torch.autograd.functional.jvp(lambda x: x ** 2, {}, torch.ones_like({}), create_graph=True)[1]",
+              "torch.autograd.functional.jacobian(lambda x: x * {other}, {}, vectorize=True)",
+              "torch.utils.checkpoint.checkpoint(lambda x, y: x * y.exp(), {}, {other}, use_reentrant=False)",
+              "torch.utils.checkpoint.checkpoint(lambda x, y: x * y.exp(), {}, {other}, use_reentrant=True)",
+              "torch.utils.checkpoint.checkpoint(lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x.exp(), use_reentrant=False), {}, use_reentrant=False)",
+              "torch.utils.checkpoint.checkpoint_sequential([torch.sin, torch.exp, torch.tanh], 2, {}, use_reentrant=False)"]
 
 
 class Program:
@@ -113,6 +139,7 @@ class Program:
 
     def filled(self, form):
         one, other = self.name(), self.name()
+        form = form.replace("{like}", f"{other} if {other}.shape == {one}.shape else {one}.detach() * 2")
         texts = form.format(*["\0"] * form.count("{}"), d=self.r.choice((0, -1, 0, 1, -2)))
         first = True
         while "\0" in texts:
@@ -146,7 +173,8 @@ class Program:
             self.emit(r.choice(REGIONS).replace("{}", text), *([name] if name else self.names))
         elif what == "hook":
             name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()"))
-            self.emit(r.choices(HOOKS, (5, 1, 1, 1, 1, 1))[0].replace("{}", name).replace("{how}", how))
+            form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7, 0.7))[0]
+            self.emit(form.replace("{}", name).replace("{how}", how).replace("{other}", self.name()))
         elif what == "retain":
             self.emit(f"{self.name()}.retain_grad()")
         elif what == "matmul":
@@ -155,10 +183,10 @@ class Program:
                                             f"torch.outer({a}, {b})", f"torch.nn.functional.linear({a}, {b})", f"torch.dot({a}, {b})")))
             self.emit(text, name)
         elif what == "function":
-            name, text = self.new(r.choice(CUSTOM).replace("{}", self.name()))
+            name, text = self.new(r.choice(CUSTOM).replace("{}", self.name()).replace("{other}", self.name()))
             self.emit(text, name)
         elif what == "transform":
-            made = r.choice(TRANSFORMS).replace("{}", self.name())
+            made = r.choice(TRANSFORMS).replace("{}", self.name()).replace("{other}", self.name())
             name, text = self.new(f"{made}.clone()")       # the name of its last node is its own affair
             self.emit(text, name)
         elif what == "grad":
@@ -191,6 +219,76 @@ def pushed(f, x):
     with forward_ad.dual_level():
         made = forward_ad.unpack_dual(f(forward_ad.make_dual(x, torch.ones_like(x))))
         return made.tangent.clone()
+
+def told(grads):
+    for g in grads:
+        say("several", g)
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((), 1.5, dtype=torch.float64))
+        self.register_buffer("shift", torch.full((), 0.25, dtype=torch.float64))
+    def forward(self, x):
+        return x * self.weight + self.shift
+
+layer = Layer()
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.given = x, factor
+        return x * factor
+    @staticmethod
+    def backward(ctx, g):
+        return tuple([g * y if isinstance(x, torch.Tensor) and k in [n for n, w in enumerate(ctx.needs_input_grad) if w] else None
+                      for k, (x, y) in enumerate(zip(ctx.given, ctx.given[::-1]))])
+
+class Kept(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y, x + y, (x > y).clone()
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[0])
+        ctx.mark_non_differentiable(output[2])
+        ctx.set_materialize_grads(False)
+    @staticmethod
+    def backward(ctx, g, h, _):
+        x, y, made = ctx.saved_tensors
+        say("kept", made)
+        ends = [None if g is None else (g * k).sum_to_size(x.shape if n == 0 else y.shape) for n, k in enumerate((y, x))]
+        if h is not None:
+            ends = [(h.sum_to_size(k.shape) if e is None else e + h.sum_to_size(k.shape)) for e, k in zip(ends, (x, y))]
+        return tuple(ends)
+
+class Filled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mark_dirty(x)
+        x.add_(1)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x
+
+class Pushing(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x.sin() * 2
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos() * 2
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0].cos() * 2
 
 class Several(torch.autograd.Function):
     @staticmethod
@@ -267,6 +365,7 @@ def described(torch, x, gradient=False, born=0):
     if not isinstance(x, torch.Tensor):
         return repr(x)
     values = x.detach().clone().flatten().tolist()
+    values = [v for z in values for v in ((z.real, z.imag) if isinstance(z, complex) else (z,))]
     values = [repr(v) if isinstance(v, float) and not math.isfinite(v) else v for v in values]
     fn = x.grad_fn
     try:
@@ -277,7 +376,7 @@ def described(torch, x, gradient=False, born=0):
     return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, name, version, values]
 
 
-_OWN_FAULTS = ("INTERNAL ASSERT FAILED", "ZeroTensors are immutable")
+_OWN_FAULTS = ("INTERNAL ASSERT FAILED", "ZeroTensors are immutable", "can't allocate memory")
 _NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")
 
 
@@ -309,7 +408,7 @@ def say(torch, seed):
                     if f"{name} = " in text and isinstance(space[name], torch.Tensor) and not space[name].is_inference():
                         born[name] = space[name]._version
                     lines.append([text, name, described(torch, space[name], born=born.get(name, 0))])
-                    grad = space[name].grad if isinstance(space[name], torch.Tensor) and space[name].is_leaf else None
+                    grad = space[name].grad if isinstance(space[name], torch.Tensor) and (space[name].is_leaf or space[name].retains_grad) else None
                     if grad is not None:
                         lines.append([text, name + ".grad", described(torch, grad, True)])
                 except Exception as e:

@@ -256,6 +256,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 fn(grad)
         return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
     edges = [edge(t) for t in tensors]
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set")
     got = {}                                   # by backward pass: gradients so far, how many are still to come
 
     def hook_of(k):

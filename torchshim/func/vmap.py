@@ -317,6 +317,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         else:
             _check_out_dims(func, out_dims)
             n, dims, leaves, structure = parts[0](in_dims, args, func)
+        if chunk_size is not None and not n:
+            raise AssertionError("arg_spec must not be None")
         if chunk_size is not None and chunk_size < n:
             return _in_chunks(leaves, structure, dims, n, kwargs, parts)
         return _whole(leaves, structure, dims, n, kwargs, parts)

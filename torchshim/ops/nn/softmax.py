@@ -62,12 +62,12 @@ def _prepared(name, x, dim, dtype):
     d = x.dtype if dtype is None else jnp.dtype(dtype)
     dim = wrap_dim(dim, x.ndim)
     refuse_integers(name, x, dim, d)
-    return wide(cast(x, d)), dim, d
+    return wide(cast(x, d if P.kind_of(d) == 2 else P.float32)), dim, d
 
 
 def refuse_integers(name, x, dim, d):
-    """torch's error for dtypes that have no softmax; it names the kernel."""
-    if P.kind_of(d) != 2:
+    """torch's error for dtypes that have no softmax; it names the kernel, which is not asked where there are no elements."""
+    if P.kind_of(d) != 2 and 0 not in x.shape:
         last = "lastdim_" if dim == max(len(x.shape) - 1, 0) else ""
         raise NotImplementedError(f'"{name}_{last}kernel_impl" not implemented for \'{P.c_name(d)}\'')
 

@@ -1,17 +1,16 @@
 """Views of parts of a tensor: slices, splits, diagonals, windows."""
 from __future__ import annotations
 
-from ...engine import meta_of, present
+from ...engine import meta_of
 from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
 from ...ops.views import SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
-from ..core.dispatch import wrap
 from ..core.graph import node_class
 from ..core.handle import TensorBase, meta, offset_of, read, refusal
-from ..core.view import make_view, make_views
+from ..core.view import detached, make_view, make_views
 from .views import integer, ints
 
 
@@ -163,19 +162,19 @@ def chunk(input, chunks, dim=0, *, axis=None):
 
 @function("unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0):
-    """`chunk` whose pieces own their memory."""
+    """`chunk` whose pieces the graph takes for memory of their own: it follows no writes from them to it, or back."""
     return _apart(chunk(input, chunks, dim), "UnsafeSplitBackward0")
 
 
 @function("unsafe_split")
 def unsafe_split(input, split_size, dim=0):
-    """`split` whose pieces own their memory."""
+    """`split` whose pieces the graph takes for memory of their own."""
     return _apart(split(input, split_size, dim), "UnsafeSplitBackward0")
 
 
 @function("unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
-    """`split_with_sizes` whose pieces own their memory."""
+    """`split_with_sizes` whose pieces the graph takes for memory of their own."""
     return _apart(split_with_sizes(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
@@ -183,7 +182,10 @@ def _apart(pieces, name):
     e = pieces[0]._ts_edge
     if e is not None:
         e[0].__class__ = node_class(name)
-    return tuple([wrap(present(read(p)), p._ts_edge) for p in pieces])
+    made = tuple([detached(p) for p in pieces])
+    for t, p in zip(made, pieces):
+        t._ts_edge, t._ts_more().version = p._ts_edge, [0]
+    return made
 
 
 @function("unbind")

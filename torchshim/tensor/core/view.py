@@ -184,10 +184,10 @@ def _seen_as(t, steps, m, value, offset, e, creation):
         vw.steps, vw.skip, vw.base = tv.steps + steps, tv.skip, tv.base
         if tv.base is None:
             vw.skip, vw.base = len(tv.steps), t
-        if creation is None:
+        if creation is None or tv.creation == "inference":
             creation = tv.creation
     if not context.grad:
-        creation = "inference" if context.inference else "no_grad"
+        creation = "inference" if context.inference or tv is not None and tv.creation == "inference" else "no_grad"
         if st.version != st.version:
             vw.skip, vw.base = 0, None         # views of inference tensors have no history to follow
     vw.creation, vw.offset, vw.meta = creation, offset, m
