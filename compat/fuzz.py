@@ -35,7 +35,7 @@ UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.
          "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)", "torch.complex({}, {} * 0.5)", "{}.angle()", "{}.conj() * 2",
          "torch.view_as_real({})", "{}.imag", "{}.conj_physical()", "{}.resolve_conj()"]
 BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})",
-          "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.3)", "torch.atan2({}, {} + 3)",
+          "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.25)", "torch.atan2({}, {} + 3)",
           "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}", "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})",
           "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})", "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}",
           "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",

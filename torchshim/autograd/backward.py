@@ -122,11 +122,14 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one.
     """
     log = None
-    if (inputs is None and not create_graph and len(roots) == 1 and isinstance(roots[0], Node) and cts[0].__class__ is Value
-            and roots[0].__class__ is not AccumulateGrad and not context.eager and not anomaly_mode.on and "forward AD" not in context.modes):
-        if replayed(roots[0], cts[0], retain_graph):
-            return {}
-        log = Log(roots[0], cts[0])
+    if (mode is None and (inputs is None or not accumulate) and not create_graph and len(roots) == 1 and isinstance(roots[0], Node)
+            and cts[0].__class__ is Value and roots[0].__class__ is not AccumulateGrad and not context.eager and not anomaly_mode.on
+            and "forward AD" not in context.modes):
+        ends = None if inputs is None else [end_of(e) for e in inputs]
+        found = replayed(roots[0], cts[0], ends, retain_graph)
+        if found is not None:
+            return found
+        log = Log(roots[0], cts[0], ends)
     walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode)
     walk.send(roots, cts)
     walk.begin(roots)
@@ -140,7 +143,7 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     finally:
         context.modes["graph task"] = task
     if log is not None:
-        log.keep()
+        log.keep(walk.captured)
     return walk.captured
 
 

@@ -18,15 +18,18 @@ What is compared decides what the walk does. Proof, for a graph that `Walk.fits`
   then. That storage is nobody else's here: not another leaf's gradient, not memory that a residual is guarded in (the general
   walk would meet the sum there, or refuse).
 - *Inputs* that the walk entered are entered again, in the same order with the same metas, and are as many different Values as then.
+- *Which gradients were asked for* (`autograd.grad`): those at the same places and output numbers, none of them with hooks. Then only what leads
+  to one of them runs. The other nodes (`idle`) record nothing; their edges are compared all the same, so that nothing is asked for
+  below them now that was not then.
 
-Everything else takes the general way: hooks, custom functions, writes through views, second-order passes, given inputs.
+Everything else takes the general way: hooks, custom functions, writes through views, second-order passes, `backward(inputs=)`.
 tests/autograd/test_replay.py compares both ways over graphs that change between repetitions.
 """
 from __future__ import annotations
 
 from ..engine import TRACED, Value, context, place_input, value_of
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import accumulator_hooks
+from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
 from ..tensor.core.storage import Storage
 from ..tensor.core.write import set_value
@@ -36,10 +39,11 @@ MOST = 4                   # walks kept at one state
 
 class Log:
     """What one walk did, while it may still be kept."""
-    __slots__ = ("trace", "state", "ct", "root", "nodes", "leaves", "ok")
+    __slots__ = ("trace", "state", "ct", "root", "ends", "nodes", "leaves", "ok")
 
-    def __init__(self, root, ct):
+    def __init__(self, root, ct, ends):
         tr = context.trace
+        self.ends = ends
         self.trace, self.state, self.root = tr, tr.state, root
         self.ct = ct.slot if ct.trace is tr else None
         self.nodes, self.leaves, self.ok = [], [], self.ct is not None
@@ -58,8 +62,8 @@ class Log:
             self.ok = False
         self.leaves.append((leaf, old, result))
 
-    def keep(self):
-        """Store the walk at its state, if it was plain from end to end."""
+    def keep(self, captured):
+        """Store the walk at its state, if it was plain from end to end. `captured`: the gradients that were asked for, by their number."""
         tr, before = self.trace, self.state
         if not self.ok or context.trace is not tr:
             return
@@ -80,14 +84,70 @@ class Log:
             if id(leaf) not in place or result.trace is not tr or (old is not None and old.trace is not tr):
                 return
             leaves.append((place[id(leaf)], None if old is None else old.slot, result.slot, result.meta))
-        if len(place) != len(specs) + len(leaves) or len({slot for _, _, slot, _ in leaves}) != len(leaves):
-            return
+        made = {slot: meta for _, _, slot, meta in leaves}
+        if self.ends is None:
+            idle = wanted = ()
+            if len(place) != len(specs) + len(leaves) or len(made) != len(leaves):
+                return
+        else:
+            idle, wanted = self._idle(place), self._wanted(place, captured)
+            if idle is None or wanted is None:
+                return
+            made.update({v.slot: v.meta for v in captured.values()})
+        if made and min(made) < before.n_values:
+            return                             # one is the cotangent itself
         walk = Walk()
-        walk.specs, walk.leaves, walk.state = specs, leaves, tr.state
+        walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(made.items())
         walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
         walk.first_input, walk.made = before.n_inputs, tr.state.n_values - before.n_values
-        kept = before.kept()
-        kept["backward", self.ct] = (walk, *kept.get(("backward", self.ct), ())[:MOST - 1])
+        kept, key = before.kept(), (_kind(self.ends), self.ct)
+        kept[key] = (walk, *kept.get(key, ())[:MOST - 1])
+
+    def _idle(self, place):
+        """[(place, class, codes of the edges)] of the nodes that did not run, [(place, None, ())] of the leaves; None if one is neither."""
+        ran, found = {id(node) for node, _ in self.nodes}, []
+        objects = {id(self.root): self.root, **{id(t): t for node, _ in self.nodes for t in _targets(node)}}
+        for i in iter(list(place)):
+            if i not in ran:
+                found.append(objects[i])
+        for t in found:                        # which grows
+            if isinstance(t, AccumulateGrad):
+                return None
+            for target in _targets(t) if isinstance(t, Node) else ():
+                if id(target) not in place:
+                    place[id(target)] = len(place)
+                    found.append(target)
+        return [(place[id(t)], t.__class__, _codes(t, place)) if isinstance(t, Node) else (place[id(t)], None, ()) for t in found]
+
+    def _wanted(self, place, captured):
+        """((number, place or None, output number, slot of the gradient or None), …) of what was asked for; None if one is not plain."""
+        found = []
+        for k, (t, nr) in enumerate(self.ends):
+            v = captured.get(k)
+            if v is not None and (v.__class__ is not Value or v.trace is not self.trace) or not _unhooked(t):
+                return None
+            found.append((k, place.get(id(t)), nr, None if v is None else v.slot))
+        return tuple(found)
+
+
+def _kind(ends):
+    return "backward" if ends is None else ("grad", len(ends))
+
+
+def _targets(node):
+    return [e[0] if e.__class__ is tuple else e for e in node._ts_next if e is not None]
+
+
+def _codes(node, place):
+    """((number of the edge, place of its target, output number), …)"""
+    return tuple([(k, place[id(e[0])], e[1]) if e.__class__ is tuple else (k, place[id(e)], 0) for k, e in enumerate(node._ts_next) if e is not None])
+
+
+def _unhooked(t):
+    """Whether nothing happens to a gradient that is asked for at a node, or a leaf."""
+    if isinstance(t, Node):
+        return t._ts_extra is None
+    return t._ts_edge is True and (t._ts_extra is None or not t._ts_extra.hooks)
 
 
 def plain(grad):
@@ -96,14 +156,15 @@ def plain(grad):
 
 
 class Walk:
-    """A backward pass as it was recorded once: `specs` of its nodes, its `leaves`, and the `state` it led to."""
-    __slots__ = ("specs", "leaves", "state", "entered", "first_input", "made")
+    """A backward pass as it was recorded once: `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it, the `results` (slot,
+    meta) of these, and the `state` it led to."""
+    __slots__ = ("specs", "idle", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
-    def fits(self, tr, root):
+    def fits(self, tr, root, ends):
         """Whether the graph at `root` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
         entering = [None] * len(self.entered)
         found = self._nodes(tr, root, entering)
-        if found is None or not self._leaves(tr, found[0], entering):
+        if found is None or not (self._leaves(tr, found[0], entering) if ends is None else self._ends(found[0], ends)):
             return None
         if entering and (None in entering or len({id(v) for v in entering}) != len(entering)):
             return None
@@ -154,9 +215,42 @@ class Walk:
                     return None
             if node._ts_nums:
                 nums += node._ts_nums
+        for at, kind, codes in self.idle:
+            node = objects[at]
+            if kind is None:
+                if not isinstance(node, TensorBase):
+                    return None
+                continue
+            if node.__class__ is not kind:
+                return None
+            edges = node._ts_next
+            if len(codes) < len(edges) - edges.count(None):
+                return None
+            for k, place, nr in codes:
+                e = edges[k]
+                if e is None or nr != (e[1] if e.__class__ is tuple else 0):
+                    return None
+                e = e[0] if e.__class__ is tuple else e
+                if place == met:
+                    objects.append(e)
+                    met += 1
+                elif objects[place] is not e:
+                    return None
         if len(set(map(id, objects))) != met:
             return None                        # what were two is one now
         return objects, nums
+
+    def _ends(self, objects, ends):
+        """Whether the gradients asked for are those at the places of then, and nothing but that happens to them."""
+        for (t, nr), (_, at, expected, _) in zip(ends, self.wanted):
+            if at is None:
+                if any([t is o for o in objects]):
+                    return False
+            elif objects[at] is not t or nr != expected:
+                return False
+            if not _unhooked(t):
+                return False
+        return True
 
     def _leaves(self, tr, objects, entering):
         """Whether all leaves, and the gradients that they have already, are as then."""
@@ -186,19 +280,19 @@ class Walk:
                         return False
         return True
 
-    def replay(self, root, retain_graph):
-        """Do it again for the graph at `root`, if that is the same graph; whether it was."""
+    def replay(self, root, ends, retain_graph):
+        """Do it again for the graph at `root`, if that is the same graph: the gradients that are asked for, by their number; else None."""
         tr = context.trace
         before = tr.state
-        found = self.fits(tr, root)
+        found = self.fits(tr, root, ends)
         if found is None:
-            return False
+            return None
         objects, entering, nums = found
         grads = self._record(tr, before, entering, nums)
         if grads is None:
-            return False
-        for (at, old, _, _), v in zip(self.leaves, grads):
-            leaf = objects[at]
+            return None
+        for at, old, slot, _ in self.leaves:
+            leaf, v = objects[at], grads[slot]
             if old is None:
                 if tr.undo is not None:
                     log_grad(leaf)
@@ -211,17 +305,16 @@ class Walk:
                 objects[at]._ts_release()
         if self.state.n_values >= tr.limit:
             tr.cut()
-        return True
+        return {k: grads[slot] for k, _, _, slot in self.wanted if slot is not None}
 
     def _record(self, tr, before, entering, nums):
-        """Record the whole walk at once, as engine/record/trace.py says; the leaves' Values, None if something came between."""
+        """Record the whole walk at once, as engine/record/trace.py says; the results' Values by slot, None if something came between."""
         made = [UNSEEN] * self.made
-        grads = []
-        for _, _, slot, meta in self.leaves:
+        grads = {}
+        for slot, meta in self.results:
             v = Value.__new__(Value)
             v.trace, v.slot, v.meta, v.array, v.extra = tr, slot, meta, None, None
-            made[slot - before.n_values] = v
-            grads.append(v)
+            made[slot - before.n_values] = grads[slot] = v
         if len(tr.values) != before.n_values or len(tr.inputs) != before.n_inputs or len(tr.nums) != before.n_nums:
             tr.trim(before)
         tr.inputs.extend(entering)
@@ -238,13 +331,15 @@ class Walk:
 UNSEEN = value_of(False, None)                 # the place of a value that nobody ever held
 
 
-def replayed(root, ct, retain_graph):
-    """Replay a kept walk for this backward pass; False when there is none that fits."""
+def replayed(root, ct, ends, retain_graph):
+    """Replay a kept walk for this backward pass: the gradients asked for at `ends` by their number, {} where None are given; None when there is
+    no walk that fits."""
     tr = context.trace
     variants = tr.state.variants
     if variants is None or ct.trace is not tr:
-        return False
-    for walk in variants.get(("backward", ct.slot), ()):
-        if walk.replay(root, retain_graph):
-            return True
-    return False
+        return None
+    for walk in variants.get((_kind(ends), ct.slot), ()):
+        found = walk.replay(root, ends, retain_graph)
+        if found is not None:
+            return found
+    return None
