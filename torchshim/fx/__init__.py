@@ -1,7 +1,7 @@
 """torch.fx: programs as graphs that Python can read, change and run again."""
 from .._toplevel import _assert, _assert_async
 from ..dropin import missing_attribute as _missing_attribute
-from ._symbolic_trace import Tracer, symbolic_trace, wrap
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
@@ -12,7 +12,8 @@ from .subgraph_rewriter import replace_pattern
 has_side_effect(_assert)
 has_side_effect(_assert_async)
 
-__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
-           "replace_pattern", "symbolic_trace", "wrap"]
-__getattr__ = _missing_attribute(__name__, lazy=("experimental", "graph", "graph_module", "immutable_collections", "interpreter",
-                                                  "node", "proxy", "subgraph_rewriter", "traceback"))
+__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "PH", "Proxy", "ProxyableClassMeta", "Tracer", "Transformer",
+           "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace", "wrap"]
+__getattr__ = _missing_attribute(__name__, lazy=("_pytree", "annotate", "codegen", "experimental", "graph", "graph_module", "immutable_collections",
+                                                  "interpreter", "node", "operator_schemas", "passes", "proxy", "subgraph_rewriter", "tensor_type",
+                                                  "traceback"))

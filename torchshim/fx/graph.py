@@ -1,55 +1,33 @@
-"""Graph: steps in their order, and the Python code that they stand for."""
+"""Graph: the steps of a program in their order."""
 from __future__ import annotations
 
-import builtins
-import keyword
-import operator
-import re
-import sys
-import types
-import typing
+import contextlib
+import copy
+import inspect
+import warnings
 
-from .node import Node, _type_text, map_arg, qualified_name
+from ..nn import Module, Parameter
+from .codegen import CodeGen, PythonCode, _PyTreeCodeGen, _PyTreeInfo, _snake_case, magic_methods, reflectable_magic_methods    # noqa: F401
+from .namespace import Namespace as _Namespace
+from .node import Node, _get_qualified_name, _type_repr, map_arg        # noqa: F401
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>",
-          "and_": "&", "or_": "|", "xor": "^", "matmul": "@", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">="}
-_FORMATS = {getattr(operator, k): f"{{}} {v} {{}}" for k, v in _INFIX.items()}
-_FORMATS.update({operator.getitem: "{}[{}]", operator.neg: "-{}", operator.pos: "+{}", operator.invert: "~{}"})
-_TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet, tuple: typing.Tuple}
-_TAKEN = {"torch", "device", "inf", "nan", "NoneType", "self"}
-
-
-class CodeGen:
-    """How code is written; torch lets programs change it, here it is one."""
+_KINDS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output")
+_NO_ATTRIBUTE = ("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to "
+                 "add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the "
+                 "necessary buffer")
+_NO_MODULE = ("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to "
+              "add the necessary submodule")
 
 
-class _Names:
-    """Names of steps, each used once."""
-
-    def __init__(self):
-        self.used = set()
-
-    def new(self, wanted):
-        name = re.sub(r"[^0-9a-zA-Z_]+", "_", wanted) or "_unnamed"
-        name = f"_{name}" if name[0].isdigit() else name
-        match = re.fullmatch(r"(.*)_(\d+)", name)
-        base, number = (match.group(1), int(match.group(2))) if match else (name, None)
-        while name in self.used or number is None and (name in _TAKEN or keyword.iskeyword(name) or hasattr(builtins, name)):
-            number = 1 if number is None else number + 1
-            name = f"{base}_{number}"
-        self.used.add(name)
-        return name
-
-
-def _snake(s):
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", s).lower()
-
-
-class _Code:
-    """Source text with the global names that it needs."""
-
-    def __init__(self, src, globals):
-        self.src, self.globals = src, globals
+def _is_attribute(module, name):
+    """Whether a module has a parameter, buffer or module of a dotted name; warns where a module on the way is missing."""
+    path, _, leaf = name.rpartition(".")
+    try:
+        holder = module.get_submodule(path)
+    except AttributeError:
+        warnings.warn(f"Failed to fetch module {path}!", stacklevel=3)
+        return False
+    return isinstance(getattr(holder, leaf, None), (Module, Parameter)) or leaf in holder._buffers
 
 
 class _Inserting:
@@ -71,38 +49,57 @@ class Graph:
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
         self._root = Node(self, "", "root", "", (), {})
-        self._insert, self._names, self._codegen = self._root.prepend, _Names(), CodeGen()
-        self.owning_module, self._tracer_cls = owning_module, tracer_cls
+        self._insert, self._graph_namespace, self._codegen = self._root.prepend, _Namespace(), CodeGen()
+        self.owning_module, self._tracer_cls, self._tracer_extras = owning_module, tracer_cls, tracer_extras
+        self._co_fields = {}
 
     @property
     def nodes(self):
         """The steps, in order."""
-        return _Nodes(self)
+        return _node_list(self)
 
     # -- adding ------------------------------------------------------------------------------------------------------------------
     def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
         """Add a step; its name is made from the target unless given."""
-        assert op in ("call_function", "call_method", "get_attr", "call_module", "placeholder", "output")
-        wanted = name if name is not None else self._wanted(target)
-        node = Node(self, self._names.new(wanted), op, target, args or (), kwargs or {}, type_expr)
+        if op not in _KINDS:
+            raise AssertionError(f"op '{op}' is not in _legal_ops")
+        args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
+        if not isinstance(args, tuple):
+            raise AssertionError(f"args must be a tuple, got {type(args)}")
+        if not isinstance(kwargs, dict):
+            raise AssertionError(f"kwargs must be a dict, got {type(kwargs)}")
+        name = self._graph_namespace.create_name(name if name is not None else self._target_to_str(target))
+        node = Node(self, name, op, target, args, kwargs, type_expr)
+        self._graph_namespace.associate_name_with_obj(name, node)
         self._insert(node)
         return node
 
     @staticmethod
-    def _wanted(target):
-        return _snake(target.__name__.strip("_") if target.__name__.startswith("__") else target.__name__) if callable(target) else (
-            target.lstrip("*") if "." not in target else target)
+    def _target_to_str(target):
+        if callable(target):
+            name = target.__name__
+        else:
+            if not isinstance(target, str):
+                raise AssertionError(f"Expected target to be str, got {type(target)}")
+            name = target
+        if name.startswith("__") and name.endswith("__"):
+            name = name[2:-2]
+        return _snake_case(name)
 
-    def placeholder(self, name, type_expr=None, default_value=...):
+    def placeholder(self, name, type_expr=None, default_value=inspect.Signature.empty):
         """A parameter of the program."""
-        return self.create_node("placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr)
+        return self.create_node("placeholder", name, () if default_value is inspect.Signature.empty else (default_value,), type_expr=type_expr)
 
     def get_attr(self, qualified_name, type_expr=None):
-        """A parameter, buffer or other attribute of the module."""
+        """A parameter, buffer or other attribute of the module; warns where that has none."""
+        if self.owning_module and not _is_attribute(self.owning_module, qualified_name):
+            warnings.warn(_NO_ATTRIBUTE, stacklevel=2)
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
-        """A call of a submodule."""
+        """A call of a submodule. AttributeError where the module has none of that name."""
+        if self.owning_module and self.owning_module.get_submodule(module_name) is None:
+            warnings.warn(_NO_MODULE, stacklevel=2)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
@@ -120,12 +117,12 @@ class Graph:
     def node_copy(self, node, arg_transform=lambda x: x):
         """Add a copy of another graph's step; `arg_transform` tells which step here stands for one there."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
-        copy = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
-        copy.meta = dict(node.meta)
-        return copy
+        made = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
+        made.meta = copy.copy(node.meta)
+        return made
 
     def graph_copy(self, g, val_map, return_output_node=False):
-        """Add copies of another graph's steps; val_map gets {step there: step here}. Returns what it returns."""
+        """Add copies of another graph's steps; val_map gets {step there: step here}. Returns what it returns, None without an output."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -133,6 +130,7 @@ class Graph:
                 result = map_arg(node.args[0], val_map.__getitem__)
                 return (result, node) if return_output_node else result
             val_map[node] = self.node_copy(node, val_map.__getitem__)
+        return None
 
     # -- changing ------------------------------------------------------------------------------------------------------------------
     def inserting_before(self, n=None):
@@ -153,9 +151,9 @@ class Graph:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
             return
-        to_erase._remove()
+        to_erase._remove_from_list()
         to_erase._erased = True
-        to_erase._update((), {})
+        to_erase._update_args_kwargs((), {})
         if self._insert == to_erase.prepend:
             self._insert = to_erase.next.prepend
         elif self._insert == to_erase.append:
@@ -171,20 +169,48 @@ class Graph:
         return len(self.nodes) < before
 
     def lint(self):
-        """RuntimeError where a step uses one that comes later or is not of this graph."""
-        seen = set()
+        """RuntimeError where a step uses one that comes later or is not of this graph, where a name comes twice or an attribute is missing."""
+        seen, names = set(), set()
         for node in self.nodes:
+            if node.op not in _KINDS:
+                raise RuntimeError(f"Node {node} had unknown opcode {node.op}!")
+            if node.graph is not self:
+                raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node.all_input_nodes:
                 if n.graph is not self:
                     raise RuntimeError(f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument! If you are "
-                                       "copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to remap values")
+                                       f"copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to remap values\n{self}")
                 if n not in seen:
                     raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the "
                                        f"graph are topologically ordered\n{self}")
             seen.add(node)
+            if node.name in names:
+                raise RuntimeError(f"Node redefined name {node.name}!")
+            names.add(node.name)
+        if self.owning_module:
+            for node in self.nodes:
+                if node.op in ("get_attr", "call_module"):
+                    self._lint_target(node)
+
+    def _lint_target(self, node):
+        parts, at = node.target.split("."), self.owning_module
+        for k, part in enumerate(parts):
+            found = getattr(at, part, None)
+            where = ".".join(parts[:k])
+            if found is None:
+                raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {part} of {where}")
+            if k + 1 == len(parts):
+                if node.op == "call_module" and not isinstance(found, Module):
+                    raise RuntimeError(f"Node {node} target {node.target} {part} of {where} does not reference an nn.Module")
+                if node.op == "get_attr" and not isinstance(found, (Module, Parameter)) and part not in at._buffers:
+                    warnings.warn(f"Node {node} target {node.target} {part} of {where} does not reference an nn.Module, nn.Parameter, or buffer, "
+                                  "which is what 'get_attr' Nodes typically target", stacklevel=3)
+            at = found
 
     def find_nodes(self, *, op, target=None, sort=True):
-        """The steps of a kind."""
+        """The steps of a kind, in order; of calls of a function those of this one. AssertionError for such without a target."""
+        if op == "call_function" and target is None:
+            raise AssertionError("target must not be None for call_function op")
         return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
 
     def output_node(self):
@@ -193,16 +219,15 @@ class Graph:
 
     def __deepcopy__(self, memo=None):
         g = Graph(tracer_cls=self._tracer_cls)
-        val_map = {}
+        val_map = memo if memo else {}
         result = g.graph_copy(self, val_map, return_output_node=True)
+        g._codegen = copy.deepcopy(self._codegen)
         if result is not None:
-            new = g.output(result[0], result[1].type)
-            new.meta = dict(result[1].meta)
-        if memo is not None:
-            memo[id(self)] = g
+            new = g.output(result[0], type_expr=getattr(result[1], "type", None))
+            new.meta = copy.copy(result[1].meta)
         return g
 
-    # -- as text -------------------------------------------------------------------------------------------------------------------
+    # -- as text -----------------------------------------------------------------------------------------------------------------
     def __str__(self):
         return "\n    ".join(["graph():", *[n.format_node() for n in self.nodes]])
 
@@ -214,124 +239,55 @@ class Graph:
         lines = ["  ".join([c.ljust(w) for c, w in zip(r, widths)]).rstrip() for r in rows]
         print("\n".join([lines[0], "  ".join(["-" * w for w in widths]), *lines[1:]]))
 
-    def python_code(self, root_module, **options):
-        """The program as a function `forward(self, ...)`: `src`, and the `globals` that it needs."""
-        torch = sys.modules[__name__.partition(".")[0]]
-        needed = {"torch": torch, "device": torch.device, "inf": float("inf"), "nan": float("nan"), "NoneType": type(None)}
-        last = {}
-        for node in self.nodes:
-            for n in node.all_input_nodes:
-                last[n] = node
-        doomed = {}
-        for n, user in last.items():
-            doomed.setdefault(user, []).append(n)
-        parameters, body, result = [], [], ""
-        for node in self.nodes:
-            if node.op == "placeholder":
-                default = f" = {self._value(node.args[0], needed)}" if node.args else ""
-                parameters.append(f"{node.target}{self._annotation(node, needed)}{default}")
-                name = node.target.lstrip("*")
-                if name != node.name:
-                    body.append(f"{node.name} = {name}")
-                continue
-            if node.op == "output":
-                result = "" if node.type is None else f" -> {self._type_source(node.type, needed)}"
-                body.append(f"return {self._value(node.args[0], needed)}")
-                continue
-            gone = [n.name for n in node.all_input_nodes if n in doomed.get(node, ())] + ([node.name] if not node.users else [])
-            line = f"{node.name}{self._annotation(node, needed)} = {self._expression(node, needed)}"
-            body.append(line + (f";  {' = '.join(gone)} = None" if gone else ""))
-        lines = "".join([f"    {line}\n" for line in body or ["pass"]])
-        return _Code(f"\n\n\ndef forward({', '.join(['self', *parameters])}){result}:\n{lines}    ", needed)
+    # -- as code -----------------------------------------------------------------------------------------------------------------
+    def python_code(self, root_module, *, verbose=False, include_stride=False, include_device=False, colored=False, expanded_def=False,
+                    record_func=False, additional_meta=None):
+        """The program as a function `forward(self, ...)`: `src`, and the `globals` that it needs. root_module: what it calls the module.
 
-    def _annotation(self, node, needed):
-        return "" if node.type is None else f" : {self._type_source(node.type, needed)}"
+        verbose: with the places where the program made the steps.
+        """
+        if include_stride or include_device or expanded_def or record_func or additional_meta:
+            raise NotImplementedError("torchshim: python_code with more than verbose")
+        namespace, nodes = _Namespace(), list(self.nodes)
+        before = [n._repr_fn for n in nodes]
+        for n in nodes:
+            n._repr_fn = lambda node: namespace.create_name(node.name, node)
+        try:
+            return self._codegen._gen_python_code(nodes, root_module, namespace, verbose=verbose)
+        finally:
+            for n, how in zip(nodes, before):
+                n._repr_fn = how
 
-    def _type_source(self, kind, needed):
-        """An annotation as source; what it names goes into `needed`."""
-        if kind == ():
-            return "()"
-        arguments, origin = typing.get_args(kind), getattr(kind, "__origin__", None)
-        if isinstance(kind, types.UnionType):
-            return "|".join([self._type_source(a, needed) for a in arguments])
-        if origin is not None:
-            if isinstance(kind, typing._GenericAlias) and origin in _TYPING:
-                name = f"typing_{_TYPING[origin]._name}"
-                needed[name] = _TYPING[origin]
-            else:
-                name = self._type_source(origin, needed)
-            return f"{name}[{','.join([self._type_source(a, needed) for a in arguments])}]" if arguments else name
-        name = getattr(kind, "__name__", None)
-        if isinstance(kind, type) and getattr(needed["torch"], name, None) is kind:
-            return f"torch.{name}"
-        if isinstance(kind, type) and getattr(builtins, name, None) is kind:
-            return name
-        if isinstance(kind, type) and kind.__module__.startswith("torch."):
-            found = needed["torch"]
-            for part in (path := _type_text(kind)).split(".")[1:]:
-                found = getattr(found, part, None)
-            if found is kind:
-                return path
-        name = re.sub("[^0-9a-zA-Z_]+", "_", _type_text(kind) if kind is not type(None) else "NoneType")
-        while needed.get(name, kind) != kind:
-            name += "_"
-        needed[name] = kind
-        return name
+    def set_codegen(self, codegen):
+        """Let another CodeGen write the code."""
+        self._codegen = codegen
 
-    def _expression(self, node, needed):
-        args, kwargs = [self._value(a, needed) for a in node.args], [f"{k} = {self._value(v, needed)}" for k, v in node.kwargs.items()]
-        call = ", ".join([*args, *kwargs])
-        if node.op == "get_attr":
-            return _path("self", node.target)
-        if node.op == "call_module":
-            return f"{_path('self', node.target)}({call})"
-        if node.op == "call_method":
-            return f"{args[0]}.{node.target}({', '.join([*args[1:], *kwargs])})"
-        form = _FORMATS.get(node.target)
-        if form is not None and not kwargs and len(args) == form.count("{}"):
-            return form.format(*args)
-        if node.target is getattr and len(args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
-            return f"{args[0]}.{node.args[1]}"
-        return f"{self._function(node.target, needed)}({call})"
+    def process_inputs(self, *args):
+        """The values of the placeholders, from the arguments of a call."""
+        return self._codegen.process_inputs(*args)
 
-    @staticmethod
-    def _function(f, needed):
-        name = qualified_name(f)
-        if name.startswith("builtins."):
-            return f.__name__
-        if name.startswith("torch.") and getattr(needed["torch"], name.split(".")[1], None) is not None:
-            found = needed["torch"]
-            for part in name.split(".")[1:]:
-                found = getattr(found, part, None)
-            if found is f:
-                return name
-        alias = name.replace(".", "_").replace("<", "_").replace(">", "_")
-        while needed.get(alias, f) is not f:
-            alias += "_"
-        needed[alias] = f
-        return alias
+    def process_outputs(self, out):
+        """What a call returns, from the value of the output."""
+        return self._codegen.process_outputs(out)
 
-    def _value(self, a, needed):
-        if isinstance(a, Node):
-            return a.name
-        if isinstance(a, tuple) and not hasattr(a, "_fields"):
-            return f"({', '.join([self._value(x, needed) for x in a])}{',' if len(a) == 1 else ''})"
-        if isinstance(a, list):
-            return f"[{', '.join([self._value(x, needed) for x in a])}]"
-        if isinstance(a, dict):
-            return "{" + ", ".join([f"{k!r}: {self._value(v, needed)}" for k, v in a.items()]) + "}"
-        if isinstance(a, slice):
-            return f"slice({', '.join([self._value(x, needed) for x in (a.start, a.stop, a.step)])})"
-        if a is None or a is ... or isinstance(a, (bool, int, float, complex, str, bytes, needed["torch"].dtype, needed["torch"].device)):
-            return "Ellipsis" if a is ... else repr(a).replace("torchshim.", "torch.")
-        if isinstance(a, type) or callable(a) and hasattr(a, "__name__"):
-            return self._function(a, needed)
-        alias = f"_{type(a).__name__.lower()}_{sum([k.startswith('_') for k in needed])}"
-        needed[alias] = a
-        return alias
+    def on_generate_code(self, make_transformer):
+        """Have the code changed. make_transformer: from the transformer that there is, or None, a function (lines) -> lines.
+
+        The lines are those of the body. As a context it lasts as long as that.
+        """
+        before = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(before)
+
+        @contextlib.contextmanager
+        def until():
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = before
+        return until()
 
 
-class _Nodes:
+class _node_list:
     """The steps of a graph as a sequence that may be changed while it is gone through."""
 
     def __init__(self, graph):
@@ -349,9 +305,3 @@ class _Nodes:
 
     def __len__(self):
         return sum([1 for _ in self])
-
-
-def _path(start, target):
-    for part in target.split("."):
-        start = f"{start}.{part}" if part.isidentifier() and not keyword.iskeyword(part) else f'getattr({start}, "{part}")'
-    return start

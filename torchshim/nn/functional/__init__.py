@@ -2,6 +2,7 @@
 from ...dropin import missing_attribute as _missing_attribute
 from ...tensor.api import docs as _docs
 from ...tensor.api.bind import FUNCTIONS as _FUNCTIONS, NAMESPACES as _NAMESPACES
+from .annotations import annotate as _annotate
 from .attention import scaled_dot_product_attention
 from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ctc import ctc_loss
@@ -38,6 +39,7 @@ for _name in ("adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle con
     _FUNCTIONS[_name] = globals()[_name]
     globals()[_name].__module__ = "torchshim"
 _docs.complete({"torch.nn.functional.": globals()})
+_annotate([f for _name, f in globals().items() if _name[0] != "_"])
 _missing = _missing_attribute(__name__)
 
 
