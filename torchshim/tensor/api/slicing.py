@@ -9,7 +9,7 @@ from ...ops.promotion import c_name, kind_of
 from ...ops.views import SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.graph import node_class
-from ..core.handle import TensorBase, meta, offset_of, read, refusal
+from ..core.handle import TensorBase, meta, offset_of, refusal
 from ..core.view import detached, make_view, make_views
 from .views import integer, ints
 
