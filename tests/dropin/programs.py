@@ -42,7 +42,7 @@ def subclasses():
 def torch_function():
     import torch
     import torch.nn.functional as F
-    from torch.overrides import TorchFunctionMode, has_torch_function, handle_torch_function, is_tensor_like, resolve_name
+    from torch.overrides import TorchFunctionMode, has_torch_function, handle_torch_function, is_tensor_like, resolve_name        # noqa: F401  (as scripts import them)
     calls = []
     class Logged(torch.Tensor):
         @classmethod
@@ -212,8 +212,8 @@ def introspection():
     import torch
     import torch.nn.functional as F
     from torch import nn, optim, Tensor, float32 as f32
-    from torch.utils.data import Dataset
-    import torch.optim.lr_scheduler as sched
+    from torch.utils.data import Dataset        # noqa: F401
+    import torch.optim.lr_scheduler as sched        # noqa: F401
     import torch.utils.checkpoint, torch.distributions as D
     assert F is nn.functional is torch.nn.functional is sys.modules["torch.nn.functional"]
     assert torch.__name__ == "torch" and torch.nn.__name__ == "torch.nn" and F.__name__ == "torch.nn.functional"
