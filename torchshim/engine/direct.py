@@ -19,60 +19,58 @@ from .device import is_host
 from .quiet import quiet_context
 from .record.memo import Memo
 from .record.trie import counters
-from .record.value import Value
+from .record.value import value_of
 
 CALM = 8                   # small traces in a row before calls are computed at once
 SAMPLED = 2                # traces recorded then, after
-CALLS = 2048               # calls: the first of these traces may begin anywhere in a loop's turn
+CALLS = 8192               # calls: the first of these traces may begin anywhere in a loop's turn
 SMALL = 1 << 13            # elements of an array; OpenBLAS would use threads for a product with a larger matrix
 TERMS = 1 << 16            # and for one of more terms
 LONG = 64                  # operators: a longer trace is worth recording
 _KNOWN = 4096
 FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # modes in which it counts what values are computed from
 
-_ndarray, _new = np.ndarray, Value.__new__
 
 
 class Direct:
     """What computes a thread's calls at once, for one root of the trie: on its device, in its settings."""
-    __slots__ = ("context", "root", "known", "run", "left", "held")
+    __slots__ = ("context", "root", "known", "run", "left")
 
     def __init__(self, context, root):
         self.context, self.root, self.known = context, root, Memo(_KNOWN)
         self.run = quiet_context().run
-        self.left, self.held = CALLS, None
+        self.left = CALLS
 
     def call(self, key, *arrays):
         """The Value of an operator's result; None: it is to be recorded. key: (operator, layout, kinds of numbers, metas ...)."""
-        known = self.known.get(key)
-        if known is None:
-            known = self._meet(key)
-        if known is False:
+        f, m = self.known.get(key) or self.meet(key)
+        if f is None:
             return None
-        f, m = known
         try:
-            array, = self.run(f, *arrays)
+            array = self.run(f, *arrays)
         except Exception:                      # what fails does so when it is looked at, and names the line
             return None
-        self.left -= 1
-        if self.left <= 0:
-            self._pause()
-        v = _new(Value)
-        v.trace = v.slot = v.extra = None
-        v.meta, v.array = m, array
-        return v
+        if array.__class__ is list:
+            array, = array
+        self.left = left = self.left - 1
+        if left <= 0:
+            self.pause()
+        return value_of(array, m)
 
-    def _meet(self, key):
-        """(function, Meta of the result) of a call that was not met before; False where it is to be recorded."""
+    def meet(self, key):
+        """(function, Meta of the result) of a call that was not met before; (None, None) where it is to be recorded. The function returns
+        the result, or a list of it."""
         op, layout, kinds, *metas = key
         try:
             inst = op.resolve(layout, tuple(metas), kinds)
-            known = (inst.interpreted(), inst.out) if small(inst) else False
+            if not small(inst):
+                return self.known.keep(key, _RECORDED)
+            f = inst.interpreted()
         except Exception:
-            return False
-        return self.known.keep(key, known)
+            return _RECORDED
+        return self.known.keep(key, (getattr(f, "bare", f), inst.out))
 
-    def _pause(self):
+    def pause(self):
         """Record the next traces."""
         context = self.context
         context.trace.direct = None
@@ -81,6 +79,7 @@ class Direct:
         self.left = CALLS
 
 
+_RECORDED = None, None
 _numbers: dict = {}
 
 

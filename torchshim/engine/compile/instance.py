@@ -128,14 +128,18 @@ class Instance:
 
     def interpreted(self):
         if self._interp is None:
-            self._interp = self.op.on_host(self) if self.wide is None or self.wide is half.ROUNDED else half.interpreted(self)
-        if self._interp is None:
-            parts = self.op.parts(self)
-            self._interp = _side_by_side(self, parts) if parts else self.family and self.family.interpreted(self.sizes)
-        if self._interp is None:
-            from ..interpret import build
-            self._interp = build(self.jaxpr, guard=False, numbers=len(self.kinds))
+            self._interp = self._made_interpreter()
         return self._interp
+
+    def _made_interpreter(self):
+        found = self.op.on_host(self) if self.wide is None or self.wide is half.ROUNDED else half.interpreted(self)
+        if found is None:
+            parts = self.op.parts(self)
+            found = _side_by_side(self, parts) if parts else self.family and self.family.interpreted(self.sizes)
+        if found is None:
+            from ..interpret import build
+            found = build(self.jaxpr, guard=False, numbers=len(self.kinds))
+        return found
 
     def plan(self, needs):
         """The Plan for the inputs whose indices are in the bit mask `needs`."""

@@ -111,7 +111,10 @@ def _wrapped(fn, wrap):
 
 
 class _Text:
-    """The steps of a program as the text of a Python function, which gets their functions and the constants when it is made."""
+    """The steps of a program as the text of a Python function, which gets their functions and the constants when it is made.
+
+    Where one step makes the only result of constants and the arguments in their order, that step is the function's `bare`: it does
+    the same to NumPy's arrays, and returns the result itself."""
 
     def __init__(self, builder, steps, outputs):
         names = {slot: f"a{slot}" for slot in range(builder.arguments)}
@@ -138,9 +141,28 @@ class _Text:
         given = ", ".join(["ndarray"] + [f"f{k}" for k in range(len(steps))] + [f"c{k}" for k in range(len(self.constants))])
         arguments = ", ".join([f"a{slot}" for slot in range(builder.arguments)])
         self.source = f"def make({given}):\n def run({arguments}):\n  " + "\n  ".join(body) + "\n return run\n"
+        self.bare = self._bare(builder, steps, outputs)
+
+    @staticmethod
+    def _bare(builder, steps, outputs):
+        """(number of the step, constants before its arguments) or None."""
+        place = {slot: slot for slot in range(builder.arguments)}
+        for k, (fn, ins, out, _) in enumerate(steps):
+            if fn is _to_numpy:
+                place[out] = place[ins[0]]
+            elif k < len(steps) - 1 or outputs != [out]:
+                return None
+            else:
+                constants = [builder.template[slot] for slot in ins if slot not in place]
+                given = [place[slot] for slot in ins[len(constants):] if slot in place]
+                return (k, constants) if given == list(range(builder.arguments)) else None
 
     def function(self, functions) -> Callable[..., list]:
-        return _made(self.source)(_ndarray, *functions, *self.constants)
+        run = _made(self.source)(_ndarray, *functions, *self.constants)
+        if self.bare is not None:
+            k, constants = self.bare
+            run.bare = functools.partial(functions[k], *constants) if constants else functions[k]
+        return run
 
 
 @functools.lru_cache(maxsize=2048)

@@ -12,11 +12,9 @@ from ...engine.direct import number
 from ...ops.registry import SF, SI
 from . import graph
 from .graph import guard_output
-from .handle import edge, meta, read
+from .handle import edge, meta, read, without_history
 from .storage import Storage
 
-_new_storage = Storage.__new__
-_new_value = Value.__new__
 _new_tensor = object.__new__
 
 Tensor = None              # set by tensor.py: the class that results get
@@ -30,7 +28,7 @@ def use_class(cls):
 def wrap(value, edge=None):
     """A tensor that owns a new storage."""
     t = _new_tensor(Tensor)
-    st = _new_storage(Storage)
+    st = Storage()
     st.value, st.gen, st.version, st.address = value, 0, context.version, None
     t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = st, None, edge, None
     return t
@@ -124,10 +122,8 @@ def apply_at_once(tr, op, tensors, layout, nums, kinds):
     """`op` computed at once, where it is a small call that wants no gradient; else None. See engine/direct.py."""
     key, arrays, grad = [op, layout, kinds], [], context.grad
     for t in tensors:
-        if grad and (t._ts_edge is not None or t._ts_view is not None):
-            return None
         v = t._ts_st.value if t._ts_view is None else read(t)
-        if v.array.__class__ is not ndarray:
+        if v.array.__class__ is not ndarray or grad and not without_history(t):
             return None
         key.append(v.meta)
         arrays.append(v.array)
@@ -148,19 +144,38 @@ def apply1(op, a, layout):
             ea = a
     else:
         try:
-            va, ea = read(a), edge(a)
+            va, ea = read(a), edge(a) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a,), layout)
     tr = context.trace
-    if (tr.direct is not None and va.array.__class__ is ndarray
-            and not (context.grad and ea is not None)):
-        v = tr.direct.call((op, layout, "", va.meta), va.array)
-        if v is not None:
-            t = _new_tensor(Tensor)
-            s = _new_storage(Storage)
-            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
-            return t
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray
+            and not (ea is not None and context.grad)):
+        key = (op, layout, "", va.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array)
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                t = _new_tensor(Tensor)
+                t._ts_st = s = Storage()
+                t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+                s.value = v
+                s.gen = 0
+                s.version = tr.version
+                return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
@@ -175,12 +190,17 @@ def apply1(op, a, layout):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -204,7 +224,7 @@ def apply2(op, a, b, layout):
             ea = a
     else:
         try:
-            va, ea = read(a), edge(a)
+            va, ea = read(a), edge(a) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b), layout)
     if b._ts_view is None:
@@ -213,19 +233,38 @@ def apply2(op, a, b, layout):
             eb = b
     else:
         try:
-            vb, eb = read(b), edge(b)
+            vb, eb = read(b), edge(b) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b), layout)
     tr = context.trace
-    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
-            and not (context.grad and (ea is not None or eb is not None))):
-        v = tr.direct.call((op, layout, "", va.meta, vb.meta), va.array, vb.array)
-        if v is not None:
-            t = _new_tensor(Tensor)
-            s = _new_storage(Storage)
-            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
-            return t
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
+            and not ((ea is not None or eb is not None) and context.grad)):
+        key = (op, layout, "", va.meta, vb.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, vb.array)
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                t = _new_tensor(Tensor)
+                t._ts_st = s = Storage()
+                t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+                s.value = v
+                s.gen = 0
+                s.version = tr.version
+                return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
     except Immediate:
@@ -240,12 +279,17 @@ def apply2(op, a, b, layout):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b), layout)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -270,7 +314,7 @@ def apply3(op, a, b, c, layout):
             ea = a
     else:
         try:
-            va, ea = read(a), edge(a)
+            va, ea = read(a), edge(a) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b, c), layout)
     if b._ts_view is None:
@@ -279,7 +323,7 @@ def apply3(op, a, b, c, layout):
             eb = b
     else:
         try:
-            vb, eb = read(b), edge(b)
+            vb, eb = read(b), edge(b) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b, c), layout)
     if c._ts_view is None:
@@ -288,19 +332,38 @@ def apply3(op, a, b, c, layout):
             ec = c
     else:
         try:
-            vc, ec = read(c), edge(c)
+            vc, ec = read(c), edge(c) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b, c), layout)
     tr = context.trace
-    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray and vc.array.__class__ is ndarray
-            and not (context.grad and (ea is not None or eb is not None or ec is not None))):
-        v = tr.direct.call((op, layout, "", va.meta, vb.meta, vc.meta), va.array, vb.array, vc.array)
-        if v is not None:
-            t = _new_tensor(Tensor)
-            s = _new_storage(Storage)
-            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
-            return t
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray and vc.array.__class__ is ndarray
+            and not ((ea is not None or eb is not None or ec is not None) and context.grad)):
+        key = (op, layout, "", va.meta, vb.meta, vc.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, vb.array, vc.array)
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                t = _new_tensor(Tensor)
+                t._ts_st = s = Storage()
+                t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+                s.value = v
+                s.gen = 0
+                s.version = tr.version
+                return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),
                  vb.slot if vb.trace is tr else tr.enter(vb),
@@ -317,12 +380,17 @@ def apply3(op, a, b, c, layout):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b, c), layout)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -349,19 +417,38 @@ def apply_number(op, a, x, layout, kind):
             ea = a
     else:
         try:
-            va, ea = read(a), edge(a)
+            va, ea = read(a), edge(a) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a,), layout, (x,), kind)
     tr = context.trace
-    if (tr.direct is not None and va.array.__class__ is ndarray
-            and not (context.grad and ea is not None)):
-        v = tr.direct.call((op, layout, kind, va.meta), va.array, number(x, kind))
-        if v is not None:
-            t = _new_tensor(Tensor)
-            s = _new_storage(Storage)
-            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
-            return t
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray
+            and not (ea is not None and context.grad)):
+        key = (op, layout, kind, va.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, number(x, kind))
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                t = _new_tensor(Tensor)
+                t._ts_st = s = Storage()
+                t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+                s.value = v
+                s.gen = 0
+                s.version = tr.version
+                return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
     except Immediate:
@@ -376,12 +463,17 @@ def apply_number(op, a, x, layout, kind):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a,), layout, (x,), kind)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
@@ -406,7 +498,7 @@ def apply_scaled(op, a, b, x, layout, kind):
             ea = a
     else:
         try:
-            va, ea = read(a), edge(a)
+            va, ea = read(a), edge(a) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b), layout, (x,), kind)
     if b._ts_view is None:
@@ -415,19 +507,38 @@ def apply_scaled(op, a, b, x, layout, kind):
             eb = b
     else:
         try:
-            vb, eb = read(b), edge(b)
+            vb, eb = read(b), edge(b) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, op, (a, b), layout, (x,), kind)
     tr = context.trace
-    if (tr.direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
-            and not (context.grad and (ea is not None or eb is not None))):
-        v = tr.direct.call((op, layout, kind, va.meta, vb.meta), va.array, vb.array, number(x, kind))
-        if v is not None:
-            t = _new_tensor(Tensor)
-            s = _new_storage(Storage)
-            s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-            t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
-            return t
+    direct = tr.direct
+    if (direct is not None and va.array.__class__ is ndarray and vb.array.__class__ is ndarray
+            and not ((ea is not None or eb is not None) and context.grad)):
+        key = (op, layout, kind, va.meta, vb.meta)
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, va.array, vb.array, number(x, kind))
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+                t = _new_tensor(Tensor)
+                t._ts_st = s = Storage()
+                t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+                s.value = v
+                s.gen = 0
+                s.version = tr.version
+                return t
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va), vb.slot if vb.trace is tr else tr.enter(vb))
     except Immediate:
@@ -442,12 +553,17 @@ def apply_scaled(op, a, b, x, layout, kind):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, (a, b), layout, (x,), kind)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
@@ -480,7 +596,7 @@ def apply(op, tensors, layout, nums=(), kinds=""):
                 if e is True:
                     e = t
             else:
-                v, e = read(t), edge(t)
+                v, e = read(t), edge(t) if context.grad else None
             vals.append(v)
             edges.append(e)
             if e is not None:
@@ -502,12 +618,17 @@ def apply(op, tensors, layout, nums=(), kinds=""):
     inst, values, n = st.inst, tr.values, state.n_values
     if inst.out.__class__ is tuple:
         return apply_any(op, tensors, layout, nums, kinds)
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     if kinds:

@@ -46,13 +46,13 @@ def _read_again(t, vw, root):
         now = part(t._ts_st, vw)
         if now is not None:
             return now
-    steps, m = vw.steps, vw.meta
-    if (root.array is not None and root.extra is not TRACED and m.contiguous and 4 * m.numel <= root.meta.numel
-            and is_host(m.device)):
-        return value_of(look(t), m)            # a small part of known memory: not worth a program for each place
-    direct = context.trace.direct
-    if direct is not None and root.array.__class__ is ndarray and root.meta.numel <= SMALL:
-        v = direct.held = value_of(look(t), m)
+    steps, m, numel = vw.steps, vw.meta, root.meta.numel
+    if root.array is not None and (
+            m.contiguous and 4 * m.numel <= numel and root.extra is not TRACED and is_host(m.device)   # not worth a program for each place
+            or numel <= SMALL and root.array.__class__ is ndarray and context.trace.direct is not None):
+        v = value_of(look(t), m)
+        if numel <= SMALL:
+            vw.held = v                        # small memory: as long as the view lives
         return v
     if len(steps) == 1:
         inst, nums = steps[0]
@@ -112,6 +112,12 @@ def refusal(t, error):
     """`error`, about the arguments of an operator on `t`: torch asks `t` for its history first, which a view can have lost."""
     edge(t)
     return error
+
+
+def without_history(t):
+    """Whether `edge(t)` is None, without asking for a history that was lost."""
+    vw = t._ts_view
+    return t._ts_edge is None and (vw is None or vw.base is None or vw.base._ts_edge is None)
 
 
 def tangent_of(t):

@@ -161,11 +161,11 @@ class View:
     `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
     history (None where the tensor owns its own, as a detached one does; `skip` is ELSEWHERE where they lead to no part of the base,
     since the view got other memory by `.data =`). `ref` is a weak reference to what was read at
-    generation `gen`: a view keeps nothing alive that it can read again. `seen` is the version for which the tensor's edge
+    generation `gen`: a view keeps nothing alive that it can read again, but what it reads of small memory (`held`). `seen` is the version for which the tensor's edge
     is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "custom" (made
     by a custom Function), "no_grad" or "inference".
     """
-    __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "seen", "creation")
+    __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "held", "seen", "creation")
 
 
 class _Chain(LazyOp):

@@ -41,19 +41,19 @@ READ = '''\
         if e{t} is True:
             e{t} = {t}
     else:
-        v{t}, e{t} = read({t}), edge({t})
+        v{t}, e{t} = read({t}), edge({t}) if context.grad else None
 '''
 
-FOLLOWED = READ.replace("        v{t}, e{t} = read({t}), edge({t})\n", '''\
+FOLLOWED = READ.replace("        v{t}, e{t} = read({t}), edge({t}) if context.grad else None\n", '''\
         try:
-            v{t}, e{t} = read({t}), edge({t})
+            v{t}, e{t} = read({t}), edge({t}) if context.grad else None
         except RuntimeError as error:
             return unfollowed(error, {call}
 ''')
 
-BESIDE = READ.replace("        v{t}, e{t} = read({t}), edge({t})\n", '''\
+BESIDE = READ.replace("        v{t}, e{t} = read({t}), edge({t}) if context.grad else None\n", '''\
         try:
-            v{t}, e{t} = read({t}), edge({t})
+            v{t}, e{t} = read({t}), edge({t}) if context.grad else None
         except RuntimeError:                   # it lost its history: what the target refuses comes first
             return {again}
 ''')
@@ -68,13 +68,30 @@ ENTER = '''\
         return {again}
 '''
 
-# Small calls that are not worth recording, see engine/direct.py.
+# Small calls that are not worth recording: what Direct.call does (see engine/direct.py).
 AT_ONCE = '''\
-    if (tr.direct is not None and {there}
-            and not (context.grad and {wanted})):
-        v = tr.direct.call({key}, {arrays})
-        if v is not None:
-{made}            return {result}
+    direct = tr.direct
+    if (direct is not None and {there}
+            and not ({wanted} and context.grad)):
+        key = {key}
+        known = direct.known.get(key) or direct.meet(key)
+        f = known[0]
+        if f is not None:
+            try:
+                array = direct.run(f, {arrays})
+            except Exception:                  # what fails does so when it is looked at, and names the line
+                pass
+            else:
+                if array.__class__ is list:
+                    array, = array
+                direct.left = left = direct.left - 1
+                if left <= 0:
+                    direct.pause()
+                v = Value()
+                v.trace = v.slot = v.extra = None
+                v.meta = known[1]
+                v.array = array
+{made}                return {result}
 '''
 
 READ_AND_ENTER = '''\
@@ -91,7 +108,7 @@ READ_AND_ENTER = '''\
                 if e is True:
                     e = t
             else:
-                v, e = read(t), edge(t)
+                v, e = read(t), edge(t) if context.grad else None
             vals.append(v)
             edges.append(e)
             if e is not None:
@@ -116,8 +133,11 @@ def {name}({args}):
     if st is None:
         {miss}
     inst, values, n = st.inst, tr.values, state.n_values
-{several}    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+{several}    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
 {objects}    if {unclean}:
         tr.trim(state)
 {number}    values.append(v)
@@ -136,9 +156,11 @@ SEVERAL = '''\
 
 OBJECTS = '''\
     t = _new_tensor(Tensor)
-    s = _new_storage(Storage)
-    s.value, s.gen, s.version, s.address = v, 0, tr.version, None
-    t._ts_st, t._ts_view, t._ts_edge, t._ts_extra = s, None, None, None
+    t._ts_st = s = Storage()
+    t._ts_view = t._ts_edge = t._ts_extra = s.address = None
+    s.value = v
+    s.gen = 0
+    s.version = tr.version
 '''
 
 NODE = '''\
@@ -151,8 +173,9 @@ NODE = '''\
 OWN_MEMORY = '''\
     if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
-    if context.trace.direct is not None:
-        t = view_at_once(a, op, layout, offset)
+    direct = context.trace.direct
+    if direct is not None:
+        t = view_at_once(direct, a, op, layout, offset)
         if t is not None:
             return t
 '''
@@ -225,7 +248,7 @@ def operands(tensors, number, again, refused="", read=READ, made="", result="t",
             there=" and ".join([f"v{t}.array.__class__ is ndarray" for t in tensors]), wanted=wanted, result=result,
             key=f"(op, layout, {'kind' if number else EMPTY}, {', '.join([f'v{t}.meta' for t in tensors])})",
             arrays=", ".join([f"v{t}.array" for t in tensors] + ["number(x, kind)"] * number),
-            made="".join(["        " + line + "\n" for line in made.splitlines()]))),
+            made="".join([" " * 12 + line + "\n" for line in made.splitlines()]))),
         vals=f"({each(tensors, 'v{t}')})", edges=f"({each(tensors, 'e{t}')})", tensors=f"({each(tensors, '{t}')})",
         nums="(x,)" if number else "()", kinds="kind" if number else '""',
         unclean="len(values) != n or len(tr.nums) != state.n_nums" if number else "len(values) != n",

@@ -8,12 +8,12 @@ from numpy import ndarray
 from ...engine import Immediate, Value, context, record
 from ...ops.views import SELECT, slice_op as SLICE_OP
 from . import dispatch, graph
-from .handle import edge, meta, offset_of, read
+from .handle import edge, meta, offset_of, read, without_history
 from .host import HostStorage, shared
 from .moving import moving, moving_part
 from .storage import ELSEWHERE, View
 
-_new_tensor, _new_value, _new_view = object.__new__, Value.__new__, View.__new__
+_new_tensor = object.__new__
 
 
 def _unread():
@@ -21,19 +21,20 @@ def _unread():
     return None
 
 
-def view_at_once(a, op, layout, offset):
+def view_at_once(direct, a, op, layout, offset):
     """`make_view` of small memory that is known, read when it is used; None where it is to be recorded. See engine/direct.py."""
-    if context.grad and (a._ts_edge is not None or a._ts_view is not None) or a._ts_st.value.array.__class__ is not ndarray:
+    root = a._ts_st.value
+    if root.array.__class__ is not ndarray or context.grad and not without_history(a):
         return None
-    m, known = a._ts_st.value.meta if a._ts_view is None else a._ts_view.meta, context.trace.direct.known
+    m = (a._ts_view or root).meta
     key = op, layout, m
-    steps = known.get(key)
+    steps = direct.known.get(key)
     if steps is None:
         free = nums = None
         if op is SLICE_OP:
             free, nums = moving_part(layout[0], m) or (None, ())
         inst = op.resolve(layout, (m,), "") if free is None else op.resolve((free, layout[1]), (m,), "i" * len(nums))
-        steps = known.keep(key, ((inst, nums or ()),) if inst.op.on_host(inst) is not None else False)
+        steps = direct.known.keep(key, ((inst, nums or ()),) if inst.op.on_host(inst) is not None else False)
     return _seen_as(a, steps, steps[0][0].out, None, offset, None, None) if steps else None
 
 
@@ -42,8 +43,9 @@ def make_view(a, op, layout, offset):
     """`a` seen through the view operator `op`; `offset` is the result's storage offset in elements."""
     if a._ts_st.__class__ is HostStorage:         # read when it is used: it need not read all of the memory
         return make_view_any(a, op, layout, offset)
-    if context.trace.direct is not None:
-        t = view_at_once(a, op, layout, offset)
+    direct = context.trace.direct
+    if direct is not None:
+        t = view_at_once(direct, a, op, layout, offset)
         if t is not None:
             return t
     if a._ts_view is None:
@@ -51,7 +53,7 @@ def make_view(a, op, layout, offset):
         if ea is True:
             ea = a
     else:
-        va, ea = read(a), edge(a)
+        va, ea = read(a), edge(a) if context.grad else None
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -65,8 +67,11 @@ def make_view(a, op, layout, offset):
     if st is None:
         return first_view(a, op, layout, offset)
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -143,7 +148,7 @@ def tensor_on(st, steps, offset, e, value=None):
         st, count = st.st, st.count
     y._ts_st, y._ts_view, y._ts_edge, y._ts_extra = st, None, e, None
     if steps:
-        y._ts_view = vw = _new_view(View)
+        y._ts_view = vw = View()
         vw.steps, vw.skip, vw.base, vw.creation, vw.offset, vw.meta = steps, 0, None, None, offset, steps[-1][0].out
         vw.ref, vw.gen, vw.seen = (_unread, -1, st.version) if value is None else (weakref(value), st.gen, st.version)
     if count is not None:
@@ -166,7 +171,7 @@ def still_view(t, other):
     old, new = t._ts_view, other._ts_view
     if old is None or old.base is None:
         return new
-    vw = _new_view(View)
+    vw = View()
     vw.steps, vw.offset, vw.meta = ((), 0, meta(other)) if new is None else (new.steps, new.offset, new.meta)
     vw.skip, vw.base, vw.creation, vw.seen = ELSEWHERE, old.base, old.creation, old.seen
     vw.ref, vw.gen = weakref(read(other)), other._ts_st.gen
@@ -175,31 +180,38 @@ def still_view(t, other):
 
 def _seen_as(t, steps, m, value, offset, e, creation):
     """A tensor on `t`'s storage, `steps` further; `value` is what it reads, None if nobody read it yet."""
-    y = _new_tensor(dispatch.Tensor)
-    vw = _new_view(View)
-    st, tv = t._ts_st, t._ts_view
-    if tv is None:
-        vw.steps, vw.skip, vw.base = steps, 0, t
-    else:
-        vw.steps, vw.skip, vw.base = tv.steps + steps, tv.skip, tv.base
-        if tv.base is None:
-            vw.skip, vw.base = len(tv.steps), t
+    y, vw = _new_tensor(dispatch.Tensor), View()
+    st, tv, extra = t._ts_st, t._ts_view, t._ts_extra
+    y._ts_st = st
+    y._ts_view = vw
+    y._ts_edge = e
+    y._ts_extra = None
+    vw.skip = 0
+    vw.base = t
+    if tv is not None:
+        steps = tv.steps + steps
+        vw.skip = len(tv.steps)
+        if tv.base is not None:
+            vw.skip = tv.skip
+            vw.base = tv.base
         if creation is None or tv.creation == "inference":
             creation = tv.creation
     if not context.grad:
         creation = "inference" if context.inference or tv is not None and tv.creation == "inference" else "no_grad"
         if st.version != st.version:
             vw.skip, vw.base = 0, None         # views of inference tensors have no history to follow
-    vw.creation, vw.offset, vw.meta = creation, offset, m
+    vw.steps = steps
+    vw.creation = creation
+    vw.offset = offset
+    vw.meta = m
+    vw.seen = st.version
     if value is None:
-        vw.ref, vw.gen = _unread, -1
+        vw.ref = _unread
+        vw.gen = -1
     else:
-        vw.ref, vw.gen = weakref(value), st.gen
-    y._ts_st, y._ts_view, y._ts_edge, y._ts_extra = st, vw, e, None
-    extra = t._ts_extra
+        vw.ref = weakref(value)
+        vw.gen = st.gen
     if extra is not None and extra.version is not None and st.version == st.version:      # views of .data of inference tensors are such
         y._ts_more().version = extra.version
         vw.seen = extra.version[0]
-    else:
-        vw.seen = st.version
     return y

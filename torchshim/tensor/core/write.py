@@ -14,8 +14,6 @@ from .host import HostStorage
 from .moving import moving
 from .storage import log_write, note_history, write_steps
 
-_new_value = Value.__new__
-
 
 def count(t):
     """Count a write to `t` that comes next: first, so that whoever is interrupted then has counted one that did not happen. Whoever
@@ -183,8 +181,11 @@ def inplace1(op, a, layout):
     if st is None:
         st = state.miss(key, (va,))
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -221,7 +222,7 @@ def inplace2(op, a, b, layout):
             eb = b
     else:
         try:
-            vb, eb = read(b), edge(b)
+            vb, eb = read(b), edge(b) if context.grad else None
         except RuntimeError:                   # it lost its history: what the target refuses comes first
             return apply_inplace(op, (a, b), layout)
     if (ea is not None or eb is not None) and context.grad:
@@ -241,8 +242,11 @@ def inplace2(op, a, b, layout):
     if st is None:
         st = state.miss(key, (va, vb))
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -294,8 +298,11 @@ def inplace_number(op, a, x, layout, kind):
     if st is None:
         st = state.miss(key, (va,))
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
@@ -333,7 +340,7 @@ def inplace_scaled(op, a, b, x, layout, kind):
             eb = b
     else:
         try:
-            vb, eb = read(b), edge(b)
+            vb, eb = read(b), edge(b) if context.grad else None
         except RuntimeError:                   # it lost its history: what the target refuses comes first
             return apply_inplace(op, (a, b), layout, (x,), kind)
     if (ea is not None or eb is not None) and context.grad:
@@ -353,8 +360,11 @@ def inplace_scaled(op, a, b, x, layout, kind):
     if st is None:
         st = state.miss(key, (va, vb))
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
@@ -393,8 +403,11 @@ def put_slice(a, b, layout, op=SLICE_PUT):
     if st is None:
         return put_slice_any(a, b, layout)
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n:
         tr.trim(state)
     values.append(v)
@@ -431,8 +444,11 @@ def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     if st is None:
         return put_slice_any(a, None, layout, (x,), kind)
     inst, values, n = st.inst, tr.values, state.n_values
-    v = _new_value(Value)
-    v.trace, v.slot, v.meta, v.array, v.extra = tr, n, inst.out, None, None
+    v = Value()
+    v.trace = tr
+    v.slot = n
+    v.meta = inst.out
+    v.array = v.extra = None
     if len(values) != n or len(tr.nums) != state.n_nums:
         tr.trim(state)
     tr.nums.append(x)
