@@ -6,6 +6,8 @@ import pytest
 import torchshim as torch
 from torchshim.engine import context, direct
 from torchshim.engine.compile import report
+from torchshim.ops.registry import OPS, T
+from torchshim.tensor.core.handle import read
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +140,34 @@ def test_watchers_see_every_call():
         a @ b
     assert counter.get_total_flops() == 2 * 2 * 3 * 4
     assert context.trace.direct is None
+
+
+def test_a_view_of_small_memory_reads_it_once_until_it_is_written():
+    x = torch.arange(6.0).reshape(2, 3).clone()
+    x.sum().item()
+    calm()
+    v = x.t()
+    first = read(v)
+    assert read(v) is first and (v + 0).tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    x.add_(1)
+    assert read(v) is not first and v.tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+
+
+def test_views_without_a_history_are_computed_at_once_in_grad_mode_too():
+    x, w = torch.arange(4.0), torch.ones(2, requires_grad=True)
+    x.sum().item()
+    calm()
+    states = torch.stats()["states"]
+    assert torch.stack([x.view(2, 2).t(), x.view(2, 2), x.view(2, 2)]).sum().item() == 18.0
+    assert torch.stats()["states"] == states
+    assert (torch.stack([w.view(1, 2).t(), w.view(2, 1), w.view(2, 1)]) * 2).requires_grad
+
+
+def test_what_is_one_step_to_numpy_is_called_itself():
+    x = torch.ones(2, 3)
+    m = read(x).meta
+    step = OPS[None, "add"].resolve(OPS[None, "add"].layout, (m, m), "").interpreted()
+    assert step.bare is np.add and step(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))[0][0, 0] == 2
+    calm()
+    assert (x + x).tolist() == [[2.0] * 3] * 2
+    assert not hasattr(OPS["nn.functional", "logsigmoid"].resolve((T,), (m,), "").interpreted(), "bare")
