@@ -155,3 +155,31 @@ def test_a_saved_output_is_what_its_memory_holds_at_backward():
     y.data.mul_(3)                             # not noticed, as in torch
     y.sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+class _Filled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mark_dirty(x)
+        x.add_(1)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x
+
+
+def test_what_a_function_wrote_is_its_output_where_it_saved_it_and_where_its_gradient_is_retained():
+    w = torch.arange(3.0, requires_grad=True)
+    a = w * 2
+    a.retain_grad()
+    assert _Filled.apply(a) is a
+    (a * a).sum().backward()
+    assert a.grad.tolist() == [2, 6, 10] and w.grad.tolist() == [4, 36, 100]
+    a = w * 2
+    _Filled.apply(a)
+    a.mul_(2)
+    with pytest.raises(RuntimeError, match="which is output 0 of Filled".replace("Filled", "_Filled") + ", is at version 3; expected version 2"):
+        a.sum().backward()

@@ -41,3 +41,17 @@ def test_a_sparse_gradient_stays_sparse(hook, text):
     else:
         with pytest.raises(RuntimeError, match=text):
             out.backward()
+
+
+def test_a_hook_of_several_gradients_does_not_count_a_single_root():
+    for root, want in (("x", []), ("y", [[None, [1.0]], [[2.0], None]]), ("z", [[[6.0], [3.0]]])):
+        x = torch.ones(1, requires_grad=True)
+        y = x * 2
+        tensors, seen = {"x": x, "y": y, "z": y * 3}, []
+        torch.autograd.graph.register_multi_grad_hook((x, y), lambda gs: seen.append([None if g is None else g.tolist() for g in gs]))
+        if root == "x":
+            torch.autograd.graph.register_multi_grad_hook((x, x), lambda gs: seen.append("called"))
+        tensors[root].backward(torch.ones(1))
+        assert seen == want
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        torch.autograd.graph.register_multi_grad_hook((torch.ones(1), torch.ones(1, requires_grad=True)), print)

@@ -134,3 +134,26 @@ def test_what_was_saved_of_a_leaf_that_is_a_view_is_what_its_data_is_at_the_time
     y = (x * x).sum()
     x.data = torch.full((3,), 2.0)
     assert torch.autograd.grad(y, x)[0].tolist() == [4, 4, 4]
+
+
+def test_a_window_on_the_memory_of_a_view_whose_base_was_turned():
+    b = torch.arange(6.0).reshape(2, 3).requires_grad_() * 1
+    v = b.view(-1)
+    b.t_()
+    assert v.as_strided((2,), (1,)).tolist() == [0, 1]
+    c = torch.arange(6.0).reshape(2, 3).clone()
+    v = c.view(-1)
+    c.transpose_(0, -1)
+    assert v.as_strided((2,), (1,)).tolist() == [0, 1]
+
+
+def test_unsafe_pieces_share_their_memory_and_nothing_else():
+    x = torch.arange(4.0, requires_grad=True)
+    y = x * 1
+    a, _ = y.unsafe_chunk(2)
+    y.mul_(2)
+    assert a.tolist() == [0, 2] and a._version == 0 and a.grad_fn.name() == "UnsafeSplitBackward0" and a._base is None
+    a.add_(1)
+    assert y.tolist() == [1, 3, 4, 6] and y._version == 1
+    a.sum().backward()
+    assert x.grad.tolist() == [1, 1, 0, 0]

@@ -158,6 +158,7 @@ class _Walk:
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
         self.ready, self.queued, self.box = [], set(), None
         self.captured, self.wanted, self.callbacks = {}, None, []
+        self.only = end_of(roots[0])[0] if len(roots) == 1 else None
         if inputs is not None:
             self.wanted = {}
             for k, e in enumerate(inputs):
@@ -243,8 +244,10 @@ class _Walk:
                         self.push(end)
 
     def will_execute(self, e):
-        """Whether this walk computes a gradient at an edge's end."""
+        """Whether this walk computes a gradient at an edge's end. torch does not count a single root."""
         target = end_of(e)[0]
+        if target is self.only and self.wanted is None:
+            return False
         return id(target) in self.reached and self.executes(target)
 
     def executes(self, target):

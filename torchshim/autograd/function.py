@@ -7,7 +7,7 @@ import functools
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
-from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, sequence
+from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence
 from ..tensor.core.handle import edge, read, version
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
@@ -367,6 +367,10 @@ def _set_history(ctx, o, nr, args):
         rebase(o, ctx)
         return
     note_history(o)
+    if o._ts_extra is not None and o._ts_extra.retains:
+        retained, k = retain_too(o, edge(o), ctx)
+        if retained is not None:
+            ctx._ts_extra.retain = {nr: retained.pop(k)}
     o._ts_edge = ctx if len(ctx._ts_out_metas) == 1 else (ctx, nr)
 
 
@@ -382,7 +386,8 @@ def _save(ctx, args, outs, done, wants):
         if is_inference(t):
             raise RuntimeError(INFERENCE)
         nr = next((k for k, o in enumerate(outs) if o is t), None)
-        made_here = nr is not None and isinstance(done[nr], Tensor) and not any(t is a for a in args)
+        made_here = nr is not None and isinstance(done[nr], Tensor) and (
+            not any(t is a for a in args) or any(t is d for d in ctx._ts_dirty) and t._ts_edge in (ctx, (ctx, nr)))
         if hooks is not None:
             e = edge(t) if not made_here else nr if done[nr]._ts_edge is not None else None
             saved.append((None, Packed(t, hooks), e, _PACKED))

@@ -142,6 +142,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 def _one(value):
     import torchshim as torch
+    if value.is_complex():
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {value.dtype}")
     return torch.ones_like(value)
 
 

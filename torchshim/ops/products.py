@@ -16,7 +16,6 @@ from . import promotion as P
 from .common import at_once, wide, wrap_dims
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
-from .views import view_strides
 
 _PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 
@@ -178,8 +177,8 @@ def _fold_words(metas, wanted):
         return _no_product((a.shape[0] * a.shape[1], a.shape[2]), b.shape[1:])
     if a.ndim == 3 == b.ndim and a.shape[0] == 1 != b.shape[0] and wanted[0]:
         return _no_product((b.shape[0] * b.shape[2], b.shape[1]), a.shape[:0:-1])
-    rows = math.prod(a.shape[:-1])
-    if a.ndim > 2 >= b.ndim and not wanted[1] and a.numel and view_strides(a, (rows, a.shape[-1])) is None:
+    folds = all([a.strides[d] == a.strides[d + 1] * a.shape[d + 1] for d in range(a.ndim - 2)])
+    if a.ndim > 2 >= b.ndim and not wanted[1] and a.numel and not folds:
         batch = math.prod(a.shape[:-2])
         return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {[batch, a.shape[-1]]} but got: "
                             f"{[batch, b.shape[max(b.ndim - 2, 0)]]}.")

@@ -147,13 +147,14 @@ def logit(self, eps):
 
 
 # -- parts of complex numbers ----------------------------------------------------------------------------------------------
-@op("conj_physical.op(Tensor self) -> Tensor", elementwise=True, grad="ConjPhysicalBackward0", inplace=True)
+@op("conj_physical.op(Tensor self) -> Tensor", elementwise=True, grad="ConjPhysicalBackward0", inplace=True,
+    inplace_grad="ConjPhysicalBackward1")
 def conj_physical(self):
     """The complex conjugate."""
     return jnp.conj(self) if is_complex(self) else self
 
 
-@op("angle(Tensor self) -> Tensor", elementwise=True, grad="AngleBackward0",
+@op("angle(Tensor self) -> Tensor", elementwise=True, grad="AngleBackward0", saves=("self",),
     strides=lambda inst, self: None if P.kind_of(self.dtype) == 3 else elementwise_strides((self,), self.shape))
 def angle(self):
     """The angle of complex numbers; 0 or pi for real ones."""

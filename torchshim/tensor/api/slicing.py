@@ -1,7 +1,7 @@
 """Views of parts of a tensor: slices, splits, diagonals, windows."""
 from __future__ import annotations
 
-from ...engine import meta_of
+from ...engine import context, meta_of
 from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
@@ -163,7 +163,9 @@ def chunk(input, chunks, dim=0, *, axis=None):
 @function("unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0):
     """`chunk` whose pieces the graph takes for memory of their own: it follows no writes from them to it, or back."""
-    return _apart(chunk(input, chunks, dim), "UnsafeSplitBackward0")
+    pieces = chunk(input, chunks, dim)
+    name = "UnsafeSplitBackward0" if input._ts_meta.shape[dim] else "UnsafeSplitWithSizesBackward0"
+    return _apart(pieces, name)
 
 
 @function("unsafe_split")
@@ -179,6 +181,8 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 def _apart(pieces, name):
+    if context.inference:
+        return pieces                          # which nothing is followed of
     e = pieces[0]._ts_edge
     if e is not None:
         e[0].__class__ = node_class(name)

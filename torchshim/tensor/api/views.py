@@ -491,7 +491,7 @@ def _window_source(t, size, stride, first, last):
     if vw is None:
         return t, root, 0
     base = vw.base if t._ts_edge is not True and vw.skip != ELSEWHERE else None            # a leaf's history is its own
-    if base is not None and not vw.skip:
+    if base is not None and not vw.skip and base._ts_view is None:
         return base, root, 0
     owner = t if base is None else base
     m, at = meta(owner), offset_of(owner)
