@@ -96,3 +96,49 @@ def test_values_leave_only_as_plain_tensors():
     for call in (lambda a: a.numpy(), lambda a: a.tolist()):
         with pytest.raises(RuntimeError, match="not supported for tensor subclasses"):
             call(made())
+
+
+I = torch.tensor([[0, 0, 1], [0, 2, 2]])
+
+
+def test_sparse_data():
+    dense = made()
+    for name, layout in (("to_sparse_coo", torch.sparse_coo), ("to_sparse_csr", torch.sparse_csr), ("to_sparse", torch.sparse_coo)):
+        s = getattr(dense, name)()
+        assert s.layout is layout and s.is_sparse and s.is_sparse_coo() == (layout is torch.sparse_coo) and s.shape == (2, 3)
+        assert repr(s) == repr(dense) == repr(s.to_dense()) and not s.to_dense().is_sparse and getattr(s, name)() is s
+        assert s.get_data().values().tolist() == [0, 2, 5] and is_masked_tensor(s) and s.dim() == 2
+        assert shown(s.sin()) == shown(dense.sin()) and shown(s + 1) == shown(dense + 1) and (s * s).layout is layout
+        assert shown(s.sum()) == "MaskedTensor(7.0000,True)" and shown(s.amin()) == "MaskedTensor(0.0000,True)"
+        with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.Tensor.sum'"):
+            s.sum(dim=1)
+        with pytest.raises(ValueError, match="do not have is_contiguous"):
+            s.is_contiguous()
+    coo = masked_tensor(torch.sparse_coo_tensor(I, torch.arange(3.), (2, 3)),
+                        torch.sparse_coo_tensor(I, torch.tensor([True, False, True]), (2, 3)))
+    assert shown(coo) == "MaskedTensor([[0.0000,--,--],[--,--,2.0000]])" and coo.argmax().get_data().item() == dense.argmax().get_data().item()
+    fewer = masked_tensor(D.to_sparse(), M.to_sparse())
+    assert fewer.get_data().values().tolist() == [0, 2, 5] and shown(fewer) == shown(dense)
+    with pytest.raises(ValueError, match="Input masks must match|same layout"):
+        dense.to_sparse_csr() * coo
+    with pytest.raises(TypeError, match="must have the same layout"):
+        masked_tensor(D.to_sparse(), M)
+    x = made(requires_grad=True)
+    (x.to_sparse_coo() * 3).sum().backward()
+    assert shown(x.grad) == shown(masked_tensor(torch.full((2, 3), 3.), M))
+
+
+def test_gradients_have_the_mask_of_what_they_come_from():
+    a, c = masked_tensor(torch.tensor(2.), torch.tensor(True), requires_grad=True), torch.ones(())
+    y = torch.where(torch.tensor(False), a / 0, c)
+    assert repr(y) == "MaskedTensor(  1.0000, True)" and repr(torch.autograd.grad(y, a)) == "(MaskedTensor(--, False),)"
+    x, b = torch.tensor([1., 2., float("nan")]), torch.tensor(1., requires_grad=True)
+    mt = masked_tensor(x, ~x.isnan())
+    g, = torch.autograd.grad((mt * b).sum(), b)
+    assert repr(g) == "MaskedTensor(  3.0000, True)"
+    w = torch.ones(3, requires_grad=True)
+    g, = torch.autograd.grad((mt * w).exp().sum(), w)
+    assert g.get_mask().tolist() == [True, True, False] and not g.get_data().isnan().any()
+    p, q = made(requires_grad=True), masked_tensor(D, ~M, requires_grad=True)
+    gp, gq = torch.autograd.grad(torch.where(M, p * 2, q).sum(), (p, q))
+    assert torch.equal(gp.get_mask(), M) and torch.equal(gq.get_mask(), ~M) and gp.get_data().max() == 2

@@ -12,7 +12,7 @@ from ..tensor.api.bind import FUNCTIONS as F
 from ..tensor.core.dtype import ALL as DTYPES
 from ..tensor.core.layout import strided
 from ..tensor.core.overriding import DisableTorchFunctionSubclass
-from . import ops
+from . import flow, ops, sparse
 
 _torch = sys.modules[__name__.partition(".")[0]]
 _TYPES = [DTYPES[n] for n in ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64")]
@@ -31,6 +31,9 @@ _SHAPED = set("""size dim ndimension numel nelement is_floating_point is_complex
 _KEPT = set("clone detach contiguous to float double half bfloat16 int long short char bool cpu".split())
 
 
+_LAYOUTS = {"to_dense": strided, "to_sparse": sparse.COO, "to_sparse_coo": sparse.COO, "to_sparse_csr": sparse.CSR}
+
+
 #: Python's operators that come under their own names.
 _WRITTEN = {"__eq__": "eq", "__pow__": "pow", "__rpow__": "mul", "__rsub__": "rsub", "__rtruediv__": "div", "__floordiv__": "floor_divide",
             "__rfloordiv__": "floor_divide", "__invert__": "bitwise_not", "__and__": "bitwise_and", "__or__": "bitwise_or",
@@ -39,6 +42,8 @@ _WRITTEN = {"__eq__": "eq", "__pow__": "pow", "__rpow__": "mul", "__rsub__": "rs
 
 
 def _plain(x):
+    if isinstance(x, SparseMaskedTensor):
+        return x._data
     if isinstance(x, MaskedTensor):
         with DisableTorchFunctionSubclass():
             return x.as_subclass(Tensor)
@@ -47,6 +52,10 @@ def _plain(x):
 
 def _made(data, mask):
     with DisableTorchFunctionSubclass():
+        if data.layout is not strided:
+            t = F["zeros"]((), dtype=data.dtype, device=data.device).expand(data.size()).as_subclass(SparseMaskedTensor)
+            t._data, t._mask = data, mask
+            return t
         t = data.as_subclass(MaskedTensor)
         t._mask = mask
     return t
@@ -69,8 +78,7 @@ class MaskedTensor(Tensor):
             raise TypeError("data must be a Tensor")
         if not isinstance(mask, Tensor) or isinstance(mask, MaskedTensor):
             raise TypeError("mask must be a Tensor")
-        if data.layout is not strided or mask.layout is not strided:
-            raise NotImplementedError("torchshim: a MaskedTensor of sparse tensors")
+        data, mask = sparse.aligned(data, mask)
         if mask.dtype is not DTYPES["bool"]:
             raise TypeError("mask must have dtype bool.")
         if data.dtype not in _TYPES:
@@ -82,6 +90,8 @@ class MaskedTensor(Tensor):
         if data.requires_grad and requires_grad:
             warnings.warn("It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use "
                           "data.detach().clone()", UserWarning, stacklevel=2)
+        if data.layout is not strided:
+            return _made(data.detach().requires_grad_(requires_grad), mask)
         t = _made(data.detach(), mask)
         with DisableTorchFunctionSubclass():
             return t.requires_grad_() if requires_grad else t
@@ -99,11 +109,20 @@ class MaskedTensor(Tensor):
 
     def to_tensor(self, value):
         """A plain tensor with `value` where nothing is."""
-        data = _plain(self)
-        return F["where"](self._mask, data, data.new_full((), value))
+        return _plain(self).masked_fill(~self._mask, value)
+
+    def is_sparse_coo(self):
+        """Whether the data is sparse, by coordinates."""
+        return self.layout is sparse.COO
+
+    def is_sparse_csr(self):
+        """Whether the data is sparse, compressed by rows."""
+        return self.layout is sparse.CSR
+
+    is_sparse = property(lambda self: self.layout is not strided, doc="Whether the data is sparse.")
 
     def __repr__(self, *, tensor_contents=None):
-        data, mask = _plain(self).detach(), self._mask
+        data, mask = sparse.converted(_plain(self).detach(), self._mask, strided)
         show = (lambda v: f"{v:8.4f}") if data.is_floating_point() else str
         if not data.dim():
             return f"MaskedTensor({show(data.item())}, True)" if mask.item() else "MaskedTensor(--, False)"
@@ -148,7 +167,34 @@ class MaskedTensor(Tensor):
         if name in _SHAPED:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
-        return _answer(_WRITTEN.get(name, name), func, args, kwargs)
+        if func is _torch.autograd.grad:
+            return flow.grad(func, args, kwargs)
+        name = _WRITTEN.get(name, name)
+        return flow.noted(name, args, _answer(name, func, args, kwargs))
+
+
+class SparseMaskedTensor(MaskedTensor):
+    """One whose data and mask are sparse: it keeps them beside it, and is itself a stand-in of their size and dtype."""
+
+    layout = property(lambda self: self._data.layout)
+    def is_contiguous(self, memory_format=None):
+        """ValueError."""
+        raise ValueError("MaskedTensors with sparse data do not have is_contiguous")
+
+    requires_grad = property(lambda self: self._data.requires_grad, lambda self, value: self.requires_grad_(value))
+    grad_fn = property(lambda self: self._data.grad_fn)
+    is_leaf = property(lambda self: self._data.is_leaf)
+
+    @property
+    def grad(self):
+        """The gradient, with this mask."""
+        g = self._data.grad
+        return None if g is None else _made(g, self._mask)
+
+    def requires_grad_(self, requires_grad=True):
+        """Ask for a gradient."""
+        self._data.requires_grad_(requires_grad)
+        return self
 
 
 def _unknown(name):
@@ -157,8 +203,17 @@ def _unknown(name):
                      f"- tensor subclass {MaskedTensor}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
-def _first(args):
-    return next((a for a in args if isinstance(a, MaskedTensor)), None)
+def _same(a, b):
+    """Whether two masks are equal; sparse ones have to lie in the same places."""
+    if a.layout is not b.layout:
+        raise ValueError(f"`a` and `b` must have the same layout. Got {a.layout} and {b.layout}")
+    if a.layout is strided:
+        return F["equal"](a, b)
+    return all([F["equal"](c, d) for c, d in zip([a.values(), *sparse.places(a)], [b.values(), *sparse.places(b)])])
+
+
+def _mask_of(x):
+    return x._mask if isinstance(x, MaskedTensor) else F["ones_like"](x, dtype=DTYPES["bool"])
 
 
 def _answer(name, func, args, kwargs):
@@ -167,16 +222,22 @@ def _answer(name, func, args, kwargs):
     if base in _UNARY and isinstance(x, MaskedTensor) and (base != "pow" or not isinstance(args[1], Tensor)):
         if any([isinstance(a, Tensor) for a in (*args[1:], *kwargs.values())]):
             raise _unknown(name)
+        if isinstance(x, SparseMaskedTensor):
+            out = sparse.elementwise(func, [x._data], args[1:], kwargs)
+            return x if base is not name else _made(out, x._mask)
         out = func(_plain(x), *args[1:], **kwargs)
         return x if base is not name else _made(out, x._mask)
     if base in _BINARY or base == "pow":
         pair = [a for a in args[:2] if isinstance(a, MaskedTensor)]
-        if len(pair) == 2 and not F["equal"](pair[0]._mask, pair[1]._mask):
+        if len(pair) == 2 and not _same(pair[0]._mask, pair[1]._mask):
             raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
         if base is not name and not isinstance(x, MaskedTensor):
             raise _unknown(name)
         mask = pair[0]._mask
-        out = func(*[_plain(a) for a in args], **kwargs)
+        if isinstance(x, SparseMaskedTensor):
+            out = sparse.elementwise(func, [_plain(a) for a in args[:2]], args[2:], kwargs)
+            return x if base is not name else _made(out, mask)
+        out = func(*[_plain(a) if isinstance(a, MaskedTensor) else flow.through(a, mask) for a in args], **kwargs)
         if base is not name:
             return x
         return _made(out, mask if mask.shape == out.shape else mask.expand(out.shape))
@@ -191,9 +252,11 @@ def _answer(name, func, args, kwargs):
         return _made(func(_plain(x), *args[1:], **kwargs), mask)
     if name in ("cat", "stack") and all([isinstance(a, MaskedTensor) for a in args[0]]):
         return _made(func([_plain(a) for a in args[0]], *args[1:], **kwargs), func([a._mask for a in args[0]], *args[1:], **kwargs))
-    if name == "where" and len(args) == 3 and isinstance(args[1], MaskedTensor) and isinstance(args[2], MaskedTensor) and not isinstance(x,
-        MaskedTensor):
-        return _made(func(x, _plain(args[1]), _plain(args[2])), func(x, args[1]._mask, args[2]._mask))
+    if name == "where" and len(args) == 3 and not isinstance(x, MaskedTensor) and all([isinstance(a, Tensor) for a in args]):
+        return _made(func(x, _plain(args[1]), _plain(args[2])), func(x, _mask_of(args[1]), _mask_of(args[2])))
+    if name in _LAYOUTS and isinstance(x, MaskedTensor) and len(args) == 1 and not kwargs:
+        data = _plain(x)
+        return x if data.layout is _LAYOUTS[name] else _made(*sparse.converted(data, x._mask, _LAYOUTS[name]))
     if name == "softmax" and isinstance(x, MaskedTensor):
         dim = args[1] if len(args) > 1 else kwargs.get("dim")
         return _made(ops.softmax(_plain(x), dim, dtype=kwargs.get("dtype"), mask=x._mask), x._mask)
@@ -206,6 +269,13 @@ def _reduced(name, x, rest, kwargs):
     dim = rest[0] if rest else kwargs.pop("dim", None)
     keep = rest[1] if len(rest) > 1 else kwargs.pop("keepdim", False)
     data, mask = _plain(x), x._mask
+    if isinstance(x, SparseMaskedTensor):
+        if dim is not None or rest:
+            raise TypeError(f"Multiple dispatch failed for 'torch.Tensor.{name}'; all __torch_function__ handlers returned NotImplemented:"
+                            f"\n\n  - tensor subclass {MaskedTensor}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+        if name in ("argmin", "argmax") and data.layout is sparse.COO:
+            return _made(sparse.place_of(data, getattr(ops, name)(data.values(), 0, mask=mask.values())), mask.values().any())
+        data, mask = data.values(), mask.values()
     if len(rest) > 2 or set(kwargs) - {"dtype"}:
         raise TypeError(f"{name}() of a MaskedTensor takes dim, keepdim and dtype, but got {[*rest[2:], *kwargs]}")
     if name == "all":
@@ -244,4 +314,5 @@ def is_masked_tensor(obj, /):
     return isinstance(obj, MaskedTensor)
 
 
-MaskedTensor.__module__ = "torch.masked.maskedtensor.core"
+MaskedTensor.__module__ = SparseMaskedTensor.__module__ = "torch.masked.maskedtensor.core"
+SparseMaskedTensor.__name__ = SparseMaskedTensor.__qualname__ = "MaskedTensor"
