@@ -83,7 +83,20 @@ def scaled(x, alpha, half=None):
     by 1, too."""
     if half is not None:
         return cast(x * (alpha if alpha.__class__ is not int else x.dtype.type(alpha)), half)
-    return x if alpha.__class__ is int else x * alpha
+    if alpha.__class__ is int:
+        return by_one(x, 1) if is_complex(x) else x
+    return x * alpha
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def by_one(x, sign):
+    """A complex number times 1 or -1, as torch's kernels of sums multiply: of an infinite part the other one becomes nan."""
+    return x * x.dtype.type(sign)
+
+
+@by_one.defjvp
+def _by_one_jvp(sign, primals, tangents):
+    return by_one(primals[0], sign), tangents[0] if sign > 0 else -tangents[0]
 
 
 def check_alpha(self, other, alpha):
@@ -120,7 +133,13 @@ def add(self, other, alpha, half=None):
     scalar_left="alone", aliases=("subtract",), check=check_sub, half_steps="complex")
 def sub(self, other, alpha, half=None):
     """self - alpha * other."""
-    return self - scaled(other, alpha, half)
+    return _less(self, other, alpha, half)
+
+
+def _less(x, y, alpha, half):
+    if half is None and is_complex(y):
+        return x + (by_one(y, -1) if alpha.__class__ is int else y * -alpha)
+    return x - scaled(y, alpha, half)
 
 
 def check_rsub(self, other, alpha):
@@ -132,7 +151,7 @@ def check_rsub(self, other, alpha):
     method=False, out=False, half_steps="complex")
 def rsub(self, other, alpha, half=None):
     """other - alpha * self."""
-    return other - scaled(self, alpha, half)
+    return _less(other, self, alpha, half)
 
 
 @op("mul(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MulBackward0", inplace="method", scalar_left="alone",
@@ -633,9 +652,11 @@ def lcm(self, other):
     return jnp.abs(a * b).astype(self.dtype)
 
 
-@op("nextafter(Tensor self, Tensor other) -> Tensor", elementwise=True, grad="NextafterBackward0", inplace="method", numbers=(),
-    refuses=("nextafter_cpu", "bic"), rule=(lambda out, self, other: self != other, lambda out, self, other: jnp.zeros_like(out)))
-def nextafter(self, other):
+@op("nextafter(Tensor self, Tensor other) -> Tensor", promote="arith", grad="NextafterBackward0", inplace="method", numbers=(),
+    half_steps=True, refuses=("nextafter_cpu", "bic"),
+    rule=(lambda out, self, other, half=None: self != other, lambda out, self, other, half=None: jnp.zeros_like(out)))
+def nextafter(self, other, half=None):
     """The next number from self in the direction of other."""
-    d = jnp.promote_types(self.dtype, other.dtype)
-    return jax.lax.nextafter(self.astype(d), other.astype(d))
+    if half is None:
+        return jax.lax.nextafter(self, other)
+    return jnp.where(self == other, other, jax.lax.nextafter(self.astype(half), other.astype(half)).astype(self.dtype))

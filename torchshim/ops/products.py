@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..engine import meta_of
 from . import promotion as P
 from .common import at_once, wide, wrap_dims
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, elementwise_strides
 from .registry import cast, op, shown
+from .views import view_strides
 
 _PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 
@@ -246,7 +248,8 @@ def inner(self, other):
     if self.shape[-1] != other.shape[-1]:
         raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
                            f"{shown(self.shape)} and {shown(other.shape)}")
-    same_dtype(self, other)
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
     return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
 
@@ -533,7 +536,21 @@ def tensordot(self, other, dims_self, dims_other):
     return jnp.tensordot(self, other, (a, b), precision=precision())
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False)
+def _kron_strides(inst, self, other):
+    """torch multiplies views in which dimensions of one alternate with those of the other, and sees the product as the result."""
+    n = max(self.ndim, other.ndim)
+    a, b = [(1,) * (n - m.ndim) + m.shape for m in (self, other)]
+    shapes = tuple([k for s in a for k in (s, 1)]), tuple([k for s in b for k in (1, s)])
+    seen = [meta_of(shape, m.dtype, m.device, view_strides(m, shape)) for m, shape in zip((self, other), shapes)]
+    wide = tuple([s * t for s, t in zip(*shapes)])
+    strides = view_strides(meta_of(wide, self.dtype, self.device, elementwise_strides(seen, wide)), inst.out_metas[0].shape)
+    if strides is None:
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                           "contiguous subspaces). Use .reshape(...) instead.")
+    return strides
+
+
+@op("kron(Tensor self, Tensor other) -> Tensor", grad="UnsafeViewBackward0", promote="arith", elementwise=False, strides=_kron_strides)
 def kron(self, other):
     """Kronecker product."""
     n = max(self.ndim, other.ndim)

@@ -643,7 +643,8 @@ def _check_dist(self, other, p):
 @op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",), check=_check_dist)
 def dist(self, other, p):
     """The p-norm of the difference."""
-    x = self.astype(P.promote(self.dtype, other.dtype)) - other.astype(P.promote(self.dtype, other.dtype))
+    d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())
+    x = self.astype(d) - other.astype(d)
     if P.kind_of(x.dtype) < 2:
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(x.dtype)} instead.")
     return vector_norm(x, float(p), None, False, None)

@@ -162,10 +162,10 @@ def linalg_cross(self, other, dim):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if self.shape[d] != 3 or other.shape[d] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[d]} and {other.shape[d]}")
-    if self.dtype != other.dtype:
-        raise RuntimeError(f"expected scalar type {P.c_name(self.dtype)} but found {P.c_name(other.dtype)}")
     if self.dtype == np.bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {P.c_name(self.dtype)} but found {P.c_name(other.dtype)}")
     at = lambda x, i: jnp.roll(x, -i, d)
     shape = broadcast_shapes([self.shape, other.shape])
     x, y = (jnp.broadcast_to(wide(a), shape) for a in (self, other))
