@@ -21,6 +21,7 @@ from .engine.site import leaving
 from .nn import functional as F, init
 from .tensor.api.placement import standing_at
 from .tensor.api.signatures import UNSET
+from .tensor.core import overriding
 from .tensor.core.overriding import DisableTorchFunctionSubclass, ask, asked, overrides, switches
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -71,6 +72,10 @@ class _Asking:
                 return self(args, kwargs)
         if not found and (s is None or not s.stack or off == "all"):
             try:
+                if overriding.dispatch is not None:
+                    made = overriding.dispatch(self, args, kwargs)
+                    if made is not NotImplemented:
+                        return NotImplemented if made is overriding.DECLINED else made
                 return self.plain(*args, **kwargs)
             except Exception as error:
                 if "transform" in context.modes:
@@ -185,6 +190,12 @@ def begin():
             func = table.get(_HANDED_ON.get(name, name), f)
             _arm(f, f"torch.Tensor.{_HANDED_ON.get(name, name)}", func, arguments=name != "new_tensor", binary=name in _BINARY)
     _arm(autograd.grad, "torch.autograd.grad")
+
+
+def begin_dispatch():
+    """Let calls come to `__torch_dispatch__`, where a class or a mode has one."""
+    from ._dispatch.python import begin as begin_to_dispatch
+    begin_to_dispatch()
 
 
 def begun(args):

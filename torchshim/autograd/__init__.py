@@ -44,7 +44,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
     Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
     """
-    if grad_tensors is inputs is grad_variables is None and not create_graph and isinstance(tensors, Tensor) and _plain_loss(tensors):
+    if grad_tensors is inputs is grad_variables is _backward_module.dispatching is None and not create_graph and isinstance(tensors, Tensor) and _plain_loss(tensors):
         run([tensors._ts_edge], [ones_value(tensors._ts_st.value.meta)], bool(retain_graph), False, None, True)
         context.backward_done(retain_graph)
         return
@@ -105,6 +105,10 @@ def _roots(tensors):
 
 
 def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
+    if _backward_module.dispatching is not None:
+        mode = _backward_module.dispatching.mode_of(roots, cts, create_graph)
+        if mode is not None:
+            return run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode)
     if not create_graph and "forward AD" not in context.modes:
         cts = [read(c) for c in cts]
     return run(roots, cts, retain_graph, create_graph, inputs, accumulate)

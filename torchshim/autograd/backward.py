@@ -28,6 +28,7 @@ from .replay import Log, plain, replayed
 from .saved import RELEASED, end_of, residuals, saved_tensors
 from .second_order import correct
 
+dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
 sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
 
@@ -41,6 +42,7 @@ def meet_sparse(mode):
 class GradList:
     """Arithmetic on cotangents as bare Values."""
     graph = False
+    accumulate = None                          # (leaf, gradient) -> whether it went into `leaf.grad`, where that is not done as ever
 
     @staticmethod
     def add(a, b):
@@ -74,7 +76,7 @@ class GradList:
 
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
-    graph = True
+    graph, accumulate = True, None
 
     @staticmethod
     def add(a, b):
@@ -470,7 +472,7 @@ def accumulate_grad(leaf, g, mode):
     x = leaf._ts_more()
     old = x.grad
     log_grad(leaf)
-    if sparse is not None and mode is sparse and mode.accumulate(leaf, g):
+    if mode.accumulate is not None and mode.accumulate(leaf, g):
         return
     if old is None and graph.loose_shapes and _laid_otherwise(mode.tensor(g)._ts_meta, meta(leaf), mode):
         x.grad = mode.tensor(g).new_empty(meta(leaf).shape).copy_(mode.tensor(g))
@@ -533,7 +535,8 @@ def make_cts(outputs, grads):
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if P.kind_of(m.dtype) != 2:
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-            out.append(wrap(ones_value(m)))
+            one = None if dispatching is None else dispatching.ones(t)
+            out.append(wrap(ones_value(m)) if one is None else one)
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     return out

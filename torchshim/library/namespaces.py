@@ -3,12 +3,14 @@
 """
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 
 from .. import Tensor, fft, linalg, special
 from ..nn import functional
 from ..tensor.api.bind import FUNCTIONS
+from ..tensor.core import overriding
 
 
 def _slice(self, dim=0, start=None, end=None, step=1):
@@ -39,10 +41,8 @@ _KERNELS = {"_pin_memory": lambda self, device=None: self.pin_memory(), "_to_cop
             size: self.reshape(size),
             "alias": lambda self: self.view_as(self), "index": _index, "slice": _slice, "_convolution": _convolution}
 _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm_reduce_impl",
-                                                    "_scaled_dot_product_flash_attention_for_cpu",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
-                "native_layer_norm", "native_batch_norm", "native_group_norm", "nll_loss_forward",
-                "max_pool2d_with_indices"))
+))
 _PREFIXED = {"fft_": fft, "linalg_": linalg, "special_": special}
 
 
@@ -54,7 +54,10 @@ def _kernel(name):
         if name.startswith(prefix):
             return getattr(home, name.removeprefix(prefix), None)
     found = FUNCTIONS.get(name) or getattr(Tensor, name, None) or _functional(name)
-    return found if callable(found) else None
+    if callable(found):
+        return found
+    from .._dispatch.kernels import known
+    return known(name)
 
 
 def _functional(name):
@@ -73,11 +76,16 @@ class OpOverload:
 
     @property
     def _schema(self):
-        """The schema of a program's own operator; those of `aten` have none here."""
-        found = getattr(self._overloadpacket._kernel, "_schema", None)
+        """The schema of a program's own operator, or of one of `aten` that is among those of _dispatch/schemas.py."""
+        found = getattr(self._overloadpacket._kernel, "_schema", None) or self._known
         if found is None:
             raise AttributeError(f"torchshim: no schema of {self} is known", name="_schema", obj=self)
         return found
+
+    @functools.cached_property
+    def _known(self):
+        from .._dispatch.schemas import schema
+        return schema(self._overloadpacket.__name__, self._overloadname) if self.namespace == "aten" else None
 
     overloadpacket = property(lambda self: self._overloadpacket, doc="All overloads of the name.")
 
@@ -89,7 +97,10 @@ class OpOverload:
         return self
 
     def __call__(self, /, *args, **kwargs):
-        return self._overloadpacket(*args, **kwargs)
+        if self._known is None:
+            return self._overloadpacket(*args, **kwargs)
+        from .._dispatch.python import call
+        return call(self, args, kwargs)
 
     def __str__(self):
         return f"{self._overloadpacket}.{self._overloadname}"
@@ -115,12 +126,22 @@ class OpOverloadPacket:
         return self
 
     def overloads(self):
-        """The names of the overloads of a program's own operator. NotImplementedError for those of `aten`."""
-        if self._qualified_op_name.startswith("aten::"):
+        """The names of the overloads of a program's own operator, or of one of `aten` that is among those of _dispatch/schemas.py;
+        NotImplementedError for others."""
+        if not self._qualified_op_name.startswith("aten::"):
+            return ["default"]
+        from .._dispatch.schemas import table
+        if self.__name__ not in table():
             raise NotImplementedError(f"torchshim: the overloads of {self}")
-        return ["default"]
+        return list(table()[self.__name__])
 
     def __call__(self, /, *args, **kwargs):
+        if self._qualified_op_name.startswith("aten::") and overriding.dispatch is not None:
+            from .._dispatch import python
+            if self.__name__ in python.table() and python.wanted(args, kwargs):
+                found = python.chosen(self.__name__, args, kwargs)
+                if found is not None:
+                    return python.call(getattr(self, found[0]), *found[1:])
         return self._kernel(*args, **kwargs)
 
     def __str__(self):

@@ -6,7 +6,7 @@ from ..ops.promotion import kind_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
-from ..tensor.core.overriding import disabled_torch_function_impl, never_asks
+from ..tensor.core.overriding import disabled_torch_function_impl, dispatches, never_asks
 from ..tensor.core.size import Size
 from ..tensor.core.tensor import Tensor, _TensorMeta
 from ..tensor.core.view import detached
@@ -34,6 +34,13 @@ def _marked(cls, data, requires_grad):
     if data.layout is not strided:
         t = data.detach()
         t.__dict__[cls._ts_mark] = True
+        return t.requires_grad_() if requires_grad else t
+    if dispatches(kept):                       # its class says what detach gives
+        t = data.detach()
+        if type(t) is not kept and type(t) is Tensor:
+            t.__class__ = cls
+        else:
+            t.__dict__[cls._ts_mark] = True
         return t.requires_grad_() if requires_grad else t
     t = detached(data)
     t._ts_edge = None

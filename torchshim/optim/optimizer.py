@@ -16,6 +16,7 @@ from ..engine import context, literal, warn
 from ..engine.record.context import steppers
 from ..ops import promotion as P
 from ..tensor.api.creation import zeros_like
+from ..tensor.core import overriding
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RemovableHandle
 from ..tensor.core.tensor import Tensor
@@ -84,6 +85,11 @@ def register_optimizer_step_post_hook(hook):
     return h
 
 
+def _dispatched(optimizer, func):
+    from .._dispatch.optimizers import seen
+    return seen(optimizer, func)
+
+
 class Optimizer:
     """Base class. params: an iterable of tensors, of (name, tensor) pairs, or of group dicts; defaults: a dict of options."""
 
@@ -141,10 +147,14 @@ class Optimizer:
             undo = context.trace.undo
             if undo is not None:
                 undo.append(functools.partial(_restore_state, self.state, {p: dict(s) for p, s in self.state.items()}))
-            try:
-                out = func(*args, **kwargs)
-            except NotImplementedError as error:
-                _refuse_sparse(self, error)
+            if overriding.dispatch is not None and _dispatched(self, func):
+                from .._dispatch.optimizers import step as dispatched_step
+                out = dispatched_step(*args, **kwargs)
+            else:
+                try:
+                    out = func(*args, **kwargs)
+                except NotImplementedError as error:
+                    _refuse_sparse(self, error)
             for hook in itertools.chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
                 hook(self, args, kwargs)
             context.step_done()

@@ -1,7 +1,7 @@
 """BatchNorm, with running statistics."""
 from __future__ import annotations
 
-from ...tensor.api.creation import empty, ones, zeros
+from ...tensor.api.creation import empty, ones, tensor, zeros
 from ...tensor.core.dtype import ALL
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -34,7 +34,7 @@ class _NormBase(Module):
         if track_running_stats:
             self.register_buffer("running_mean", zeros(num_features, **where))
             self.register_buffer("running_var", ones(num_features, **where))
-            self.register_buffer("num_batches_tracked", zeros((), device=device, dtype=_COUNT))
+            self.register_buffer("num_batches_tracked", tensor(0, device=device, dtype=_COUNT))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)

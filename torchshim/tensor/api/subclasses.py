@@ -1,7 +1,12 @@
 """Subclasses of Tensor: how instances are made, and the `__torch_function__` that they inherit."""
 from __future__ import annotations
 
-from ..core.overriding import DisableTorchFunctionSubclass, convert, never_asks, of_class
+from ...engine import contiguous_strides, meta_of, value_of
+from ..core.device import device as make_device, get_default_device, to_jax
+from ..core.dispatch import wrap
+from ..core.dtype import get_default_dtype
+from ..core.layout import strided
+from ..core.overriding import DisableTorchFunctionSubclass, convert, dispatches, never_asks, of_class
 from ..core.tensor import Tensor
 from ..core.view import detached
 from .bind import function
@@ -33,12 +38,25 @@ def _make_subclass(cls, data, require_grad=False):
     return t
 
 
-def _make_wrapper_subclass(cls, size, *args, **kwargs):
-    """A tensor without memory whose class answers all operators: NotImplementedError."""
-    if getattr(cls, "__torch_dispatch__", None) is None:
-        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
-    raise NotImplementedError("torchshim: Tensor._make_wrapper_subclass; operators do not ask __torch_dispatch__. A class with "
-                              "__torch_function__ and Tensor._make_subclass keeps its data in the tensor itself")
+def _make_wrapper_subclass(cls, size, strides=None, storage_offset=None, memory_format=None, dtype=None, layout=None, device=None,
+                           pin_memory=False, requires_grad=False, dispatch_sizes_strides_policy=None, dispatch_device=False,
+                           dispatch_layout=False, _extra_dispatch_keys=None, storage_size=None):
+    """A tensor without memory whose class answers, in `__torch_dispatch__`, all operators. TypeError for a class that has none."""
+    if not issubclass(cls, Tensor):
+        raise TypeError(_NO_TENSOR)
+    if not dispatches(cls):
+        raise RuntimeError(f"{cls.__name__} must define a __torch_dispatch__")
+    if storage_offset or dispatch_sizes_strides_policy or layout not in (None, strided):
+        raise NotImplementedError("torchshim: Tensor._make_wrapper_subclass with storage_offset, a layout or a policy")
+    shape = tuple([int(n) for n in size])
+    if strides is None:
+        strides = contiguous_strides(shape)
+    kind = dtype or get_default_dtype()
+    where = to_jax(get_default_device() if device is None else make_device(device))
+    v = value_of(None, meta_of(shape, kind.np, where, tuple([int(n) for n in strides])))
+    v.extra = lambda: NotImplementedError(f"torchshim: the memory of {cls.__name__}, which has none: its __torch_dispatch__ was not asked")
+    t = of_class(wrap(v), cls)
+    return t._ts_ask_for_grad() if requires_grad else t
 
 
 def _torch_function(cls, func, types, args=(), kwargs=None):

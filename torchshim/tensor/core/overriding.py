@@ -13,6 +13,25 @@ from .handle import TensorBase
 _PLAIN = {int, float, bool, complex, str, bytes, slice, range, dict, type(None), type(...), dtype, device}      # never ask
 
 
+dispatch = None                 # what public functions ask once somebody wants to see operators, see torchshim/_dispatch
+DECLINED = object()             # what that gives where Python is to ask the other operand
+_dispatching: dict = {}         # {class: whether it has a __torch_dispatch__}
+
+
+def disabled_torch_dispatch_impl(cls, func, types, args=(), kwargs=None):
+    """The `__torch_dispatch__` of classes that do not want to see operators."""
+    return func(*args, **(kwargs or {}))
+
+
+def dispatches(cls):
+    """Whether instances of a class of tensors see the operators that meet them."""
+    known = _dispatching.get(cls)
+    if known is None:
+        found = getattr(cls, "__torch_dispatch__", disabled_torch_dispatch_impl)
+        known = _dispatching[cls] = found is not None and getattr(found, "__func__", found) is not disabled_torch_dispatch_impl
+    return known
+
+
 def disabled_torch_function_impl(func, types, args=(), kwargs=None):
     """The `__torch_function__` of classes that do not want to be asked: the function's own result."""
     with DisableTorchFunctionSubclass():
@@ -117,8 +136,6 @@ def ask(func, found, args, kwargs):
 
 def of_class(t, cls):
     """Give a new tensor object its class."""
-    if getattr(cls, "__torch_dispatch__", None) is not None:
-        raise NotImplementedError(f"torchshim: {cls.__name__}.__torch_dispatch__; operators ask __torch_function__ only")
     t.__class__ = cls
     return t
 

@@ -16,7 +16,7 @@ from .dispatch import wrap
 from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
-from .overriding import disabled_torch_function_impl, of_class
+from .overriding import disabled_torch_function_impl, dispatches, of_class
 from .size import Size, size_of
 from .view import detached, elements, still_view
 from .write import ask, is_inference
@@ -41,9 +41,14 @@ class _TensorMeta(type):
 
     def __init__(cls, name, bases, namespace, **kwargs):
         super().__init__(name, bases, namespace, **kwargs)
+        if "__torch_dispatch__" in namespace and "__torch_function__" not in namespace:      # such classes see operators only, as in torch
+            cls.__torch_function__ = staticmethod(disabled_torch_function_impl)
         if getattr(cls, "__torch_function__", disabled_torch_function_impl) is not disabled_torch_function_impl:
             from ...overrides import begin
             begin()
+        if dispatches(cls):
+            from ...overrides import begin_dispatch
+            begin_dispatch()
 
 
 def _plain_tensor():

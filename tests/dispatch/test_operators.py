@@ -1,0 +1,92 @@
+"""Protects `__torch_dispatch__`: which operators modes and classes see, with which arguments, forward and backward, is what PyTorch 2.13 hands to
+them; and what is not known is refused."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import torchshim as torch
+from torchshim._dispatch import formulas, kernels, schemas
+from torchshim.utils._python_dispatch import TorchDispatchMode
+
+HERE = pathlib.Path(__file__).parent
+
+
+def printed(program):
+    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "torchshim", str(HERE / program)], capture_output=True, text=True, env=env,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def blocks(text):
+    """{case: its lines}"""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            lines = found[line] = []
+        else:
+            lines.append(line.strip())
+    return found
+
+
+def test_operators_come_as_in_torch():
+    expected, found = blocks((HERE / "operators.txt").read_text()), blocks(printed("cases.py"))
+    assert list(found) == list(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_wrappers_and_modes():
+    assert printed("wrappers.py") == (HERE / "wrappers.txt").read_text()
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_what_is_not_known_is_refused():
+    x = torch.ones(3, requires_grad=True)
+    with Passing():
+        with pytest.raises(NotImplementedError, match="^torchshim: torch.fft.fft under __torch_dispatch__"):
+            torch.fft.fft(x)
+        with pytest.raises(NotImplementedError, match="the gradient of aten.digamma.default under __torch_dispatch__"):
+            torch.digamma(x)
+    y = (x * 2).sum()
+    with Passing(), pytest.raises(NotImplementedError, match="its forward was not dispatched"):
+        y.backward()
+
+
+def test_gradients_are_those_of_plain_calls():
+    """Of every formula of one tensor: the gradient below a mode against the usual one."""
+    at = torch.tensor([[0.5, -0.3, 0.8], [0.2, 0.9, -0.7]])
+    for name in "exp expm1 sin cos abs erf tanh sigmoid relu neg reciprocal log1p".split():
+        f = getattr(torch, name)
+        a, b = at.clone().requires_grad_(), at.clone().requires_grad_()
+        f(a).sum().backward()
+        with Passing():
+            f(b).sum().backward()
+        assert torch.allclose(a.grad, b.grad, rtol=1e-6, atol=1e-7), name
+
+
+def test_what_was_written_since_is_noticed():
+    x = torch.ones(2, requires_grad=True)
+    with Passing():
+        y = x * 1
+        z = y * y
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()
+
+
+def test_tables_agree():
+    """Each formula is of an operator of the table, whose schema reads; each of these has something that computes it."""
+    for name in formulas.FORMULAS:
+        base, _, overload = name.partition(".")
+        assert schemas.schema(base, overload or "default") or schemas.schema(base + "_", overload or "default"), name
+    for name, overloads in schemas.table().items():
+        assert all(schemas.schema(name, o) for o in overloads)
+    assert kernels.known("native_layer_norm") and kernels.known("nope") is None
