@@ -114,7 +114,8 @@ def _cat_results(tensors, dim):
 
 def _cat_on_host(inst):
     shapes, out = [None if _skipped(m) else m.shape for m in inst.in_metas], inst.out_metas[0]
-    return rearranged.concatenated(shapes, out.dtype, wrap_dim(inst.layout[1], out.ndim)) if any(shapes) else None
+    cast = any([m.dtype != out.dtype for m in inst.in_metas])
+    return rearranged.concatenated(shapes, out.dtype, wrap_dim(inst.layout[1], out.ndim), cast) if any(shapes) else None
 
 
 def _moves(primitives, copies=1):

@@ -97,14 +97,16 @@ def _softmax_row(shape, n, dtype, log):
     summed, ones = _summed(1, n, dtype), _ones(n, dtype) if n <= _BROAD and not log else None
 
     def run(x):
-        x = _contiguous(x, (1, n))
-        out = x - x[:, x.argmax()]
+        x = np.asarray(x) if x.__class__ is not np.ndarray else x
+        out = np.subtract(x, x.item(x.argmax()))
+        if shape != (1, n):
+            out = out.reshape(1, n)
         if ones is not None:
             np.exp(out, out)
-            out /= out.dot(ones)
-            return [out.reshape(shape)]
-        _finish(out, summed, log)
-        return [out.reshape(shape)]
+            np.divide(out, out.dot(ones), out)
+        else:
+            _finish(out, summed, log)
+        return [out if shape == (1, n) else out.reshape(shape)]
     return run
 
 

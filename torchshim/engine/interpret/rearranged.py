@@ -97,8 +97,10 @@ def kthvalue(shape, dtype, k, d, out):
     return run
 
 
-def concatenated(shapes, dtype, d):
-    """Arrays of these shapes one after the other along `d`, cast to `dtype`; a shape of None is left out."""
+def concatenated(shapes, dtype, d, cast=True):
+    """Arrays of these shapes one after the other along `d`, cast to `dtype` where they are of others; a shape of None is left out."""
+    if not cast and None not in shapes:
+        return lambda *arrays: [np.concatenate(arrays, d)]
     left = None if all([s is not None for s in shapes]) else [k for k, s in enumerate(shapes) if s is not None]
 
     def run(*arrays):

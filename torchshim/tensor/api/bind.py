@@ -286,22 +286,31 @@ def _source(op, first, inplace, with_out, flag):
     args = ", ".join(names)
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
-    plain = all(p.kind == "tensor" and not p.is_list and not p.optional or p.default is not REQUIRED and p.kind != "tensor" for p in op.params)
-    if plain and len(tensors) in (1, 2, 3) and not op.fields and op.params[0].kind == "tensor" and not (inplace and callable(op.overlap)):
+    plain = all([p.kind == "tensor" and not p.is_list and not p.optional or p.kind != "tensor" and (p.default is not REQUIRED or kept_class(p))
+                 for p in op.params])
+    if plain and len(tensors) in (1, 2, 3) and op.params[0].kind == "tensor" and not (inplace and callable(op.overlap)):
         ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
-        conds = [f"{n} is _d_{p.name}" for n, p in zip(names, op.params) if p.kind != "tensor"]
-        conds += ["out is None"] * with_out + ["not inplace"] * flag
-        given = " and ".join([f"isinstance({n}, TensorBase)" for n in ts] + conds)
+        rest = [(n, p) for n, p in zip(names, op.params) if p.kind != "tensor"]
+        these = [f"isinstance({n}, TensorBase)" for n in ts] + ["out is None"] * with_out + ["not inplace"] * flag
         if not inplace:
             done = f"apply{len(ts)}(_op, {', '.join(ts)}, _layout)"
         elif len(ts) < 3:
             done = f"inplace{len(ts)}(_op.inplace_op, {', '.join(ts)}, _layout)"
         else:
             done = f"apply_inplace(_op.inplace_op, ({', '.join(ts)}), _layout)"
+        done = f"finish({done})" if op.fields else done
+        defaults = [f"{n} is _d_{p.name}" for n, p in rest]
+        given = " and ".join(these + defaults)
         if op.in_steps:
-            fast = f"    if {given}:\n        made = _op.steps({', '.join(ts)})\n        return {done} if made is None else made\n"
-        else:
+            fast = (f"    if {given}:\n        made = _op.steps({', '.join(ts)}) if ({ts[-1]}._ts_view or {ts[-1]}._ts_st.value).meta.ndim > 2 "
+                    f"else None\n        return {done} if made is None else made\n")
+        elif all([p.default is not REQUIRED for _, p in rest]):
             fast = f"    if {given}:\n        return {done}\n"
+        if any([kept_class(p) for _, p in rest]):
+            given = " and ".join(these + [kept_as_it_is(n, p) for n, p in rest])
+            layout = ", ".join([n if p.kind != "tensor" and kept_class(p) else f"_layout[{k}]" for k, (n, p) in enumerate(zip(names, op.params))])
+            fast += f"    if {given}:\n        return {done.replace('_layout', f'({layout},)')}\n"
+        conds = defaults + these[len(ts):]
         if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
             x = names[1]
             done = f"inplace_number(_op.inplace_op, {names[0]}, {x}, *p)" if inplace else f"apply_number(_op, {names[0]}, {x}, *p)"
@@ -338,6 +347,17 @@ def _source(op, first, inplace, with_out, flag):
     refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
     return (f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        _failure = {refused} or _error\n"
             "    try:\n        raise leaving(_failure)\n    finally:\n        del _failure\n")
+
+
+def kept_class(p):
+    """The name of the class of which a static argument stays as it is in the layout; None where it may not."""
+    return "bool" if p.python is bool else "int" if p.type.startswith(("int", "SymInt")) and p.default.__class__ is not tuple else None
+
+
+def kept_as_it_is(name, p):
+    """The condition that a static argument needs no look: it has its default, or `kept_class`."""
+    default, of_class = f"{name} is _d_{p.name}", f"{name}.__class__ is {kept_class(p)}"
+    return default if not kept_class(p) else of_class if p.default is REQUIRED else f"({default} or {of_class})"
 
 
 def float_parameter(op):

@@ -214,7 +214,10 @@ def getitem(self, key):
     if known is not None:
         if known.single and not (context.grad and needs_grad(self)) and at_hand(self):
             return element(self, m, known.layout[0], known.shift)
-        return make_view(self, SLICE_OP, known.layout, offset_of(self) + known.shift) if known.name is not None else alias_of(self)
+        if known.name is None:
+            return alias_of(self)
+        vw = self._ts_view
+        return make_view(self, SLICE_OP, known.layout, known.shift if vw is None else vw.offset + known.shift)
     c = key.__class__
     if c is slice:
         if m.ndim:

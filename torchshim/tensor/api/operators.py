@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.site import leaving
-from ...ops import arithmetic, logic
+from ...ops import arithmetic, logic, products
 from ...ops import promotion as P
 from ...ops.registry import PACKED
 from . import elementwise
@@ -152,6 +152,11 @@ def __pos__(self):
 
 
 def __matmul__(self, other):
+    if isinstance(other, TensorBase) and (other._ts_view or other._ts_st.value).meta.ndim < 3:
+        try:
+            return apply2(products.matmul, self, other, products.matmul.layout)
+        except Exception:                      # the function has torch's words for it
+            pass
     return self.matmul(other) if isinstance(other, TensorBase) or foreign((other,)) else NotImplemented
 
 

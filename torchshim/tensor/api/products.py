@@ -32,10 +32,7 @@ def linear(input, weight, bias=None, *, out=None):
 def _matmul_steps(a, b):
     """A vector or a matrix times a stack of matrices, in torch's steps: one product with a large matrix where a matrix on the left wants a
     gradient, which must not be as large as the stack, and a vector where it wants one or that takes no copy; else a stack of products.
-    None where this is one operator: what does not want a gradient on the left is the same in any way."""
-    vw = b._ts_view
-    if (b._ts_st.value.meta if vw is None else vw.meta).ndim < 3:
-        return None
+    None where this is one operator: what does not want a gradient on the left is the same in any way. Asked where `b` is such a stack."""
     ma, mb, wants = meta(a), meta(b), needs_grad(a)
     if not ma.ndim or ma.ndim > 2 or ma.ndim == 2 and not wants:
         return None

@@ -296,9 +296,13 @@ def _some(xs, name):
     return xs
 
 
+_TWO = (T, T)
+
+
 def join(op, xs, dim):
-    layout = ((T,) * len(xs), dim)
-    return apply2(op, *xs, layout) if len(xs) == 2 else apply(op, list(xs), layout)
+    if len(xs) == 2:
+        return apply2(op, xs[0], xs[1], (_TWO, dim))
+    return apply(op, list(xs), ((T,) * len(xs), dim))
 
 
 @function("cat", "concat", "concatenate", method=False, out=True)
@@ -306,7 +310,9 @@ def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along an existing dimension."""
     if not _tensors(tensors, "cat"):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    return join(S.cat, tensors, integer(dim if axis is None else axis, "cat", "dim"))
+    if axis is not None:
+        dim = axis
+    return join(S.cat, tensors, dim if dim.__class__ is int else integer(dim, "cat", "dim"))
 
 
 @function("stack", method=False, out=True)

@@ -311,6 +311,12 @@ def basic_index(m, key):
     c = key.__class__
     if c is int:
         return _basics.get((m, key)) or _read_basic(m, (key,), (m, key))
+    if c is slice and key.step is None:
+        start, stop = key.start, key.stop
+        if (start.__class__ is int or start is None) and (stop.__class__ is int or stop is None):
+            form = m, ..., slice, start, stop
+            return _basics.get(form) or _read_basic(m, (key,), form)
+        return None
     if c is tuple:
         form, entries = [m], key
     else:

@@ -276,13 +276,18 @@ def transpose(input, dim0, dim1):
     return input if not n and "transform" in context.modes else swap(input, *dims)        # a batch of numbers is left as it is
 
 
+_TURNED = (1, 0), "TBackward0"
+
+
 @function("t")
 def t(input):
     """A matrix transposed; other tensors as they are."""
     n = meta(input).ndim
+    if n == 2:
+        return make_view(input, V.permute, _TURNED, offset_of(input))
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return swap(input, 0, n - 1, "TBackward0") if n else permuted(input, (), "TBackward0")
+    return permuted(input, (0,) * n, "TBackward0")
 
 
 def permute(self, *args, dims=None):
