@@ -165,6 +165,8 @@ class Op(Operator):
         elif rule is not None:
             self.rule = pullback_rule(rule)
         self.layout = tuple(T if p.kind == "tensor" else p.default for p in self.params)   # all tensors given, rest defaults
+        kinds = [p.kind for p in self.params]
+        self.plain = kinds[:1] == ["tensor"] and not self.params[0].is_list and set(kinds[1:]) <= {"static"}     # one tensor, and what is static
         self.inplace_op = InplaceOp(self) if inplace else None
 
     def __repr__(self):

@@ -9,6 +9,7 @@ import numpy as np
 
 from .order_rules import kth_place, leading_places
 from .orders import stable_order
+from .picks import gathered
 from .rules import F32, Spec, category
 
 _TO_INT64 = 1 << 31
@@ -67,7 +68,7 @@ def sort(shape, dtype, d, descending, values=True):
     def run(x):
         x = np.asarray(x)
         at = places(x)
-        return [np.take_along_axis(x, at, d), at] if values else [at]
+        return [gathered(x, d, at), at] if values else [at]
     return run
 
 
@@ -79,8 +80,8 @@ def topk(shape, dtype, k, d, largest, ordered):
 
     def run(x):
         x = np.asarray(x)
-        at = np.moveaxis(places(np.moveaxis(x, d, -1))[0], -1, d)
-        return [np.take_along_axis(x, at, d), at]
+        at = places(x)[0] if d == x.ndim - 1 else np.moveaxis(places(np.moveaxis(x, d, -1))[0], -1, d)
+        return [gathered(x, d, at), at]
     return run
 
 
@@ -92,8 +93,8 @@ def kthvalue(shape, dtype, k, d, out):
 
     def run(x):
         x = np.asarray(x)
-        at = np.moveaxis(place(np.moveaxis(x, d, -1), k - 1)[0], -1, d)
-        return [np.take_along_axis(x, at, d).reshape(out), at.reshape(out)]
+        at = place(x, k - 1)[0] if d == x.ndim - 1 else np.moveaxis(place(np.moveaxis(x, d, -1), k - 1)[0], -1, d)
+        return [gathered(x, d, at).reshape(out), at.reshape(out)]
     return run
 
 

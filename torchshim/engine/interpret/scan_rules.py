@@ -138,14 +138,21 @@ def latest_places(params, ins, outs):
         return None
     n = shape[-1]
 
+    starts = np.arange(0, math.prod(shape), n)[:, None]
+
     def places(new):
         rows = new.reshape(-1, n)
         if not rows[:, 0].all():
             rows = rows.copy()
             rows[:, 0] = True
-        found = np.flatnonzero(rows)
-        lengths = np.diff(found, append=rows.size)
-        return [np.repeat(found % n if len(rows) > 1 else found, lengths).reshape(shape)]
+        found, = rows.reshape(-1).nonzero()
+        lengths = np.empty_like(found)
+        np.subtract(found[1:], found[:-1], lengths[:-1])
+        lengths[-1] = rows.size - found[-1]
+        at = found.repeat(lengths).reshape(rows.shape)
+        if len(rows) > 1:
+            at -= starts
+        return [at.reshape(shape)]
 
     return places
 

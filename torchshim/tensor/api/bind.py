@@ -178,10 +178,13 @@ def expect_not(wrong, v, error):
 
 
 _FORMS = None, apply1, apply2, apply3      # for as many tensors
+_PLAIN = frozenset((int, bool, type(None)))    # what is static as it is
 
 
 def call(op, args, name=None, first=1):
     """Apply a declared operator to Python arguments in the order of its schema."""
+    if op.plain and name is None and _PLAIN.issuperset(map(type, args[1:])) and isinstance(args[0], TensorBase):
+        return apply1(op, args[0], (T, *args[1:]))
     tensors, layout, nums, kinds = prepare(op, args, name, first)
     if not kinds and 0 < len(tensors) < 4:
         return _FORMS[len(tensors)](op, *tensors, layout)
