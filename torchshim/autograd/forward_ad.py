@@ -111,14 +111,10 @@ def _watching(make_node):
     return make
 
 
-#: What torch has no forward formula for.
-_REFUSED = frozenset(("conv_tbc", "geqrf", "igamma", "igammac", "multi_margin_loss", "ormqr"))
-
-
 def _pushed(node, vals, outs, tangents, deep):
     """{output: tangent} of a call; `deep`: the tangents have a history."""
     plan, inst = node._ts_plan, node._ts_inst
-    if inst.op.name.removesuffix("_") in _REFUSED:
+    if not getattr(getattr(inst.op, "op", inst.op), "pushes", True):
         raise NotImplementedError(f"Trying to use forward AD with {inst.op.name} that does not support it because it has not been "
                                   "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
                                   "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the "

@@ -75,7 +75,7 @@ in_steps: some calls whose last tensor is a stack of matrices are made of other 
     functions are) gives what they give, or None.
 seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
-makes_half: of float16 it makes complex32.
+makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
   on more than the body sees; else None.
 """
@@ -125,7 +125,7 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None):
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -142,7 +142,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words = back_refuses, grad_back, saved_as, words
-        self.plain_gradients = plain_gradients
+        self.plain_gradients, self.pushes = plain_gradients, pushes
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
             self.weight = weight

@@ -188,14 +188,14 @@ def _uniform(a, x, upper):
 
 
 @op("igamma(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammaBackward0", inplace="method", numbers=(),
-    refuses=("igamma_cpu", "bic"))
+    refuses=("igamma_cpu", "bic"), pushes=False)
 def igamma(self, other):
     """The regularized lower incomplete gamma function."""
     return _at_the_ends(self, other, special.gammainc, 0)
 
 
 @op("igammac(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammacBackward0", inplace="method", numbers=(),
-    refuses=("igammac_cpu", "bic"))
+    refuses=("igammac_cpu", "bic"), pushes=False)
 def igammac(self, other):
     """The regularized upper incomplete gamma function."""
     return _at_the_ends(self, other, special.gammaincc, 1)

@@ -58,7 +58,7 @@ def linalg_householder_product(input, tau):
     return householder_product(input, tau) if input.size else input
 
 
-@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", grad="NotImplemented", strides=columns(0))
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", grad="NotImplemented", strides=columns(0), pushes=False)
 def geqrf(self):
     """QR as LAPACK leaves it: R, the reflections below it, and their factors."""
     if self.ndim < 2:
@@ -94,7 +94,7 @@ def _apply_adjoint_jvp(primals, tangents):
 
 
 @op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", grad="OrmqrBackward0",
-    strides=columns(), twice="zeros")
+    strides=columns(), twice="zeros", pushes=False)
 def ormqr(self, input2, input3, left, transpose):
     """Q input3 or input3 Q (adjoint with `transpose`), with Q the product of the reflections that geqrf returns."""
     name = "torch.ormqr"

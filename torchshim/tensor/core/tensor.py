@@ -202,7 +202,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def requires_grad(self, value):
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        e = self._ts_edge if self._ts_edge not in (None, True) else edge(self)        # a history is not asked for, only whether there is one
+        known = self._ts_edge is None or self._ts_edge is True
+        e = edge(self) if known else self._ts_edge        # a history is not asked for, only whether there is one
         if value and e is not None and e is not self and not forward_only(e):
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         if value and e is None and P.kind_of(self._ts_meta.dtype) < 2:
