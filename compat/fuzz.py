@@ -32,7 +32,7 @@ UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.
          "{}.masked_fill({} > 1, 0.5)", "{}.contiguous()", "({} + 0.137).round()", "{}.expm1()", "{}.erf()", "{}.to(torch.float64)",
          "torch.nn.functional.elu({})", "{}.reciprocal()", "({} + 0.137).floor()", "{} * {}", "{} + {}.detach()", "torch.zeros_like({})",
          "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()", "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()",
-         "{}.sgn()", "{}.nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)", "torch.complex({}, {} * 0.5)", "{}.angle()", "{}.conj() * 2",
+         "{}.sgn()", "{}.abs().nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)", "torch.complex({}, {} * 0.5)", "{}.angle()", "{}.conj() * 2",
          "torch.view_as_real({})", "{}.imag", "{}.conj_physical()", "{}.resolve_conj()"]
 BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})",
           "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.25)", "torch.atan2({}, {} + 3)",
@@ -70,19 +70,18 @@ WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}",
 REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
            "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}",
            "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t): {}",
-           "with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: say('unpacked', t) or t): {}",
+           "with torch.autograd.graph.saved_tensors_hooks(lambda t: (t * 1, 0), lambda kept: kept[0].view_as(kept[0])): {}",
            "with torch.autograd.graph.disable_saved_tensors_hooks('not here'): {}", "with torch.autograd.set_detect_anomaly(False): {}"]
 HOOKS = ["{}.register_hook(lambda g: {how})", "{}.register_post_accumulate_grad_hook(lambda t: say('accumulated', t.grad))",
          "{}.grad_fn.register_prehook(lambda gs: say('pre', gs[0]))", "{}.grad_fn.register_hook(lambda made, given: say('post', given[0]))",
          "{}.grad_fn.register_prehook(lambda gs: tuple([g if g is None else g * 2 for g in gs]))",
          "{}.register_hook(lambda g: {how}).remove()", "torch.autograd.graph.register_multi_grad_hook(({}, {other}), told)",
          "torch.autograd.graph.register_multi_grad_hook(({}, {other}), lambda g: say('any', g), mode='any')",
-         "{}.grad_fn.next_functions[0][0].register_hook(lambda made, given: say('next', given[0]))",
          "{}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))"]
 CUSTOM = ["Twice.apply({})", "Written.apply({})", "Viewed.apply({})", "Pair.apply({})", "Several.apply({})[0]", "Several.apply({})[1]",
           "Late.apply({})", "Passed.apply({})", "Scaled.apply({}, 3.0)", "Scaled.apply(2.0, {})", "Kept.apply({}, {other})[0]",
           "Kept.apply({}, {other})[1]", "Kept.apply({}, {other})[2]", "Filled.apply({})", "Pushing.apply({})",]
-TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.vmap(Pushing.apply)({})", "torch.func.grad(lambda x: Pushing.apply(x).sum())({})",
+TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.grad(lambda x: (x * x).sum().real)({})", "torch.func.vmap(Pushing.apply)({})", "torch.func.grad(lambda x: Pushing.apply(x).sum())({})",
               "torch.func.jacfwd(Pushing.apply)({})", "torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
               "torch.func.jvp(torch.sin, ({},), (torch.ones_like({}),))[1]", "torch.func.jacrev(lambda x: x ** 2)({})",
               "torch.autograd.functional.vjp(lambda x: x ** 2, {}, torch.ones_like({}))[1]", "torch.func.jacfwd(torch.tanh)({})",
@@ -173,7 +172,7 @@ class Program:
             self.emit(r.choice(REGIONS).replace("{}", text), *([name] if name else self.names))
         elif what == "hook":
             name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()"))
-            form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7, 0.7))[0]
+            form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7))[0]
             self.emit(form.replace("{}", name).replace("{how}", how).replace("{other}", self.name()))
         elif what == "retain":
             self.emit(f"{self.name()}.retain_grad()")

@@ -195,7 +195,7 @@ class _Walk:
     def all(self):
         """Node after node. One that is ready alone is next: it need not queue."""
         ready, boxes, missing, wanted, needed, mode = self.ready, self.boxes, self.missing, self.wanted, self.needed, self.mode
-        plainly, keep, alone = self.log is None, self.retain_graph, None
+        log, keep, alone = self.log, self.retain_graph, None
         while alone is not None or ready:
             if alone is None:
                 target = heapq.heappop(ready)[2]
@@ -212,7 +212,13 @@ class _Walk:
                 elif target._ts_extra is not None and target._ts_extra.hooks:
                     node_hooks.told_of_nothing(target._ts_extra.hooks)
                 continue
-            if plainly and target._ts_extra is None and box and (wanted is None or i not in wanted):       # as `node` does it
+            extra = target._ts_extra
+            if extra is not None and log is not None:
+                log.ok = False
+            if (log is None or not log.ok) and box and (wanted is None or i not in wanted) and (
+                    extra is None or not extra.pre and not extra.post):                 # as `node` does it
+                if extra is not None:
+                    node_hooks.tensor_hooks(box, mode, extra)
                 self.box = box
                 grads = self.apply(target, box, mode)
                 if not keep:
@@ -250,6 +256,9 @@ class _Walk:
         target = end_of(e)[0]
         if target is self.only and self.wanted is None:
             return False
+        if self.wanted is not None and not self.accumulate and id(target) in self.wanted and not isinstance(target, Node):
+            raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                               "currently not supported.")
         return id(target) in self.reached and self.executes(target)
 
     def executes(self, target):

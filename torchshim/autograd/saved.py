@@ -186,7 +186,7 @@ def _written_through(node, k, st, version, steps, offset):
     if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
         producer = getattr(st, "writer", None) or target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-        if steps and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
+        if steps and not producer.startswith("Unsafe") and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
             producer, nr = "AsStrided", 0      # its history is made anew
     return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
 

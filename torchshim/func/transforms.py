@@ -246,6 +246,9 @@ def _directions(primals, tangents):
     if not xs:
         raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
     for x, v in zip(_tensors(xs), _tensors(vs)):
+        for what, t in (("primal", x), ("tangent", v)):
+            if not (t.is_floating_point() or t.is_complex()):
+                raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")
         if x.shape != v.shape:
             raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
                                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(v.shape)}.")

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import itertools
 import pathlib
+import re
 import traceback
 
 import jax
@@ -54,6 +55,19 @@ _REFUSED = {
     "tolist": _UNREADABLE, "numpy": _UNREADABLE}
 _NEEDS_NUMBERS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
                   jax.errors.TracerIntegerConversionError, jax.errors.TracerBoolConversionError, jax.errors.NonConcreteBooleanIndexError)
+_SIZES = re.compile(r"(The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) at non-singleton dimension )(\d+)")
+
+
+@contextlib.contextmanager
+def _counted():
+    """Sizes that do not fit are told with the dimension of the batch counted, as in torch."""
+    try:
+        yield
+    except RuntimeError as error:
+        found = _SIZES.fullmatch(str(error))
+        if found is None:
+            raise
+        raise RuntimeError(f"{found[1]}{int(found[2]) + 1}") from None
 
 
 @contextlib.contextmanager
@@ -89,7 +103,7 @@ def batched(fn, xs, dims, randomness="error"):
             if want:
                 t._ts_edge = True
         before = [t._ts_st.gen for t in ts]
-        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting():
+        with running(Level("vmap", ts, xs, dims, randomness)), contextlib.nullcontext() if size else _Promoting(), _counted():
             outs = fn(ts)
         info["seen"] = [_source(o, ts) for o in outs]
         info["same"] = [None if is_traced(o) else o for o in outs]

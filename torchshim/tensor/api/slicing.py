@@ -11,6 +11,7 @@ from .bind import function
 from ..core.graph import node_class
 from ..core.handle import TensorBase, meta, offset_of, refusal
 from ..core.view import detached, make_view, make_views
+from ..core.write import is_inference
 from .views import integer, ints
 
 
@@ -181,7 +182,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 def _apart(pieces, name):
-    if context.inference:
+    if context.inference or is_inference(pieces[0]):
         return pieces                          # which nothing is followed of
     e = pieces[0]._ts_edge
     if e is not None:
