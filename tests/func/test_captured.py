@@ -105,3 +105,27 @@ def test_batch_norm_does_not_write_examples_to_statistics_that_have_none():
     assert vmap(lambda v: normed(torch.ones(4, 3), running) + v)(x).shape == (2, 4, 3)
     assert running.tolist() == pytest.approx([0.1] * 3)
     assert vmap(normed)(x, torch.zeros(2, 3), torch.ones(2, 3)).shape == (2, 4, 3)
+
+
+def test_what_all_examples_share_is_not_written_by_one():
+    """A tensor made like an example is that example's own; one made from nothing is shared, and torch refuses to write an example to it."""
+    x = torch.arange(8.).view(4, 2)
+
+    def filled(make):
+        def f(v):
+            b = make(v)
+            b[0] = v.sum()
+            return b
+        return vmap(f)(x)[:, 0].tolist()
+    for make in (torch.zeros_like, lambda v: v.new_ones(3), lambda v: torch.full_like(v, 2.), lambda v: v.new_empty_strided((2, 3), (3, 1))[0]):
+        assert filled(make) == [1, 5, 9, 13]
+    with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+        filled(lambda v: torch.zeros(2))
+    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[4, 2\]"):
+        vmap(lambda v: torch.zeros(2).add_(v))(x)
+    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[4, 2\]"):
+        vmap(grad(lambda v: torch.zeros(2).add_(v).sum()))(x)
+    made = vmap(torch.zeros_like)(x)
+    made[0] += 1
+    assert made.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]] and made.stride() == (2, 1)
+    assert vmap(lambda v: torch.zeros(2))(x).stride() == (0, 1)

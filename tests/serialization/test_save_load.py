@@ -289,3 +289,11 @@ def test_odd_entries_of_the_allow_list_matter_only_when_it_is_asked():
     b.seek(0)
     with torch.serialization.safe_globals([3]):
         assert torch.load(b).tolist() == [1, 1]
+
+
+def test_a_file_object_needs_no_more_than_to_read_and_seek():
+    class Plain:
+        def __init__(self, data):
+            file = io.BytesIO(data)
+            self.read, self.readline, self.seek, self.tell = file.read, file.readline, file.seek, file.tell
+    assert torch.load(Plain(saved({"x": torch.ones(2)})))["x"].tolist() == [1, 1]

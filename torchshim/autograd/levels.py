@@ -68,14 +68,15 @@ def _check_captured(t, op, tensors, needs):
     found, v = levels(), t._ts_st.version
     for n in range(len(found), 0, -1):
         level = found[n - 1]
-        if v != v or getattr(v, "level", 0) >= n or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
+        if v != v or any([i._ts_st is t._ts_st for i in (*level.ins, *level.others)]):
             return
-        if level.kind == "vmap":
-            if not is_traced(t) and any([is_traced(x) for x in tensors]):
-                shape = list(t.shape)
-                raise RuntimeError(_UNBATCHED if _aten(op, tensors) in ("copy_", "index_put_") else
-                                   f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
-        elif level.kind == "grad" and (needs or not level.traced and "unasked" not in context.modes):
+        if level.kind == "vmap" and not is_traced(t) and any([is_traced(x) for x in tensors]):
+            shape = list(t.shape)
+            raise RuntimeError(_UNBATCHED if _aten(op, tensors) in ("copy_", "index_put_") else
+                               f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
+        if getattr(v, "level", 0) >= n:
+            continue
+        if level.kind == "grad" and (needs or not level.traced and "unasked" not in context.modes):
             raise RuntimeError("During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
                                f"(aten::{_aten(op, tensors)}) that would mutate a captured Tensor. This is not supported; please rewrite "
                                "the function being transformed to explicitly accept the mutated Tensor(s) as inputs.")

@@ -3,6 +3,7 @@ import contextlib as _contextlib
 from enum import Enum as _Enum
 
 from .. import settings as _settings
+from ..nn.functional.attention import allowed as _sdp
 from ..tensor.core.device import accelerators as _accelerators
 from .switches import Rounding as _Rounding
 
@@ -43,7 +44,6 @@ def _let_matmul_round(allowed):
 
 matmul = _Matmul(lambda: matmul.allow_tf32, _let_matmul_round, allow_fp16_reduced_precision_reduction=True,
                  allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False)
-_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "math_reduced": False}
 _preferred = {"linalg": "default", "blas": "default", "rocm_fa": "default"}
 
 
@@ -140,7 +140,7 @@ can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 
 @_contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """A context that says which attentions are allowed; the answer is XLA's in each case."""
+    """A context that says which attentions are allowed: there is one here, and where torch's would refuse it does."""
     before = dict(_sdp)
     _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

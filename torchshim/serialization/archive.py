@@ -45,12 +45,22 @@ class Writer:
         self.zip.close()
 
 
+class _Seekable:
+    """A file object that has no more than `read`, `seek` and `tell`, as zipfile wants it."""
+
+    def __init__(self, file):
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+    def seekable(self):
+        return True
+
+
 class Reader:
     """An archive read from a file object; `path` lets records be mapped. RuntimeError where it is none."""
 
     def __init__(self, file, path=None):
         try:
-            self.zip = zipfile.ZipFile(file)
+            self.zip = zipfile.ZipFile(file if hasattr(file, "seekable") else _Seekable(file))
             names = self.zip.namelist()
         except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
             raise RuntimeError(_CORRUPT) from error

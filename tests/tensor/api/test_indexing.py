@@ -189,3 +189,12 @@ def test_writes_between_parts_of_a_tensor():
     c = torch.tensor([1 + 2j, 3 - 1j])
     c[:] = c.conj()                            # the same place, but not the same numbers
     assert c.tolist() == [1 - 2j, 3 + 1j]
+
+
+def test_a_tuple_of_another_class_is_a_tuple():
+    class Place(tuple):
+        pass
+    x = grid()
+    assert x[Place((0, [1, 2]))].tolist() == x[0, [1, 2]].tolist() and x[Place((1, slice(None), 0))].tolist() == [12, 16, 20]
+    x[Place((0, 0))] = 5
+    assert x[0, 0].tolist() == [5] * 4

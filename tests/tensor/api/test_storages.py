@@ -129,3 +129,13 @@ def test_slices_of_a_storage_share_its_memory():
     assert whole[:16].data_ptr() == whole.data_ptr() and len(whole[5:2]) == 0
     with pytest.raises(RuntimeError, match="only a step of 1 is supported"):
         whole[::2]
+
+
+def test_sizes_in_memory_count_the_elements():
+    sizes = [torch.zeros(n).storage().__sizeof__() for n in (0, 10, 100)]
+    assert sizes[1] - sizes[0] == 40 and sizes[2] - sizes[0] == 400
+
+
+def test_a_typed_storage_of_another_dtype_is_no_place_for_a_tensor():
+    with pytest.raises(RuntimeError, match="Expected a Storage of type float or an UntypedStorage, but got type Double for argument 1 'storage'"):
+        torch.zeros(2).set_(torch.zeros(2, dtype=torch.float64).storage())

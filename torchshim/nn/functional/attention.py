@@ -1,12 +1,42 @@
 """scaled_dot_product_attention."""
 from __future__ import annotations
 
+from ...engine import warn
 from ...ops import promotion as P
 from ...ops.layout import broadcast_shapes
 from ...ops.nn import attention as ops
 from ...ops.registry import SF, T
 from ...tensor.core.dispatch import apply
 from .dropouts import kept, probability
+
+
+#: Which ways to compute attention are allowed (torch.backends.cuda, torch.nn.attention). There is one here; what torch refuses is refused.
+allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "math_reduced": False}
+
+
+def _check_allowed(q, k, v, dropout_p):
+    """torch's error where nothing that is allowed takes the arguments, with its reasons as warnings."""
+    if not allowed["flash"]:
+        raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel "
+                           "and the fused kernels.")
+    dims, sizes = (q.ndim, k.ndim, v.ndim), (q.shape[-1], k.shape[-1], v.shape[-1])
+    why = None
+    if P.kind_of(q.dtype) != 2:
+        said = [P.cpp_name(m.dtype) for m in (q, k, v)]
+        why = ("Expected query, key and value to all be of dtype: {Float, Double, BFloat16, Half}. Got "
+               f"Query dtype: {said[0]}, Key dtype: {said[1]}, and Value dtype: {said[2]} instead.")
+    elif dims != (4, 4, 4):
+        why = ("All fused kernels requires query, key and value to be 4 dimensional, but got Query dim: "
+               f"{dims[0]}, Key dim: {dims[1]}, Value dim: {dims[2]} instead.")
+    elif dropout_p > 0:
+        why = "Both fused kernels do not support non-zero dropout."
+    elif len(set(sizes)) > 1:
+        why = ("Flash attention requires q,k,v to have the same last dimension. Got "
+               f"Query.size(-1): {sizes[0]}, Key.size(-1): {sizes[1]}, Value.size(-1): {sizes[2]} instead.")
+    if why:
+        warn("Flash attention kernel not used because:")
+        warn(why)
+        raise RuntimeError("No available kernel.  Aborting execution.")
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
@@ -29,8 +59,12 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
                                f"{P.cpp_name(d)} and  query.dtype: {P.cpp_name(q.dtype)} instead.")
         if is_causal:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not allowed["math"]:
+        _check_allowed(q, k, v, dropout_p)
     if P.kind_of(q.dtype) != 2:
-        raise NotImplementedError(f"torchshim: scaled_dot_product_attention of {q.dtype.name}")
+        if P.kind_of(q.dtype) < 2:
+            raise RuntimeError(f"expected scalar type Float but found {P.c_name(q.dtype)}")
+        raise NotImplementedError(f'"softmax_lastdim_kernel_impl" not implemented for \'{P.c_name(q.dtype)}\'')
     for a, b in (((q.shape[-2], q.shape[-1]), (k.shape[-1], k.shape[-2])), ((q.shape[-2], k.shape[-2]), v.shape[-2:])):
         if a[1] != b[0]:
             if q.ndim == 2:

@@ -234,11 +234,20 @@ def _like(name, op=None):
         if name == "zeros_like" and layout is not None and layout.name == "sparse_coo":
             return _without_values("zeros", m.shape, like[1], input.device if device is None else device, requires_grad)
         strides = like_strides(m, memory_format)
-        return done(unset(*like, strides) if op is None else made(op, *like, strides=strides), requires_grad, layout=layout)
+        return done(_of_each(unset(*like, strides) if op is None else made(op, *like, strides=strides), input), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"As `{name[:-5]}`, with the size, dtype, device and layout of `input`."
     return make
+
+
+def _of_each(made, like):
+    """In a vmap a tensor made like an example is that of each example, as in torch, and may be written to by it: not one for all."""
+    if "transform" not in context.modes or read(like).extra is not TRACED:
+        return made
+    like = detached(like)
+    never = FUNCTIONS["logical_and"]((like != like).any(), tensor_from(np.array(False), like._ts_meta.device))
+    return FUNCTIONS["where"](never, made, made)
 
 
 def _model(name, input):
@@ -271,8 +280,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """A tensor like `input`, filled with one number."""
     m, x = _model("full_like", input), _number("full_like", fill_value)
     d = np_dtype(dtype, m.dtype)
-    return done(filled(m.shape, _storable(x, d, m.shape), d, m.device if device is None else to_jax(device),
-                       like_strides(m, memory_format)), requires_grad)
+    return done(_of_each(filled(m.shape, _storable(x, d, m.shape), d, m.device if device is None else to_jax(device),
+                                like_strides(m, memory_format)), input), requires_grad)
 
 
 # -- from data ------------------------------------------------------------------------------------------------------------
@@ -533,7 +542,8 @@ def legacy(args, dtype=None, device=None, kind="cpu"):
 # -- like this tensor -------------------------------------------------------------------------------------------------------
 def _new(name, f):
     def method(self, *args, dtype=None, device=None, requires_grad=False, **kw):
-        return f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, requires_grad=requires_grad, **kw)
+        made = f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, **kw)
+        return done(_of_each(made, self), requires_grad)
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As torch.{name[4:]}, with this tensor's dtype and device."
     setattr(Tensor, name, guarded(method, name, True))
@@ -556,5 +566,4 @@ def new(self, *args, size=None, device=None):
 
 
 Tensor.new_tensor, Tensor.new = new_tensor, new
-Tensor.new_empty_strided = lambda self, size, stride, dtype=None, device=None, **kw: empty_strided(
-    size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)
+_new("new_empty_strided", empty_strided)

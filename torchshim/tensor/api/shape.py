@@ -255,6 +255,9 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if source is None:
         source = FUNCTIONS["empty"](0, dtype=self.dtype, device=self.device)
     if not isinstance(source, TensorBase):
+        if getattr(source, "dtype", self.dtype) is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {P.c_name(meta(self).dtype).lower()} or an UntypedStorage, but got type "
+                               f"{P.c_name(source.dtype.np)} for argument 1 'storage'")
         source = source._tensor(self.dtype)        # a storage object
     if meta(source).dtype != meta(self).dtype:
         raise RuntimeError("Could not set tensor of type " + P.c_name(meta(source).dtype).lower() + " to a tensor of type "
@@ -266,7 +269,10 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     y = detached(source)
     if size is not None:
         shape = ints((size,), "set_")
-        y = as_strided(y, shape, contiguous_strides(shape) if stride is None else ints((stride,), "set_"), storage_offset)
+        strides = contiguous_strides(shape) if stride is None else ints((stride,), "set_")
+        if any([s < 0 for s in strides]):
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
+        y = as_strided(y, shape, strides, storage_offset)
         y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
     if self._ts_edge is True:
         begin_anew(self)

@@ -443,6 +443,10 @@ class TypedStorage(_Casts):
         """Bytes of one element."""
         return self.dtype.itemsize
 
+    def __sizeof__(self):
+        """Bytes in memory, those of its elements among them."""
+        return object.__sizeof__(self) + self.nbytes()
+
     def data_ptr(self):
         """As UntypedStorage.data_ptr."""
         return self._untyped_storage.data_ptr()
@@ -546,8 +550,11 @@ def typed_storage(self):
 
 
 def deprecated_storage(self):
-    """The storage as elements of this tensor's dtype; torch has deprecated it."""
-    warn(_DEPRECATED, UserWarning)
+    """The storage as elements of this tensor's dtype; torch has deprecated it, and says so once."""
+    global _DEPRECATED
+    if _DEPRECATED:
+        warn(_DEPRECATED, UserWarning)
+        _DEPRECATED = None
     return typed_storage(self)
 
 

@@ -645,7 +645,14 @@ def _refusal(name):
 # torch's private names of two properties: code that asks for them meets torch's refusal to delete them
 Tensor._grad_fn = property(lambda self: self.grad_fn, _refusal("_grad_fn"),
                            _no_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
-Tensor._backward_hooks = property(lambda self: self._ts_extra and self._ts_extra.hooks, _refusal("_backward_hooks"),
+def _set_hooks(self, hooks):
+    if hooks is not None:
+        raise NotImplementedError("torchshim: Tensor._backward_hooks = {...}; register_hook adds hooks")
+    if self._ts_extra:
+        self._ts_extra.hooks = None
+
+
+Tensor._backward_hooks = property(lambda self: self._ts_extra and self._ts_extra.hooks, _set_hooks,
                                   _no_deletion("Deletion of _backwards_hooks not allowed!"))
 dispatch.use_class(Tensor)
 
