@@ -197,7 +197,9 @@ def logsigmoid(self):
     return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))
 
 
-@op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"), **FUNCTIONAL)
+@op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"),
+    host=lambda inst: fused.silu if fused.many(inst.in_metas[0]) else None,
+    host_back=lambda inst, plan: fused.silu_back if fused.many(inst.in_metas[0]) and plan.args == (0,) and not plan.outs else None, **FUNCTIONAL)
 def silu(self):
     """x * sigmoid(x)."""
     return self / (1 + jnp.exp(-self)) if is_complex(self) else self * jax.lax.logistic(self)

@@ -412,6 +412,36 @@ def _gelu_tanh_back(out, x, g, t, y):
     np.multiply(g, y, out)
 
 
+def _sigmoid(x, s):
+    """1 / (1 + exp(-x)) in s."""
+    np.negative(x, s)
+    np.exp(s, s)
+    s += 1
+    np.divide(1, s, s)
+
+
+def _silu(out, x):
+    _sigmoid(x, out)
+    out *= x
+
+
+def _silu_back(out, x, g, s, y):
+    # g s + (x g) (s (1 - s)), in the order of JAX's gradient
+    _sigmoid(x, s)
+    np.subtract(1, s, out)
+    out *= s
+    np.multiply(x, g, y)
+    y *= out
+    np.multiply(g, s, out)
+    out += y
+
+
+def many(meta):
+    """Whether functions of so many elements are NumPy's own: smaller ones of float32 go by way of float64, see elementwise_rules._Rounded."""
+    return meta.dtype == np.float32 and meta.numel > 1 << 14 or meta.dtype == np.float64
+
+
+silu, silu_back = _flat(_silu, 0), _flat(_silu_back, 2)
 gelu, gelu_back = _flat(_gelu, 2), _flat(_gelu_back, 2)
 gelu_tanh, gelu_tanh_back = _flat(_gelu_tanh, 2), _flat(_gelu_tanh_back, 2)
 

@@ -7,19 +7,41 @@ state is differentiated. The first three are computed with their signs changed, 
 
 from __future__ import annotations
 
+from operator import is_
+
 import numpy as np
 
-_ORDER = (3, 0, 1, 2)      # of torch's gates: input, forget, candidate, output
+from .sum_rules import _ones
+
+_ORDER = [3, 0, 1, 2]      # of torch's gates: input, forget, candidate, output
+_BACK = [1, 2, 3, 0]       # the place of each of these in our order
+_KEPT, _SMALL = 8, 1 << 16 # layers whose gates are kept for their backward, and bytes of each of their operands at most
+_kept: list = []           # (operands and direction, what `_run` gave), the last one last
 
 
 def _ordered(a, hidden):
     """Rows of torch's gates in our order."""
-    return a.reshape(4, hidden, -1)[list(_ORDER)].reshape(4 * hidden, -1)
+    return a.reshape(4, hidden, -1)[_ORDER].reshape(4 * hidden, -1)
 
 
 def _restored(a, hidden):
     """Rows in our order in torch's."""
-    return a.reshape(4, hidden, -1)[np.argsort(_ORDER)].reshape(4 * hidden, -1)
+    return a.reshape(4, hidden, -1)[_BACK].reshape(4 * hidden, -1)
+
+
+def _keep(of, ran):
+    """Remember what the backward of a layer would compute again. Who holds an array keeps it from being written or given away."""
+    _kept.append((of, ran))
+    del _kept[:-_KEPT]
+
+
+def _taken(operands, reverse):
+    """What was kept of a layer of these very arrays, and is no longer; None where there is nothing."""
+    for entry in reversed(_kept):
+        (known, direction), ran = entry
+        if direction is reverse and len(known) == len(operands) and all(map(is_, known, operands)):
+            _kept[:] = [e for e in _kept if e is not entry]
+            return ran
 
 
 class Lstm:
@@ -30,7 +52,12 @@ class Lstm:
         self.biases, self.reverse, self.wants = biases, reverse, wants
 
     def forward(self, x, h, c, w_ih, w_hh, *biases):
-        states, cells, _ = self._run(x, h, c, w_ih, w_hh, biases)
+        operands = x, h, c, w_ih, w_hh, *biases
+        small = all([a.nbytes < _SMALL for a in operands])
+        ran = self._run(x, h, c, w_ih, w_hh, biases, small)
+        if small:
+            _keep((operands, self.reverse), ran)
+        states, cells, _ = ran
         out = states.transpose(0, 2, 1)
         last = np.ascontiguousarray(out[-1])
         out = np.ascontiguousarray(out[::-1] if self.reverse else out)
@@ -74,8 +101,8 @@ class Lstm:
         """Gradients of the operands numbered in `wants`, from all operands and the cotangents of the three results."""
         biases, (d_out, d_last, d_cell) = more[:-3], [np.asarray(a) for a in more[-3:]]
         times, batch, hidden, dtype = self.times, self.batch, self.hidden, self.dtype
-        states, cells, (gates, tops) = self._run(x, h, c, w_ih, w_hh, biases, keep=True)
-        o, i, f, g = np.split(gates, 4, 1)
+        states, cells, (gates, tops) = _taken((x, h, c, w_ih, w_hh, *biases), self.reverse) or self._run(x, h, c, w_ih, w_hh, biases, keep=True)
+        o, i, f, g = [gates[:, k:k + hidden] for k in range(0, 4 * hidden, hidden)]
         one = dtype.type(1)
         before = np.concatenate([np.asarray(c).T[None], cells[:-1]])
         through = (one - tops * tops) * o                                  # of the cell state from the state
@@ -114,6 +141,7 @@ class Lstm:
             return _restored(flat.T @ np.ascontiguousarray(previous).reshape(times * batch, hidden), hidden)
 
         def to_bias():
-            return _restored(np.ones(times * batch, dtype) @ flat, hidden).reshape(-1)
+            return _restored(_ones(times * batch, dtype) @ flat, hidden).reshape(-1)
         made.update({0: to_input, 3: to_weight, 4: to_recurrent, 5: to_bias, 6: to_bias})
-        return [made[k]() for k in self.wants]
+        out = {k: made[k]() for k in self.wants if k != 6 or 5 not in self.wants}
+        return [out[k if k in out else 5] for k in self.wants]           # both biases have one gradient
