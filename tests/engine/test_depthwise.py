@@ -49,3 +49,24 @@ def test_many_filters_of_a_channel_are_matrix_products(monkeypatch, x, w, featur
         return lax.conv_general_dilated(x, w, (1, 1), "VALID", feature_group_count=features, batch_group_count=batches)
     np.testing.assert_allclose(build(jax.make_jaxpr(convolution)(x, w))(x, w)[0], convolution(x, w), rtol=1e-4, atol=1e-4)
     assert bool(used) == few
+
+
+@pytest.mark.parametrize("sizes, kernel, stride", [((9, 11), (3, 3), 2), ((8, 8), (5, 4), 3), ((6, 7), (2, 2), 3), ((17,), (3,), 2), ((5, 6, 7), (3, 2, 3), 2)])
+def test_strides_meet_no_zeros_and_add_in_the_order_of_the_taps(sizes, kernel, stride):
+    """The gradient of a strided convolution is one of inputs with zeros between them: a weight that is not finite must not meet these, and
+    the others are added one after the other."""
+    from torchshim.engine.interpret.depthwise import correlation
+    r, n = np.random.RandomState(0), len(sizes)
+    x, w = r.randn(2, 3, *sizes).astype(np.float32), r.randn(3, 1, *kernel).astype(np.float32)
+    for strides, spacing in (((stride,) * n, (1,) * n), ((1,) * n, (stride,) * n)):
+        spread = np.zeros((2, 3, *[(m - 1) * s + 1 + 2 for m, s in zip(sizes, spacing)]), np.float32)
+        spread[(..., *[slice(1, -1, s) for s in spacing])] = x
+        out = tuple((m - k) // s + 1 for m, k, s in zip(spread.shape[2:], kernel, strides))
+        total = 0
+        for tap in np.ndindex(kernel):
+            met = spread[(..., *[slice(t, t + (o - 1) * s + 1, s) for t, o, s in zip(tap, out, strides)])]
+            total = total + met * w[(slice(None), 0, *tap)].reshape(3, *(1,) * n)
+        arguments = x.shape, w.shape, out, 3, strides, ((1, 1),) * n, spacing, (1,) * n, np.dtype(np.float32)
+        np.testing.assert_array_equal(correlation(*arguments)(x, w), total)
+    w[0, 0, ...] = np.inf
+    assert not np.isnan(correlation(*arguments)(np.ones_like(x), w)).any()

@@ -295,3 +295,21 @@ def test_samples_of_images(shape, padding, align):
         got, = inst.op.on_host(inst)(x, grid)
         want, = build(inst.jaxpr)(x, grid)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_silu_block_by_block_is_silu_step_by_step(dtype):
+    """The same operations in the same order: the same bits, also of what is not finite."""
+    from torchshim.engine.interpret import fused
+    x = np.random.RandomState(0).randn(3, 70_001).astype(str(dtype).split(".")[1])
+    x.flat[:4] = np.inf, -np.inf, np.nan, -800
+    g = np.random.RandomState(1).randn(*x.shape).astype(x.dtype)
+
+    def both(x, g):
+        y, pull = jax.vjp(lambda x: x * jax.lax.logistic(x), x)
+        return y, *pull(g)
+    with jax.enable_x64(True):
+        want = build(jax.make_jaxpr(both)(x, g))(x, g)
+    with np.errstate(all="ignore"):
+        for a, b in zip((*fused.silu(x), *fused.silu_back(x, g)), want):
+            np.testing.assert_array_equal(a, b)
