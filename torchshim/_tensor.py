@@ -31,7 +31,7 @@ def reduce(t):
     from .nn.parameter import Parameter
     if t.layout is not strided:
         flags = (t._coalesced,) if t.is_sparse else ()
-        return _utils._rebuild_sparse_tensor, (t.layout, (*t._index, t._values(), t.size(), *flags))
+        return _utils._rebuild_sparse_tensor, (t.layout, (*t._index, t._vals, t.size(), *flags))
     hooks, state = OrderedDict(), _utils._get_obj_state(t)
     if t.device.type == "meta":
         func, args = _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), tuple(t.stride()), t.requires_grad)

@@ -18,43 +18,41 @@ hsmm = hspmm
 
 
 def mm(mat1, mat2, reduce=None):
-    """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse.
+    """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse: it counts where there are values.
 
     reduce: what becomes of a row's products with a column, of a CSR mat1 and a dense mat2: their "sum", "mean", "amax" or "amin"."""
-    if reduce is None:
-        return _F["mm"](mat1, mat2)
-    from .tensor.sparse.products import reduced_mm
-    return reduced_mm(mat1, mat2, reduce)
+    from .tensor.sparse import products
+    return products.sparse_mm(mat1, mat2) if reduce is None else products.reduced_mm(mat1, mat2, reduce)
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
-    """beta * mat + alpha * mat1 @ mat2 with a sparse mat1."""
-    return _F["addmm"](mat, mat1, mat2, beta=beta, alpha=alpha)
+    """beta * mat + alpha * mat1 @ mat2 with a sparse mat1, whose gradient is sparse."""
+    from .tensor.sparse.products import sparse_addmm
+    return sparse_addmm(mat, mat1, mat2, beta, alpha)
 
 
 def sum(input, dim=None, dtype=None):
-    """The sum of a sparse tensor, or along dimensions: sparse unless all sparse dimensions are summed over."""
-    return _F["sum"](input, dtype=dtype) if dim is None else _F["sum"](input, dim, dtype=dtype)
+    """The sum of a sparse tensor, or along dimensions: sparse unless all sparse dimensions are summed over. So is its gradient."""
+    from .tensor.sparse.reductions import sparse_sum
+    return sparse_sum(input, dim, dtype)
 
 
 def softmax(input, dim, *, dtype=None):
     """The softmax along `dim` of the values that are there; those that are not count as minus infinity."""
-    from .tensor.sparse.arithmetic import softmax
+    from .tensor.sparse.reductions import softmax
     return softmax(input, dim, False, dtype)
 
 
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of softmax."""
-    from .tensor.sparse.arithmetic import softmax
+    from .tensor.sparse.reductions import softmax
     return softmax(input, dim, True, dtype)
 
 
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """alpha * (mat1 @ mat2) where the CSR matrix `input` has values, plus beta * input."""
-    if out is not None:
-        raise NotImplementedError("torchshim: torch.sparse.sampled_addmm(out)")
-    product = _F["mm"](mat1, mat2).sparse_mask(input) * alpha
-    return product if beta == 0 else input * beta + product
+    from .tensor.sparse.products import sampled_addmm
+    return sampled_addmm(input, mat1, mat2, beta, alpha, out)
 
 
 def spdiags(diagonals, offsets, shape, layout=None):

@@ -7,7 +7,7 @@ from ..engine import context, warn
 from ..tensor.api.creation import zeros_like
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import leads_nowhere
-from ..tensor.core.handle import edge, read
+from ..tensor.core.handle import edge
 from ..tensor.core.settings import warn_once
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
@@ -77,7 +77,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 def _plain_loss(t):
     """Whether a tensor is one number with a history of its own, and nothing is to be known but its gradients: as most losses are."""
-    e, m, modes = t._ts_edge, t._ts_st.value.meta, context.modes
+    e, m, modes = t._ts_edge, t._ts_meta, context.modes
     return (t._ts_view is None and isinstance(e, Node) and e.__class__ is not AccumulateGrad and m.numel == 1 and m.dtype.kind == "f"
             and "transform" not in modes and "forward AD" not in modes and not forward_only(e))
 
@@ -110,7 +110,7 @@ def _go(roots, cts, retain_graph, create_graph, inputs, accumulate):
         if mode is not None:
             return run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode)
     if not create_graph and "forward AD" not in context.modes:
-        cts = [read(c) for c in cts]
+        cts = [_backward_module.arithmetic().given(c) for c in cts]
     return run(roots, cts, retain_graph, create_graph, inputs, accumulate)
 
 

@@ -29,14 +29,7 @@ from .saved import RELEASED, end_of, residuals, saved_tensors
 from .second_order import correct
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
-sparse = None               # how one computes with cotangents once some are sparse, see meet_sparse
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
-
-
-def meet_sparse(mode):
-    """Compute with cotangents as `mode` says from now on; see sparse_gradients."""
-    global sparse
-    sparse = mode
 
 
 class GradList:
@@ -59,6 +52,8 @@ class GradList:
     @staticmethod
     def back(t):
         return read(t)
+
+    given = back
 
     @staticmethod
     def vjp(node, saved, cts):
@@ -149,12 +144,20 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     return walk.captured
 
 
+def arithmetic():
+    """How one computes with cotangents that have no history."""
+    if not graph.sparse:
+        return GradList
+    from .sparse_gradients import GradSparse
+    return GradSparse
+
+
 class _Walk:
     """A walk from the roots down: a node's turn comes when all edges that lead to it were served, the latest node first
     and leaves before nodes, as in torch."""
 
     def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log, mode):
-        self.mode = mode or (GradTensors if create_graph or "forward AD" in context.modes else sparse or GradList)
+        self.mode = mode or (GradTensors if create_graph or "forward AD" in context.modes else arithmetic())
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
         self.boxes = {}                        # by id of the target: {output number: sum of the cotangents so far}
@@ -524,9 +527,9 @@ def make_cts(outputs, grads):
     for k, (t, g) in enumerate(zip(outputs, grads)):
         if not isinstance(t, Tensor):
             raise AssertionError("Expected output to be a torch.Tensor")
-        m = read(t).meta
+        m = t._ts_meta
         if isinstance(g, Tensor):
-            gm = read(g).meta
+            gm = g._ts_meta
             if gm.shape != m.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {g.shape} and output[{k}] has a shape of "
                                    f"{t.shape}.")

@@ -1,24 +1,39 @@
 """Gradients of which some are sparse: how a backward pass adds and keeps them.
 
-`begin()` is called by the first operator that makes one. From then on cotangents are Values or sparse tensors, and a pass that meets a
-sparse one is not kept for replay; before, no backward pass knows of it.
+Once `graph.sparse` is set, cotangents are Values or sparse tensors, and a pass that meets a sparse one is not kept for replay; before,
+no backward pass knows of it.
 """
 from __future__ import annotations
 
+from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.view import detached
 from ..tensor.sparse import Sparse
-from .backward import GradList, meet_sparse
+from ..tensor.sparse.base import alias, like, made
+from .backward import GradList
 
 
 def begin():
     """Let backward passes meet sparse gradients."""
-    meet_sparse(GradSparse)
+    graph.sparse = True
 
 
 def _dense(g):
     return read(g.to_dense().detach()) if g.__class__ is Sparse else g
+
+
+def _held(s):
+    """A sparse gradient that somebody else holds, too: a leaf gets a copy of it, which is known as coalesced where it is."""
+    s.__dict__["_held"] = True
+    return s
+
+
+def _kept(g):
+    """A gradient as a leaf keeps it."""
+    if g.__class__ is not Sparse:
+        return wrap(g).contiguous()
+    return like(g, g._vals.clone(), [i.clone() for i in g._index]) if g._held else made(g._layout, g._index, g._vals, g._ts_meta.shape)
 
 
 class GradSparse(GradList):
@@ -27,10 +42,10 @@ class GradSparse(GradList):
     @staticmethod
     def add(a, b):
         if a.__class__ is Sparse and b.__class__ is Sparse:
-            return a.detach() + b.detach()
+            return _held(alias(a) + alias(b))
         if a.__class__ is Sparse or b.__class__ is Sparse:
             dense, sparse = (b, a) if a.__class__ is Sparse else (a, b)
-            return read((wrap(dense) + sparse.detach()).detach())
+            return read((wrap(dense) + alias(sparse)).detach())
         return GradList.add(a, b)
 
     @staticmethod
@@ -39,7 +54,11 @@ class GradSparse(GradList):
 
     @staticmethod
     def back(t):
-        return t.detach() if t.__class__ is Sparse else read(t)
+        return t if t.__class__ is Sparse and t._ts_edge is None else alias(t) if t.__class__ is Sparse else read(t)
+
+    @staticmethod
+    def given(t):
+        return _held(alias(t)) if t.__class__ is Sparse else read(t)
 
     @staticmethod
     def vjp(node, saved, cts):
@@ -58,14 +77,14 @@ class GradSparse(GradList):
         """Into `leaf.grad`, where it or the gradient is sparse; whether this was so."""
         x = leaf._ts_more()
         old = x.grad
-        if g.__class__ is not Sparse and old.__class__ is not Sparse:
+        if Sparse not in (leaf.__class__, g.__class__, old.__class__):
             return False
         if old is None:
-            x.grad = g
+            x.grad = _kept(g)
         elif old.__class__ is Sparse and g.__class__ is not Sparse:
             x.grad = (wrap(g) + old).detach()
         elif old.__class__ is Sparse:
             old.add_(g)
         else:
-            detached(old).add_(g)
+            detached(old).add_(wrap(g) if g.__class__ is not Sparse else g)
         return True

@@ -49,7 +49,9 @@ def unset(shape, d, device, strides=None):
 def done(t, requires_grad, pin_memory=False, layout=None):
     """The last keywords that every factory takes."""
     if layout is not None and getattr(layout, "name", "strided") != "strided":
-        raise NotImplementedError(f"torchshim: tensors with layout {layout}")
+        backend = "Sparse" if layout.name == "sparse_coo" else "SparseCsr" if layout.name.startswith("sparse_") else layout.name
+        raise NotImplementedError(f"Could not run 'aten::empty_strided' with arguments from the '{backend}CPU' backend: torchshim makes no dense "
+                                  f"tensor with layout {layout}")
     if not requires_grad:
         return t
     if P.kind_of(t._ts_meta.dtype) < 2:
@@ -122,11 +124,16 @@ def sizes_of(name, args):
     return check_size(shape)
 
 
-def _without_values(name, shape, d, device, requires_grad):
+def _is_sparse(layout):
+    return layout is not None and layout.name.startswith("sparse_")
+
+
+def _without_values(name, shape, d, device, layout, requires_grad):
     """A sparse tensor of zeros; torch has the other factories for dense ones only."""
     if name == "ones":
         raise RuntimeError("full(...) is not implemented for sparse layout")
-    return FUNCTIONS["sparse_coo_tensor"](size=shape, dtype=FROM_NP[d], device=device, requires_grad=requires_grad)
+    from ..sparse.factories import empty_in_layout
+    return empty_in_layout(shape, layout, FROM_NP[d], device, requires_grad)
 
 
 def _factory(name, op=None):
@@ -138,10 +145,13 @@ def _factory(name, op=None):
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
         if fmt is not None and out is not None:
             raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+        if out is not None and _is_sparse(getattr(out, "layout", None)):
+            from ..sparse.factories import emptied
+            return emptied(name, sizes_of(name, size), out, dtype)
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         shape = check_memory(sizes_of(name, size), d.itemsize)
-        if layout is not None and out is None and layout.name == "sparse_coo":
-            return _without_values(name, shape, d, device, requires_grad)
+        if out is None and _is_sparse(layout):
+            return _without_values(name, shape, d, device, layout, requires_grad)
         t = made(op, shape, d, where) if op is not None else unset(shape, d, where, fmt and strides_for(shape, fmt))
         return delivered(name, t, out, requires_grad, layout)
     make.__name__ = make.__qualname__ = name
@@ -199,7 +209,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
     natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.complex128 if P.default_float == P.float64 else P.complex64}[type(x)]
     d, where = destined("full", out, dtype, natural, device, layout)
-    if layout is not None and out is None and layout.name == "sparse_coo":
+    if out is None and _is_sparse(layout):
         raise RuntimeError("full(...) is not implemented for sparse layout")
     shape = check_memory(sizes_of("full", (size,)), d.itemsize)
     return delivered("full", filled(shape, _storable(x, d, shape), d, where), out, requires_grad, layout)
@@ -231,8 +241,8 @@ def _like(name, op=None):
     def make(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
         m = _model(name, input)
         like = m.shape, np_dtype(dtype, m.dtype), m.device if device is None else to_jax(device)
-        if name == "zeros_like" and layout is not None and layout.name == "sparse_coo":
-            return _without_values("zeros", m.shape, like[1], input.device if device is None else device, requires_grad)
+        if name == "zeros_like" and _is_sparse(layout):
+            return _without_values("zeros", m.shape, like[1], input.device if device is None else device, layout, requires_grad)
         strides = like_strides(m, memory_format)
         return done(_of_each(unset(*like, strides) if op is None else made(op, *like, strides=strides), input), requires_grad, layout=layout)
     make.__name__ = make.__qualname__ = name

@@ -185,6 +185,7 @@ def leads_nowhere(leaf):
     return leaf._ts_edge is None and leaf._ts_view is not None and leaf._ts_view.base is not None
 
 
+sparse = False             # whether gradients may be sparse tensors
 loose_shapes = False
 
 

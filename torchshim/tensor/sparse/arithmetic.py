@@ -1,5 +1,7 @@
-"""Sums, products and functions of sparse tensors, element by element, and reductions."""
+"""Sums and products of sparse tensors, and what they have with dense ones and numbers."""
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -8,61 +10,123 @@ from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
 from ..core.dtype import can_cast, promote_types
 from ..core.handle import TensorBase
+from ..core.tensor import tensor_from
 from .base import COO, NAMES, handles, host, is_sparse, like, made, no_tensor, on, write
-from .compressed import compress
-from .coo import _places, coalesce, gathered, to_coo, to_dense
+from .compressed import compressed_by
+from .coo import _dense, at, coalesce, own_places, same_places, to_coo
+from .history import conj, missing, plain, traced, underivable, write_dense
 
 
-def _promoted(a, b):
-    """The values of two tensors in the dtype of their sum."""
-    dtype = promote_types(a.dtype, b.dtype)
-    return a.to(dtype), b.to(dtype)
+def _is_number(x):
+    return not isinstance(x, TensorBase)
 
 
-def _same_places(a, b):
-    return all([i is j or i.shape == j.shape and np.array_equal(host(i), host(j)) for i, j in zip(a._index, b._index)])
+def unsupported(s):
+    """torch's error where compressed layouts are not known."""
+    return RuntimeError(f"unsupported tensor layout: {NAMES[s._layout.name]}")
 
 
-def _check_shapes(a, b, name):
-    if tuple(a.shape) != tuple(b.shape):
-        raise RuntimeError(f"{name}: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while other has size "
-                           f"{list(b.shape)} (FYI: dense-sparse {name}ition does not currently support broadcasting)" if name == "add" else
-                           f"{name} operands have incompatible sizes")
+def fitting(name, result, a):
+    """What an operator made, in the dtype of the tensor `a` that takes it."""
+    if result.dtype is a.dtype:
+        return result
+    if not can_cast(result.dtype, a.dtype):
+        kind, target = c_name(result.dtype.np), c_name(a.dtype.np)
+        if name in ("add", "sub"):
+            raise RuntimeError(f"Can't convert result type {kind} to output {target} in add operation")
+        if name == "mul" and is_sparse(a):
+            raise RuntimeError(f"dtype of values ({kind}) must match dtype of sparse tensor ({target})")
+        raise RuntimeError(f"result type {kind} can't be cast to the desired output type {target}")
+    return result.to(a.dtype)
 
 
-@handles("add", "__add__", "__radd__")
-def add(a, b, *, alpha=1):
-    """Sparse + sparse of one layout, or dense + sparse, which is dense."""
-    if not is_sparse(b):
-        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+def snapshot(s):
+    """A tensor as it is before it is written in place, with its history."""
+    t = like(s, s._vals)
+    t._ts_edge = None if s._ts_edge is True else s._ts_edge
+    return t
+
+
+def delivered(name, result, out):
+    """What an operator made, in `out` if that was given."""
+    if out is None:
+        return result
+    if is_sparse(result) != is_sparse(out):
+        raise RuntimeError(f"Expected {'!r.is_sparse()' if is_sparse(out) else 'r.is_sparse()'} to be true, but got false.  (Could this error "
+                           "message be improved?  If so, please report an enhancement request to PyTorch.)")
+    result = fitting(name, result, out)
+    return write(out, result) if is_sparse(out) else write_dense(out, result)
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------------
+def _sum_checked(a, b, alpha):
+    if isinstance(alpha, float) and not any([x.is_floating_point() or x.is_complex() for x in (a, b)]):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if not is_sparse(a):
-        if not isinstance(a, TensorBase) or a.dim() != b.dim():
-            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-        _check_shapes(a, b, "add")
-        b = to_coo(b)
-        x, vals = _promoted(a, b._vals)
-        return x.index_put(tuple(b._index[0]), vals if alpha == 1 else vals * alpha, accumulate=True)
-    _check_shapes(a, b, "add")
-    if a._layout is not b._layout:
+        if tuple(a.shape) != tuple(b.shape):
+            raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while other has size "
+                               f"{list(b.shape)} (FYI: {'dense' if b._layout is COO else 'op2'}-sparse addition does not currently support "
+                               "broadcasting)")
+    elif tuple(a.shape) != tuple(b.shape):
+        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
+    elif a._layout is not b._layout:
         raise RuntimeError("add: expected both tensors to have the same layout")
-    x, y = _promoted(a._vals, b._vals)
+    elif a._layout is COO and a._index[0].shape[0] != b._index[0].shape[0] and a._vals.shape[0] and b._vals.shape[0]:
+        raise RuntimeError("add: expected 'self' and 'other' to have same density, but 'self' has {} sparse dimensions while 'other' has {} sparse "
+                           "dimensions".format(a._index[0].shape[0], b._index[0].shape[0]))
+
+
+def _sum(a, b, alpha):
+    """a + alpha * b without history."""
+    dtype = promote_types(a.dtype, b.dtype)
+    if not is_sparse(a):
+        if b._layout is not COO:
+            b = to_coo(b)
+        y = b._vals.to(dtype)
+        if b._index[0].shape[0] and y._ts_meta.numel and dtype.name != "bool" and not y.is_meta:
+            return a.to(dtype).index_put(tuple(b._index[0]), y if alpha == 1 else y * alpha, accumulate=True)
+        return a.to(dtype) + _dense(b).to(dtype) * alpha
+    x, y = a._vals.to(dtype), b._vals.to(dtype)
     y = y if alpha == 1 else y * alpha
-    if a._vals.shape == b._vals.shape and _same_places(a, b):
+    if a._vals.shape == b._vals.shape and same_places(a, b):
         return like(a, x + y, coalesced=a._coalesced and b._coalesced)
     if a._layout is not COO:
-        block = tuple(a._vals.shape[1:]) or None
-        return compress(add(to_coo(a), to_coo(b), alpha=alpha), a._layout, block)
-    index, vals = F["cat"]([a._index[0], b._index[0]], 1), F["cat"]([x, y])
-    both = made(COO, (index,), vals, a._ts_meta.shape, False)
+        return compressed_by(_sum(to_coo(a), to_coo(b), alpha), a)
+    if not b._vals.shape[0]:
+        return like(a, x)
+    if not a._vals.shape[0]:
+        return like(b, y)
+    both = made(COO, (F["cat"]([a._index[0], b._index[0]], 1),), F["cat"]([x, y]), a._ts_meta.shape)
     return coalesce(both) if a._coalesced and b._coalesced else both
 
 
-@handles("sub", "__sub__")
-def sub(a, b, *, alpha=1):
+def _scaled(g, alpha):
+    return g if _is_number(alpha) and alpha == 1 else g * conj(alpha)
+
+
+@handles("add", "__add__", "__radd__")
+def add(a, b, *, alpha=1, out=None, _name="Add", _sign=1):
+    """Sparse + sparse of one layout, or dense + sparse, which is dense."""
+    if is_sparse(a) and a._layout is not COO and isinstance(b, TensorBase) and not is_sparse(b) and _sign == 1:
+        a, b, alpha = (a * alpha, b, 1) if alpha != 1 else (a, b, 1)
+        a, b = b, a                                  # of compressed ones torch takes either order
+    if not is_sparse(b):
+        if _name == "Sub" and is_sparse(a) and a._layout is not COO:
+            raise unsupported(a)
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if _sign < 0 and b._layout is not COO:
+        raise unsupported(b)
+    a = tensor_from(np.asarray(a)) if _is_number(a) else a
+    _sum_checked(a, b, alpha)
+    result = _sum(plain(a), plain(b), alpha * _sign)
+    result = traced(f"{_name}Backward0", result, (a, b), (lambda g: g, lambda g: _scaled(g, alpha * _sign)))
+    return delivered("add", result, out)
+
+
+@handles("sub", "__sub__", "subtract")
+def sub(a, b, *, alpha=1, out=None):
     """add with -alpha."""
-    if is_sparse(a) and not is_sparse(b):
-        raise RuntimeError("sub(sparse, dense) is not supported. Use sub(dense, sparse) instead.")
-    return add(a, b, alpha=-alpha)
+    return add(a, b, alpha=alpha, out=out, _name="Sub", _sign=-1)
 
 
 @handles("rsub", "__rsub__")
@@ -71,181 +135,133 @@ def rsub(a, b, *, alpha=1):
     return sub(b, a, alpha=alpha)
 
 
-@handles("mul", "multiply", "__mul__", "__rmul__")
-def mul(a, b):
-    """By a number, a dense tensor of the same shape, or a sparse one."""
-    if not is_sparse(a):
-        a, b = b, a
+# -- products ----------------------------------------------------------------------------------------------------------------
+def _expanded(s, shape):
+    """A COO tensor without history in the larger shape that its own broadcasts to: new dimensions in front, and those of size 1."""
+    lead, dims = len(shape) - s.dim(), s._index[0].shape[0]
+    old = (1,) * lead + s._ts_meta.shape
+    if tuple(shape[:lead + dims]) == old[:lead + dims]:
+        return s
+    where, device = host(s._index[0]), to_jax(s.device)
+    where = np.concatenate([np.zeros((lead, where.shape[1]), np.int64), where])
+    wide = [d for d in range(lead + dims) if old[d] != shape[d]]
+    copies = np.stack(np.unravel_index(np.arange(math.prod([shape[d] for d in wide])), [shape[d] for d in wide]))
+    n = copies.shape[1]
+    grown = np.tile(where, n)
+    grown[wide] = np.repeat(copies, where.shape[1], 1)
+    return made(COO, (on(device, grown),), s._vals.repeat(n, *[1] * (s._vals.dim() - 1)), (*shape[:lead + dims], *s._ts_meta.shape[dims:]))
+
+
+def _product(a, b):
+    """a * b without history, of a sparse `a`."""
     if no_tensor(b):
         return like(a, a._vals * b)
     if a._layout is not COO:
-        block = tuple(a._vals.shape[1:]) or None
-        return compress(mul(to_coo(a), to_coo(b) if is_sparse(b) else b), a._layout, block)
-    _check_shapes(a, b, "mul")
+        if is_sparse(b) and b._layout is a._layout and a._vals.shape == b._vals.shape and same_places(a, b):
+            return like(a, a._vals * b._vals)
+        if not is_sparse(b):
+            return like(a, a._vals * at(b.expand(a._ts_meta.shape), a))
+        return compressed_by(_product(to_coo(a), to_coo(b)), a)
     if not is_sparse(b):
-        return like(a, a._vals * b[tuple(a._index[0])])
-    a, b = coalesce(a), coalesce(to_coo(b))
-    if _same_places(a, b):
+        shape = np.broadcast_shapes(a._ts_meta.shape, tuple(b.shape))
+        s = _expanded(a, shape)
+        dims = s._index[0].shape[0]
+        d = b.expand(shape[:dims] + (1,) * (len(shape) - b.dim() - dims) + tuple(b.shape)[max(dims - len(shape) + b.dim(), 0):])
+        picked = d[tuple(s._index[0])] if dims else d.unsqueeze(0)
+        vals = s._vals * picked
+        return made(COO, s._index, vals, shape, s._coalesced)
+    b = to_coo(b)
+    if not (a.dim() and b.dim()):              # one of them a single number
+        a, b = (a, b) if a.dim() else (b, a)
+        return like(a, a._vals * _dense(b))
+    if not (a._vals.shape[0] and b._vals.shape[0]) and a._ts_meta.shape == b._ts_meta.shape:
+        return like(a, a._vals[:0].to(promote_types(a.dtype, b.dtype)), [a._index[0][:, :0]], None, True)
+    if b._index[0].shape[0] != a._index[0].shape[0] or a._ts_meta.shape != b._ts_meta.shape:
+        raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, "
+                           "and shape of sparse dimensions")
+    if not (a._coalesced and b._coalesced):    # each value of the one that has places more than once meets the whole of the other
+        if not (a._coalesced or b._coalesced):
+            a = coalesce(a)
+        if a._coalesced:
+            return like(b, at(a, b) * b._vals)
+        return like(a, a._vals * at(b, a))
+    if a._vals.shape == b._vals.shape and same_places(a, b):
         return like(a, a._vals * b._vals)
-    places, i, j = np.intersect1d(_places(a), _places(b), True, True)
+    _, i, j = np.intersect1d(own_places(a), own_places(b), True, True)
     device = to_jax(a.device)
     return made(COO, (a._index[0][:, on(device, i)],), a._vals[on(device, i)] * b._vals[on(device, j)], a._ts_meta.shape, True)
 
 
+def _checked_product(a, b):
+    if isinstance(b, TensorBase) and not is_sparse(b):
+        for d, (n, m) in enumerate(zip(reversed(a.shape), reversed(b.shape))):
+            if n != m and 1 not in (n, m):
+                dim = max(a.dim(), b.dim()) - 1 - d
+                raise RuntimeError(f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {dim}")
+    return _product(plain(a), plain(b))
+
+
+@handles("mul", "multiply", "__mul__", "__rmul__")
+def mul(a, b, *, out=None):
+    """By a number, a dense tensor that broadcasts with it, or a sparse one: sparse."""
+    result = _checked_product(a, b) if is_sparse(a) else _checked_product(b, a)
+    result = traced("MulBackward0", result, (a, b), (lambda g: g * conj(b), lambda g: g * conj(a)), (a, b))
+    return delivered("mul", result, out)
+
+
 @handles("div", "divide", "true_divide", "__truediv__", "__div__")
-def div(a, b, *, rounding_mode=None):
-    """By a number."""
+def div(a, b, *, rounding_mode=None, out=None):
+    """By a number. With a rounding values at the same place are added before."""
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    if is_sparse(b) and b.dim() == 0:
+        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
     if not is_sparse(a) or not no_tensor(b):
         raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                           f"{list(b.shape)} for divisor)")
+                           f"{list(getattr(b, 'shape', ()))} for divisor)")
     if a._layout is not COO:
-        raise RuntimeError(f"unsupported tensor layout: {NAMES[a._layout.name]}")
-    return like(a, a._vals.div(b, rounding_mode=rounding_mode))
+        raise unsupported(a)
+    p = plain(a) if rounding_mode is None else coalesce(plain(a))
+    result = like(p, p._vals.div(plain(b), rounding_mode=rounding_mode))
+    if rounding_mode is not None:
+        gradients = [lambda g: F["zeros_like"](g)] * 2
+    else:
+        gradients = [lambda g: g / conj(b), lambda g: -(g * conj(a / (b * b)))]
+    result = traced(f"DivBackward{0 if rounding_mode is None else 2}", result, (a, b), gradients, (a, b))
+    return delivered("div", result, out)
 
 
-def _fitting(name, made, a):
-    """What an in-place operator made, in the dtype of the tensor that takes it."""
-    if made.dtype is a.dtype:
-        return made
-    if not can_cast(made.dtype, a.dtype):
-        result, target = c_name(made.dtype.np), c_name(a.dtype.np)
-        if name == "div_":
-            raise RuntimeError(f"result type {result} can't be cast to the desired output type {target}")
-        raise RuntimeError(f"Can't convert result type {result} to output {target}" + (" in add operation" if name in ("add_", "sub_") else ""))
-    return like(made, made._vals.to(a.dtype)) if is_sparse(made) else made
+@handles("floor_divide", "__floordiv__")
+def floor_divide(a, b, *, out=None):
+    """div, rounded down."""
+    result = div(plain(a), plain(b), rounding_mode="floor")
+    return delivered("div", traced("NotImplemented", result, (a, b), (underivable("floor_divide"),) * 2), out)
 
 
-def _inplace(name, f, *more):
-    @handles(name, *more)
-    def act(a, *args, **kwargs):
-        if not is_sparse(a):                   # dense += sparse
-            if a.requires_grad and a.is_leaf:
-                from ...engine import context
-                if context.grad is True:
-                    raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-            return a.copy_(_fitting(name, f(a, *args, **kwargs), a))
-        return write(a, _fitting(name, f(a, *args, **kwargs), a))
-    act.__doc__ = f"{name} for sparse tensors."
+@handles("__rtruediv__", "__rdiv__", "reciprocal")
+def reciprocal(a, *args):
+    raise missing("reciprocal", a)
 
 
-_inplace("add_", add, "__iadd__")
-_inplace("sub_", sub, "__isub__")
-_inplace("mul_", mul, "__imul__")
-_inplace("div_", div, "__itruediv__", "__idiv__")
+# -- in place ----------------------------------------------------------------------------------------------------------------
+def _inplace(f, *names):
+    name = f.__name__
+
+    def act(a, b, **kwargs):
+        if is_sparse(a):
+            was = snapshot(a)
+            return write(a, fitting(name, f(was, was if b is a else b, **kwargs), a))
+        result = f(a, b, **kwargs)
+        if is_sparse(result):                  # dense *= sparse
+            p, q = a.detach().clone(), plain(b)
+            result = traced("MulBackward0", _dense(plain(result)), (a, b), (lambda g: g * conj(q), lambda g: g * conj(p)))
+        return write_dense(a, fitting(name, result, a))
+    act.__doc__ = f"{f.__name__} in place."
+    handles(*names)(act)
 
 
-@handles("pow", "__pow__")
-def power(a, exponent):
-    """A positive power; values at the same place are added before."""
-    if not is_sparse(a) or not no_tensor(exponent) or exponent <= 0:
-        raise RuntimeError("pow: only sparse tensors with positive numbers as exponents" if is_sparse(a) else
-                           "pow: a sparse exponent is not supported")
-    return _mapped(a, lambda v: v.pow(exponent))
-
-
-def _mapped(a, f):
-    a = coalesce(a) if a._layout is COO else a
-    return like(a, f(a._vals))
-
-
-def _unary(name, linear):
-    def act(a, *args, **kwargs):
-        f = lambda v: getattr(v, name)(*args, **kwargs)
-        return like(a, f(a._vals)) if linear else _mapped(a, f)
-    act.__doc__ = f"{name} of every value; values at the same place are added before."
-    handles(name)(act)
-    if not name.startswith("is"):
-        handles(name + "_")(lambda a, *args: write(a, act(a, *args)))
-
-
-for _name in """abs sqrt square sign sgn relu sin sinh tan tanh asin asinh arcsin arcsinh atan atanh arctan arctanh ceil floor round trunc expm1 log1p
-        erf erfinv deg2rad rad2deg isnan isinf signbit frac nan_to_num absolute""".split():
-    _unary(_name, False)
-for _name in "neg negative conj conj_physical real imag".split():
-    _unary(_name, True)
-handles("nn.functional.relu")(lambda a, inplace=False: write(a, _mapped(a, F["relu"])) if inplace else _mapped(a, F["relu"]))
-handles("__neg__")(lambda a: like(a, -a._vals))
-handles("__abs__")(lambda a: _mapped(a, lambda v: v.abs()))
-
-
-@handles("sum", "sparse_sum")
-def total(a, dim=None, keepdim=False, dtype=None):
-    """The sum of all values, or along dimensions: dense where no sparse dimension is left, else sparse."""
-    vals = a._vals
-    if dtype is None and not (vals.is_floating_point() or vals.is_complex()):
-        dtype = F["sum"](vals.new_zeros(0)).dtype
-    vals = vals if dtype is None else vals.to(dtype)
-    if dim is None:
-        return vals.sum()
-    if a._layout is not COO:
-        if not keepdim:
-            raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-        raise NotImplementedError("torchshim: sum of a compressed sparse tensor along a dimension")
-    n, dims = a.dim(), a._index[0].shape[0]
-    gone = {d % n for d in ([dim] if isinstance(dim, int) else dim)}
-    inner = [d - dims + 1 for d in gone if d >= dims]
-    if inner:
-        vals = vals.sum(inner, keepdim=keepdim)
-    shape = [1 if d in gone else m for d, m in enumerate(a._ts_meta.shape) if keepdim or d not in gone]
-    if not keepdim and all([d in gone for d in range(dims)]):
-        return vals.sum(0)
-    where = host(a._index[0])
-    left = [d for d in range(dims) if keepdim or d not in gone]
-    rows = [where[d] * (d not in gone) for d in left]
-    index_shape = tuple([1 if d in gone else a._ts_meta.shape[d] for d in left])
-    return gathered(a, np.ravel_multi_index(rows, index_shape), vals, tuple(shape), index_shape)
-
-
-@handles("norm")
-def norm(a, p="fro", dim=None, keepdim=False, dtype=None):
-    """The norm of all values."""
-    if dim is not None:
-        raise RuntimeError("norm_sparse currently does not support 'dim' with a sparse tensor")
-    return F["norm"](_mapped(a, lambda v: v)._vals, p, dtype=dtype)
-
-
-@handles("any")
-def anything(a):
-    """Whether some value is not zero."""
-    return a._vals.any()
-
-
-@handles("__bool__", "is_nonzero")
-def truth(a):
-    """Of a tensor with one element."""
-    if a.numel() != 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(to_dense(a).item())
-
-
-@handles("item")
-def item(a):
-    """The one element, as a number."""
-    if a.numel() != 1:
-        raise RuntimeError(f"a Tensor with {a.numel()} elements cannot be converted to Scalar")
-    return to_dense(a).item()
-
-
-def softmax(a, dim, log=False, dtype=None):
-    """The softmax along a sparse dimension of what is there: what is not counts as minus infinity."""
-    a = coalesce(to_coo(a))
-    vals = a._vals if dtype is None else a._vals.to(dtype)
-    n, dims = a.dim(), a._index[0].shape[0]
-    dim %= n
-    if dim >= dims:
-        f = F["log_softmax"] if log else F["softmax"]
-        return like(a, f(vals, dim - dims + 1))
-    where = host(a._index[0])
-    others = [d for d in range(dims) if d != dim]
-    group = np.zeros(where.shape[1], np.int64)
-    if others:
-        group = np.ravel_multi_index([where[d] for d in others], [a._ts_meta.shape[d] for d in others])
-    _, group = np.unique(group, return_inverse=True)
-    groups, device = int(group.max(initial=-1)) + 1, to_jax(a.device)
-    to = on(device, group.reshape(-1).astype(np.int64))
-    index = to.reshape(-1, *[1] * (vals.dim() - 1)).expand_as(vals) if vals.dim() > 1 else to
-    top = vals.new_full((groups, *vals.shape[1:]), -float("inf")).scatter_reduce(0, index, vals.detach(), "amax")
-    shifted = vals - top[to]
-    e = shifted.exp()
-    sums = F["zeros"]((groups, *vals.shape[1:]), dtype=vals.dtype, device=vals.device).index_add(0, to, e)
-    return like(a, shifted - sums.log()[to] if log else e / sums[to])
+_inplace(add, "add_", "__iadd__")
+_inplace(sub, "sub_", "__isub__", "subtract_")
+_inplace(mul, "mul_", "__imul__", "multiply_")
+_inplace(div, "div_", "__itruediv__", "__idiv__", "divide_", "true_divide_")
+_inplace(floor_divide, "floor_divide_", "__ifloordiv__")

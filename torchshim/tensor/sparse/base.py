@@ -10,13 +10,11 @@ import types
 
 import numpy as np
 
-from ...engine import array_of, meta_of, warn
+from ...engine import array_of, context, meta_of, warn
 from ..api.bind import FUNCTIONS
 from ..core import settings
-from ..core.graph import node_class
 from ..core.handle import TensorBase, read
 from ..core.layout import ALL as LAYOUTS
-from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor, tensor_from
 
 COO = LAYOUTS["sparse_coo"]
@@ -26,7 +24,9 @@ _answers: dict = {}
 _wraps: set = set()
 PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
     is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
-    is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg""".split())
+    is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg requires_grad requires_grad= requires_grad_ is_leaf grad_fn grad grad= grad/
+    retains_grad retain_grad register_hook register_post_accumulate_grad_hook backward autograd.grad grad_dtype __dir__ __setstate__
+    """.split())
 
 
 class SparseStorage:
@@ -79,16 +79,25 @@ def name_of(func):
     nor Tensor's have their module's name before it, as in linalg.norm."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, property):
-        return _known().get(owner, "property") + ("=" if func.__name__ == "__set__" else "")
+        return _known().get(owner, "property") + {"__set__": "=", "__delete__": "/"}.get(func.__name__, "")
     module = "nn.functional" if ".nn.functional" in func.__module__ else func.__module__.removeprefix(_PACKAGE).removeprefix("torch.")
     return _known().get(func) or f"{module}.{func.__name__}"
+
+
+def unasked(func):
+    """A function as it is for tensors that nobody is asked about."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, property):
+        part = {"__get__": owner.fget, "__set__": owner.fset, "__delete__": owner.fdel}[func.__name__]
+        return getattr(part, "__wrapped__", part)
+    return getattr(func, "__wrapped__", func)
 
 
 class Sparse(Tensor):
     """A sparse tensor: `_index`, tensors that say where `_vals` lie in a tensor of the shape that `_ts_st.meta` has.
 
-    COO: `_index` is one (sparse dimensions, n); the others: the compressed indices and the plain ones. A leaf's `_vals` is a leaf too, and
-    collects its gradient.
+    COO: `_index` is one (sparse dimensions, n); the others: the compressed indices and the plain ones. `_vals` has no history: that is
+    the tensor's own, as any tensor has one (see history.py). `_held`: a gradient that others hold, too.
     """
     __slots__ = ()
     _asks = False
@@ -97,17 +106,6 @@ class Sparse(Tensor):
     def _ts_meta(self):
         return self._ts_st.meta
 
-    @property
-    def _ts_edge(self):
-        if self._vals.requires_grad:
-            raise NotImplementedError("torchshim: gradients of a sparse tensor where none are expected, as an argument of an autograd.Function")
-
-    @_ts_edge.setter
-    def _ts_edge(self, e):
-        if e is not None:
-            raise NotImplementedError("torchshim: a sparse tensor as the result of an autograd.Function")
-
-    _version = property(lambda self: self._ts_st.version)
     _base = None
     layout = property(lambda self: self._layout)
     is_sparse = property(lambda self: self._layout is COO)
@@ -120,16 +118,23 @@ class Sparse(Tensor):
         if answer is not None:
             return answer(func, *args, **kwargs) if answer in _wraps else answer(*args, **kwargs)
         if name in PLAIN:
-            with DisableTorchFunctionSubclass():
-                return func(*args, **kwargs)
+            return unasked(func)(*args, **kwargs)
         layouts = sorted({f"torch.{x._layout.name}" for x in args if isinstance(x, Sparse)}) or ["a sparse layout"]
         raise NotImplementedError(f"torchshim: {name} of a tensor with layout {' or '.join(layouts)}; to_dense() makes a dense one of it")
 
     def __deepcopy__(self, memo):
         import copy
         if id(self) not in memo:
-            vals = copy.deepcopy(self._vals.detach(), memo)
-            memo[id(self)] = made(self._layout, self._index, vals, self._ts_meta.shape, self._coalesced, self._vals.requires_grad)
+            if self._ts_edge not in (None, True):
+                raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                                   "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                                   "see https://github.com/pytorch/pytorch/pull/103001")
+            copied = made(self._layout, [i.clone() for i in self._index], copy.deepcopy(self._vals, memo), self._ts_meta.shape, self._coalesced)
+            copied.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if k not in copied.__dict__})
+            copied._ts_edge = self._ts_edge
+            memo[id(self)] = copied
+            if self._ts_extra is not None and self._ts_extra.grad is not None:
+                copied._ts_more().grad = copy.deepcopy(self._ts_extra.grad, memo)
         return memo[id(self)]
 
 
@@ -137,18 +142,16 @@ Sparse.__name__ = Sparse.__qualname__ = "Tensor"           # what it is called i
 Sparse.__module__ = "torch"
 
 
-def made(layout, index, vals, shape, coalesced=False, leaf=False):
-    """A sparse tensor of these parts. leaf: it is one that wants a gradient; else its history is that of `vals`."""
+def made(layout, index, vals, shape, coalesced=None):
+    """A sparse tensor of these parts, without history. Fewer than two values are coalesced unless told otherwise."""
     if layout is not COO and settings.once("compressed"):
         warn(f"Sparse {str(layout).rpartition('_')[2].upper()} tensor support is in beta state. If you miss a functionality in the sparse "
              "tensor support, please submit a feature request to https://github.com/pytorch/pytorch/issues.")
     s = object.__new__(Sparse)
     s._ts_st = SparseStorage(meta_of(tuple(shape), vals._ts_meta.dtype, vals._ts_meta.device))
     s._ts_view = s._ts_edge = s._ts_extra = None
-    s.__dict__.update(_layout=layout, _index=tuple(index), _vals=vals, _coalesced=coalesced, _leaf=None)
-    if leaf:
-        s._vals = vals.detach().requires_grad_()
-        s._leaf = True
+    coalesced = vals._ts_meta.shape[0] < 2 if coalesced is None else bool(coalesced)
+    s.__dict__.update(_layout=layout, _index=tuple(index), _vals=vals, _coalesced=coalesced, _held=False)
     return s
 
 
@@ -158,29 +161,24 @@ def like(s, vals, index=None, shape=None, coalesced=None):
                 s._coalesced if coalesced is None else coalesced)
 
 
+def alias(s):
+    """The same parts as a tensor without history."""
+    t = like(s, s._vals)
+    t._ts_st = s._ts_st
+    t.__dict__["_held"] = s._held
+    return t
+
+
 def write(s, other):
-    """Let `s` be what `other` is, in place."""
-    if s._leaf and other._vals.requires_grad:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    """Let `s` be what `other` is, in place, with its history."""
+    if context.grad is True:
+        if s._ts_edge is True:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        s._ts_edge = other._ts_edge
     s.__dict__.update({k: other.__dict__[k] for k in ("_layout", "_index", "_vals", "_coalesced")})
     s._ts_st.version += 1
     s._ts_st.meta = other._ts_st.meta
     return s
-
-
-def named(t, name):
-    """A tensor that an operator of torch's made: with its node's name, if it has one."""
-    node = t._vals.grad_fn if t.__class__ is Sparse else t.grad_fn
-    if node is not None:
-        node.__class__ = node_class(name)
-    return t
-
-
-def from_parts(layout, index, vals, shape, coalesced, leaf, name):
-    """A tensor that a constructor makes: a leaf, or with a history that begins at its values."""
-    if leaf:
-        return made(layout, index, vals.detach(), shape, coalesced, True)
-    return named(made(layout, index, vals.view_as(vals) if vals.requires_grad else vals, shape, coalesced), name)
 
 
 def host(t):

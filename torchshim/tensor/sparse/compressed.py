@@ -1,13 +1,18 @@
 """Tensors compressed by rows or columns, or by blocks of these."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..api.bind import FUNCTIONS as F
 from ..core import settings
 from ..core.device import to_jax
+from ..core.dtype import FROM_NP
 from ..core.tensor import Tensor
-from .base import COO, LAYOUTS, NAMES, from_parts, handles, host, is_sparse, made, on
+from .base import COO, LAYOUTS, NAMES, handles, host, is_sparse, made, on
+from .coo import at, coalesce, from_dense, wanting
+from .history import plain, traced
 
 CSR, CSC, BSR, BSC = (LAYOUTS[n] for n in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"))
 _FLIPPED = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
@@ -23,45 +28,88 @@ def blocked(layout):
     return layout is BSR or layout is BSC
 
 
-def compressed_tensor(compressed, plain, values, size=None, layout=None, dtype=None, device=None, requires_grad=False,
+def _part_names(layout):
+    return ("crow", "row", "col") if by_rows(layout) else ("ccol", "column", "row")
+
+
+def block_of(s):
+    """(height, width) of a compressed tensor's blocks, or None."""
+    lead = s._index[0].dim()
+    return tuple(s._vals.shape[lead:lead + 2]) if s._layout is not COO and blocked(s._layout) else None
+
+
+def held_dims(s):
+    """How many dense dimensions a sparse tensor has."""
+    return s._vals.dim() - (1 if s._layout is COO else s._index[0].dim() + (2 if blocked(s._layout) else 0))
+
+
+def compressed_tensor(compressed, plain_indices, values, size=None, layout=None, dtype=None, device=None, requires_grad=False,
                       check_invariants=None):
-    """A matrix that holds `values`; those of row (or column) k begin at compressed[k], in the columns (rows) that `plain` tells.
+    """A matrix that holds `values`; those of row (or column) k begin at compressed[k], in the columns (rows) that `plain_indices` tell.
 
     size: the shape, or else the smallest that fits. Raises RuntimeError where the parts do not fit together.
     """
     if layout is None:
         raise RuntimeError("sparse_compressed_tensor: expected a layout")
+    if layout not in _FLIPPED:
+        raise RuntimeError(f"sparse_compressed_tensor: expected a compressed layout, but got {layout}")
     values = values if isinstance(values, Tensor) else F["tensor"](values, dtype=dtype, device=device)
     if dtype is not None or device is not None:
         values = values.to(device=device, dtype=dtype)
-    compressed, plain = [(t if isinstance(t, Tensor) else F["tensor"](t)).to(device=values.device) for t in (compressed, plain)]
-    if compressed.dim() != 1 or plain.dim() != 1:
-        raise NotImplementedError("torchshim: batches of compressed sparse tensors")
-    own = 3 if blocked(layout) else 1          # dimensions of the values before the dense ones
-    if values.dim() < own:
-        raise RuntimeError(f"values must have dimensionality > {own - 1}, but got {values.dim()}")
-    block, dense = tuple(values.shape[1:3]) if blocked(layout) else (1, 1), tuple(values.shape[own:])
+    compressed, rest = [(t if isinstance(t, Tensor) else F["tensor"](t)).to(device=values.device) for t in (compressed, plain_indices)]
+    name = f"{layout.name}_tensor"
+    lead, own = compressed.dim() - 1, 2 if blocked(layout) else 0          # batch dimensions; those of a block
+    if lead < 0 or rest.dim() != lead + 1:
+        names = _part_names(layout)
+        raise RuntimeError(f"{names[0]}_indices must have dimensionality >= 1 but got {compressed.dim()}" if lead < 0 else
+                           f"{names[0]}_indices and {names[2]}_indices dimensionalities must be equal but got {compressed.dim()} and {rest.dim()}, "
+                           "respectively")
+    if values.dim() < lead + 1 + own:
+        raise RuntimeError(f"values must have dimensionality > sum of batch and block dimensionalities (={lead} + {own}), but got {values.dim()}")
+    block, dense = tuple(values.shape[lead + 1:lead + 3]) if own else (1, 1), tuple(values.shape[lead + 1 + own:])
+    batch = tuple(compressed.shape[:-1])
     if size is None:
-        n, where = compressed.shape[0] - 1, host(plain)
+        n, where = compressed.shape[-1] - 1, host(rest)
         size = (n, int(where.max()) + 1 if where.size else 0)
         size = size if by_rows(layout) else size[::-1]
-        size = (size[0] * block[0], size[1] * block[1], *dense)
+        size = (*batch, size[0] * block[0], size[1] * block[1], *dense)
     size = tuple(size)
-    if len(size) != 2 + len(dense):
-        raise NotImplementedError("torchshim: batches of compressed sparse tensors")
-    if size[2:] != dense:
-        raise RuntimeError(f"values must have dense dimensions {list(size[2:])}, but got {list(dense)}")
-    rows = size[0] // block[0] if by_rows(layout) else size[1] // block[1]
-    names = ("crow", "row", "col") if by_rows(layout) else ("ccol", "column", "row")
-    if compressed.shape[0] != rows + 1:
+    if len(size) != lead + 2 + len(dense):
+        raise RuntimeError(f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={lead} + 2 + {len(dense)}) but got "
+                           f"{len(size)}")
+    if size[lead + 2:] != dense:
+        raise RuntimeError(f"values must have dense dimensions {list(size[lead + 2:])}, but got {list(dense)}")
+    for part, which in ((rest, _part_names(layout)[2] + "_indices"), (values, "values")):
+        if tuple(part.shape[:lead]) != batch or size[:lead] != batch:
+            raise RuntimeError(f"all batch dimensions of the compressed indices (={list(batch)}), {which} (={list(part.shape[:lead])}), and of the "
+                               f"size (={list(size[:lead])}) must be equal in {name}")
+    rows = size[lead] // block[0] if by_rows(layout) else size[lead + 1] // block[1]
+    names = _part_names(layout)
+    if compressed.shape[-1] != rows + 1:
         raise RuntimeError(f"{names[0]}_indices.shape[-1] must be equal to the number of {names[1]}{'' if not blocked(layout) else ' blocks'}s "
-                           f"+ 1 (={rows + 1}), but got {compressed.shape[0]}")
-    if plain.shape[0] != values.shape[0]:
-        raise RuntimeError(f"{names[2]}_indices and values must have the same number of elements, but got {plain.shape[0]} and "
-                           f"{values.shape[0]}")
-    if settings.checks_sparse(check_invariants):
-        _check(host(compressed), host(plain), (size[1] // block[1] if by_rows(layout) else size[0] // block[0]), names)
-    return from_parts(layout, (compressed, plain), values, size, False, requires_grad, "SparseCompressedTensorBackward0")
+                           f"+ 1 (={rows + 1}), but got {compressed.shape[-1]}")
+    if rest.shape[-1] != values.shape[lead]:
+        raise RuntimeError(f"{names[2]}_indices and values must have the same number of elements, but got {rest.shape[-1]} and "
+                           f"{values.shape[lead]}")
+    if not values.is_meta and settings.checks_sparse(check_invariants):
+        width = size[lead + 1] // block[1] if by_rows(layout) else size[lead] // block[0]
+        for begin, where in zip(host(compressed).reshape(-1, rows + 1), host(rest).reshape(-1, rest.shape[-1])):
+            _check(begin, where, width, names)
+    s = made(layout, (compressed.detach(), rest.detach()), values.detach(), size)
+    if requires_grad:
+        return wanting(s, True)
+    return traced("SparseCompressedTensorBackward0", s, (values,), (lambda g: at(g, plain(s)),))
+
+
+def empty_compressed(size, layout, dtype=None, device=None):
+    """A matrix of zeros, of which none is there."""
+    if blocked(layout):
+        raise RuntimeError(f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {NAMES[layout.name]}")
+    if len(size) < 2:
+        raise RuntimeError(f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}")
+    batch, lines = tuple(size[:-2]), size[-2] if by_rows(layout) else size[-1]
+    index = [F["zeros"]((*batch, n), dtype=FROM_NP[np.dtype(np.int64)], device=device) for n in (lines + 1, 0)]
+    return made(layout, index, F["zeros"]((*batch, 0), dtype=dtype, device=device), size)
 
 
 def _check(compressed, plain, n, names):
@@ -80,46 +128,75 @@ def _check(compressed, plain, n, names):
             raise RuntimeError(f"`{rule}` is not satisfied.")
 
 
-def _lines(s):
-    """The row (or column) of each value, on the host."""
-    begin = host(s._index[0])
-    return np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+def _places(s):
+    """The batch's indices, then the row and the column of each value or block, on the host; (batch, values) each."""
+    begin, rest = host(s._index[0]), host(s._index[1])
+    batch, n = begin.shape[:-1], rest.shape[-1]
+    counts = np.diff(begin.reshape(math.prod(batch), begin.shape[-1]))
+    lines = np.stack([np.repeat(np.arange(counts.shape[1]), c) for c in counts] or [np.zeros(n, np.int64)])[:math.prod(batch)].reshape(*batch, n)
+    where = (lines, rest) if by_rows(s._layout) else (rest, lines)
+    return [np.broadcast_to(k[..., None], (*batch, n)) for k in np.indices(batch)] + [k.astype(np.int64) for k in where]
+
+
+def _element_places(s):
+    """Where each number lies, by dimension: host arrays in the shape of the values' own dimensions."""
+    where = _places(s)
+    if not blocked(s._layout):
+        return where
+    h, w = block_of(s)
+    *batch, rows, columns = [k[..., None, None] for k in where]
+    rows, columns = rows * h + np.arange(h)[:, None], columns * w + np.arange(w)
+    return np.broadcast_arrays(*batch, rows, columns)
+
+
+def element_places(s):
+    """The same as tensors."""
+    device = to_jax(s.device)
+    return tuple([on(device, np.ascontiguousarray(k)) for k in _element_places(s)])
 
 
 def coordinates(s):
-    """The same matrix as coordinates."""
-    lines, plain = _lines(s), host(s._index[1])
-    where = np.stack([lines, plain] if by_rows(s._layout) else [plain, lines]).astype(np.int64)
-    vals, device = s._vals, to_jax(s.device)
-    if blocked(s._layout):
-        h, w = s._vals.shape[1:3]
-        inside = np.stack(np.meshgrid(np.arange(h), np.arange(w), indexing="ij")).reshape(2, 1, -1)
-        where = (where[:, :, None] * np.array([[[h]], [[w]]]) + inside).reshape(2, -1)
-        vals = vals.reshape(-1, *vals.shape[3:])
-    order = np.lexsort(where[::-1])
-    if (order[:-1] > order[1:]).any():
-        where, vals = where[:, order], vals[on(device, order)]
-    return made(COO, (on(device, np.ascontiguousarray(where)),), vals, s._ts_meta.shape, True)
+    """The same matrices as coordinates, in the order of their values."""
+    where = np.stack([k.reshape(-1) for k in _element_places(s)]).astype(np.int64)
+    vals = s._vals.reshape(where.shape[1], *s._vals.shape[s._vals.dim() - held_dims(s):])
+    return made(COO, (on(to_jax(s.device), where),), vals, s._ts_meta.shape, s._layout is CSR)
 
 
-def compress(x, layout, blocksize=None, dense_dim=None, dtype=np.int64):
-    """Any matrix in a compressed layout; all dimensions but the first two are dense."""
-    from .coo import coalesce, from_dense, to_coo
-    if layout is COO:
-        return to_coo(x)
-    if is_sparse(x) and x._layout is layout and blocksize is None:
-        return x
-    held = x._vals.dim() - (3 if blocked(x._layout) else 1) if is_sparse(x) else dense_dim or 0
-    if x.dim() - held != 2:
-        raise NotImplementedError(f"torchshim: {layout} of a tensor with {x.dim()} dimensions, {held} of them dense: a batch")
-    x = coalesce(to_coo(x) if is_sparse(x) else from_dense(x, 2))
+def _matrices(s):
+    """The matrices of a batch, one by one."""
+    lead, shape = s._index[0].dim() - 1, s._ts_meta.shape
+    parts = [t.reshape(-1, *t.shape[lead:]) for t in (*s._index, s._vals)]
+    return [made(s._layout, (parts[0][k], parts[1][k]), parts[2][k], shape[lead:]) for k in range(parts[0].shape[0])]
+
+
+def _batched(matrices, batch, layout):
+    """A batch of compressed matrices."""
+    if len({m._vals.shape[0] for m in matrices}) > 1:
+        raise RuntimeError("Expect the same number of specified elements per batch.")
+    index, vals = [F["stack"]([m._index[k] for m in matrices]) for k in (0, 1)], F["stack"]([m._vals for m in matrices])
+    return made(layout, [t.reshape(*batch, *t.shape[1:]) for t in index], vals.reshape(*batch, *vals.shape[1:]), (*batch, *matrices[0]._ts_meta.shape))
+
+
+def compress(x, layout, blocksize=None, dense_dim=0, dtype=np.int64):
+    """Any matrix in a compressed layout, without history; `dense_dim` of a dense one's dimensions are dense."""
+    held = held_dims(x) if is_sparse(x) else dense_dim
+    lead = x.dim() - held - 2
+    if lead:
+        batch = tuple(x.shape)[:lead]
+        if is_sparse(x) and blocked(layout) and not blocked(x._layout):
+            raise RuntimeError(f"sparse_compressed_to_{layout.name}: conversion from {NAMES[x._layout.name]} to {NAMES[layout.name]} for batched "
+                               "inputs is not supported")
+        if not math.prod(batch):
+            raise NotImplementedError(f"torchshim: {layout} of an empty batch")
+        each = _matrices(x) if is_sparse(x) else x.reshape(-1, *x.shape[lead:])
+        return _batched([compress(m, layout, blocksize, dense_dim, dtype) for m in each], batch, layout)
+    if is_sparse(x):
+        x = coalesce(x if x._layout is COO else coordinates(x))
+    else:
+        x = from_dense(x, 2)
     where, vals, shape, device = host(x._index[0]), x._vals, x._ts_meta.shape, to_jax(x.device)
     if blocked(layout):
-        if blocksize is None:
-            raise RuntimeError(f"to_sparse_{layout.name[7:]}: blocksize needs to be specified")
         h, w = blocksize
-        if shape[0] % h or shape[1] % w:
-            raise RuntimeError(f"Tensor size({list(shape)}) should be divisible by blocksize ({h}, {w})")
         places = where // np.array([[h], [w]])
         kept, to = np.unique(places[0] * (shape[1] // w) + places[1] if layout is BSR else places[1] * (shape[0] // h) + places[0],
                              return_inverse=True)
@@ -138,12 +215,31 @@ def compress(x, layout, blocksize=None, dense_dim=None, dtype=np.int64):
     return made(layout, (on(device, begin), on(device, np.ascontiguousarray(plain.astype(dtype)))), vals, shape)
 
 
+def compressed_by(x, like):
+    """A COO tensor in the layout of another one."""
+    if like._index[0].dim() > 1:
+        raise NotImplementedError("torchshim: an operator on batches of compressed sparse tensors whose values lie at different places")
+    return compress(x, like._layout, block_of(like))
+
+
 def transposed(s, dim0, dim1):
-    """The matrix with its dimensions exchanged: the same parts, read the other way."""
-    if dim0 % 2 == dim1 % 2:
-        return s
-    vals = s._vals.transpose(1, 2) if blocked(s._layout) else s._vals
-    return made(_FLIPPED[s._layout], s._index, vals, s._ts_meta.shape[::-1])
+    """The matrix with its dimensions exchanged, without history: the same parts, read the other way."""
+    lead = s._index[0].dim() - 1
+    if dim0 == dim1:
+        return made(s._layout, s._index, s._vals, s._ts_meta.shape)
+    kinds = ["Batch" if d < lead else "Sparse" if d < lead + 2 else "Dense" for d in (dim0, dim1)]
+    if kinds[0] != kinds[1]:
+        raise RuntimeError("transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got "
+                           f"{dim0}({kinds[0]}) and {dim1}({kinds[1]})")
+    shape = list(s._ts_meta.shape)
+    shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
+    if kinds[0] == "Batch":
+        return made(s._layout, [i.transpose(dim0, dim1) for i in s._index], s._vals.transpose(dim0, dim1), shape)
+    if kinds[0] == "Dense":
+        skip = s._vals.dim() - s.dim()
+        return made(s._layout, s._index, s._vals.transpose(dim0 + skip, dim1 + skip), shape)
+    vals = s._vals.transpose(lead + 1, lead + 2) if blocked(s._layout) else s._vals
+    return made(_FLIPPED[s._layout], s._index, vals, shape)
 
 
 def _part(name, k, rows):
@@ -152,7 +248,7 @@ def _part(name, k, rows):
         if s._layout is COO or by_rows(s._layout) is not rows:
             kind = "row" if rows else "column"
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {NAMES[s._layout.name]}")
-        return s._index[k]
+        return s._index[k].detach()
     part.__doc__ = "Part of a compressed tensor."
     handles(f"{name}_copy")(lambda s: part(s).clone())
 
@@ -161,17 +257,3 @@ _part("crow_indices", 0, True)
 _part("col_indices", 1, True)
 _part("ccol_indices", 0, False)
 _part("row_indices", 1, False)
-
-
-def _conversion(layout):
-    if blocked(layout):
-        def convert(x, blocksize, dense_dim=None):
-            return compress(x, layout, tuple(blocksize), dense_dim)
-    else:
-        def convert(x, dense_dim=None):
-            return compress(x, layout, None, dense_dim)
-    convert.__doc__ = f"The tensor with layout {layout}."
-    return handles(f"to_{layout.name}")(convert)
-
-
-to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc = (_conversion(layout) for layout in (CSR, CSC, BSR, BSC))
