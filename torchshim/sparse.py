@@ -137,11 +137,11 @@ def _old_class(name, dtype):
 
         def __call__(cls, *args, device=None):
             if len(args) == 1 and not isinstance(args[0], _Tensor) or all([isinstance(a, int) for a in args]):
-                return sparse_coo_tensor(args[0] if args and not isinstance(args[0], int) else args, dtype=dtype)
+                return sparse_coo_tensor(args[0] if args and not isinstance(args[0], int) else args or (0,), dtype=dtype)
             _settings.warn_once("torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
                                 "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=).")
-            return sparse_coo_tensor(*args, dtype=dtype, device=device, check_invariants=_settings.sparse_checks or False)
-    return Old(name, (), {"__module__": "torch.sparse", "__doc__": f"A constructor of coordinate tensors of {dtype}."})
+            return sparse_coo_tensor(*args, device=device, check_invariants=_settings.sparse_checks or False)
+    return Old(name, (), {"_ts_dtype": dtype, "__module__": "torch.sparse", "__doc__": f"A constructor of coordinate tensors of {dtype}."})
 
 
 for _name, _d in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),

@@ -147,7 +147,7 @@ def _factory(name, op=None):
             raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
         if out is not None and _is_sparse(getattr(out, "layout", None)):
             from ..sparse.factories import emptied
-            return emptied(name, sizes_of(name, size), out, dtype)
+            return emptied(name, sizes_of(name, size), out, dtype, requires_grad)
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         shape = check_memory(sizes_of(name, size), d.itemsize)
         if out is None and _is_sparse(layout):

@@ -142,6 +142,7 @@ def _expanded(s, shape):
     old = (1,) * lead + s._ts_meta.shape
     if tuple(shape[:lead + dims]) == old[:lead + dims]:
         return s
+    s = coalesce(s)
     where, device = host(s._index[0]), to_jax(s.device)
     where = np.concatenate([np.zeros((lead, where.shape[1]), np.int64), where])
     wide = [d for d in range(lead + dims) if old[d] != shape[d]]
@@ -173,7 +174,8 @@ def _product(a, b):
     b = to_coo(b)
     if not (a.dim() and b.dim()):              # one of them a single number
         a, b = (a, b) if a.dim() else (b, a)
-        return like(a, a._vals * _dense(b))
+        vals = a._vals if a.dim() else a._vals.to(promote_types(a.dtype, b.dtype))
+        return like(a, vals * _dense(b))
     if not (a._vals.shape[0] and b._vals.shape[0]) and a._ts_meta.shape == b._ts_meta.shape:
         return like(a, a._vals[:0].to(promote_types(a.dtype, b.dtype)), [a._index[0][:, :0]], None, True)
     if b._index[0].shape[0] != a._index[0].shape[0] or a._ts_meta.shape != b._ts_meta.shape:

@@ -181,6 +181,8 @@ def compress(x, layout, blocksize=None, dense_dim=0, dtype=np.int64):
     """Any matrix in a compressed layout, without history; `dense_dim` of a dense one's dimensions are dense."""
     held = held_dims(x) if is_sparse(x) else dense_dim
     lead = x.dim() - held - 2
+    if lead < 0:
+        raise IndexError(f"select(): index 1 out of range for tensor of size [{max(x.dim(), 1)}] at dimension 0: {NAMES[layout.name]} wants a matrix")
     if lead:
         batch = tuple(x.shape)[:lead]
         if is_sparse(x) and blocked(layout) and not blocked(x._layout):

@@ -20,6 +20,13 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
 
     size: the shape, or else the smallest that fits. Raises RuntimeError where the parts do not fit together.
     """
+    if values is None and indices is None and size is None:
+        raise TypeError("sparse_coo_tensor() received an invalid combination of arguments - got (), but expected one of:\n * (object indices, "
+                        "object values, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = "
+                        "False, bool check_invariants = None, bool is_coalesced = None)\n * (object indices, object values, tuple of ints size, "
+                        "*, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False, bool "
+                        "check_invariants = None, bool is_coalesced = None)\n * (tuple of ints size, *, torch.dtype dtype = None, torch.device "
+                        "device = None, bool requires_grad = False, bool check_invariants = None)\n")
     if values is None:                         # sparse_coo_tensor(size)
         size = tuple(indices if size is None else size)
         if any([n < 0 for n in size]):

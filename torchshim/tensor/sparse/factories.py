@@ -17,13 +17,13 @@ def empty_in_layout(size, layout, dtype=None, device=None, requires_grad=False):
     return wanting(s, requires_grad)
 
 
-def emptied(name, size, out, dtype=None):
+def emptied(name, size, out, dtype=None, requires_grad=False):
     """torch.zeros and torch.empty of a size, with a sparse `out`."""
     if name == "ones":
         raise RuntimeError("full(...) is not implemented for sparse layout")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {c_name(dtype.np)} does not match dtype of out parameter ({c_name(out.dtype.np)})")
-    return _keep_history(out, empty_in_layout(tuple(size), out._layout, out.dtype, out.device))
+    return wanting(_keep_history(out, empty_in_layout(tuple(size), out._layout, out.dtype, out.device)), requires_grad)
 
 
 def _strided_like(name):
@@ -179,7 +179,8 @@ def sparse_resize_and_clear_(s, size, sparse_dim, dense_dim):
     return _keep_history(s, empty_coo(tuple(size), sparse_dim, s.dtype, s.device))
 
 
-@handles("resize_as_sparse_", "resize_as_")
+@handles("resize_as_")
+@private
 def resize_as_sparse_(s, other, memory_format=None):
     """The size of another sparse tensor, in place."""
     if not is_sparse(s) or not is_sparse(other):
