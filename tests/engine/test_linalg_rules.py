@@ -60,3 +60,14 @@ def test_what_depends_on_the_platform_alone_is_decided_beforehand():
     before = set(fallback._JITTED)
     np.testing.assert_array_equal(run(A)[0], A + 1)
     assert set(fallback._JITTED) == before
+
+
+def test_least_squares_of_ranks_and_of_what_is_not_finite():
+    solve = linalg_rules.least_squares((2, 3, 2), (2, 3, 1), np.dtype(np.float32), lambda A, B: "slowly")
+    A = np.stack([np.ones((3, 2)), [[1, 0], [0, 1], [0, 0]]]).astype("f")
+    B = np.array([[[1], [2], [3]]] * 2, "f")
+    for again in range(2):
+        X, rank, values = solve(A, B)
+        np.testing.assert_allclose(X[..., 0], [[1, 1], [1, 2]], rtol=1e-5)
+        assert rank.tolist() == [1, 2] and rank.dtype == np.int64 and values.shape == (0,)
+    assert solve(A + np.float32(np.inf), B) == "slowly"

@@ -27,6 +27,16 @@ def _routine(name, spec, arguments, complex_name=None, complex_more=0):
     return routine(letter + (complex_name or name if complex_ else name), arguments + complex_more * complex_)
 
 
+def _bare(function):
+    """`function` for arguments that are ctypes objects already: not to convert them is half the time of a small call."""
+    return ctypes.CFUNCTYPE(None)(ctypes.cast(function, ctypes.c_void_p).value)
+
+
+def _held(array):
+    """Where an array lies, which so lives as long."""
+    return ctypes.byref(ctypes.c_char.from_buffer(array))
+
+
 _KEPT = 1 << 18            # bytes of a room up to which it stays
 
 
@@ -143,6 +153,7 @@ def _make_cholesky(params, ins, outs):
         return None
     m = ins[0].shape[-1]
     n = number(m)
+    factor = _bare(factor)
     rooms = _Rooms(_count(ins[0]), [((m, m), ins[0].dtype)], (), lambda a, info: (b"L", n, a, n, info))
 
     def cholesky(x):
@@ -164,6 +175,7 @@ def factored(shape, dtype, upper):
         return None
     m, reported = shape[-1], Spec(shape[:-2], np.dtype(np.int32))
     n, none, complex_ = number(m), _no_reports(reported), dtype.kind == "c"
+    factor = _bare(factor)
     rooms = _Rooms(math.prod(reported.shape), [((m, m), dtype)], (), lambda a, info: (b"L", n, a, n, info))
     kept = _upper(m, m) if upper else _upper(m, m).T
 
@@ -203,6 +215,7 @@ def _make_householder_product(params, ins, outs):
     if not known:
         return None
     product, arguments, length = known
+    product = _bare(product)
     rooms = _Rooms(_count(ins[0]), [(shape[:-3:-1], dtype), (tau.shape[-1:], dtype)], [(length, dtype)],
                    lambda a, t, info, work: arguments(a, t, info, work))
 
@@ -235,6 +248,7 @@ def _make_qr(params, ins, outs):
     work, room_length = number(first), max(first, length)
     # reflections and products have one memory, of the longer of the two
     most = max(width, n)
+    factor, product = _bare(factor), _bare(product)
     rooms = _Rooms(_count(ins[0]), [((most, m), dtype), ((k,), dtype)], [(room_length, dtype)],
                    lambda a, tau, info, w: (rows, columns, a, rows, tau, w, work, info), arguments)
     triangle, zero = _upper(width, n), dtype.type(0)
@@ -270,6 +284,7 @@ def _make_eigh(params, ins, outs):
     solve(b"V", triangle, order, None, order, None, *[x for a in asked for x in (a.ctypes.data, number(-1))], info.ctypes.data)
     shared = [(max(1, int(a[0].real)), a.dtype) for a in asked]
     lengths = [number(length) for length, _ in shared]
+    solve = _bare(solve)
     rooms = _Rooms(_count(ins[0]), [((n, n), dtype), ((n,), real)], shared, lambda a, w, info, *work: (
         b"V", triangle, order, a, order, w, *[x for pair in zip(work, lengths) for x in pair], info))
 
@@ -297,6 +312,7 @@ def _make_eig(params, ins, outs):
     more = [(2 * n, _real(dtype))] if complex_ else []
     length = _asked(solve, dtype, b"N", wanted, order, None, order, *values, None, order, None, order, rooms=more)
     work = number(length)
+    solve = _bare(solve)
     rooms = _Rooms(
         _count(ins[0]), [((n, n), dtype), ((n, n) if wanted == b"V" else (1,), dtype), *[((n,), dtype)] * len(values)], [(length, dtype), *more],
         lambda a, v, *rest: (b"N", wanted, order, a, order, *rest[:len(values)], None, order, v, order, rest[len(values) + 1], work,
@@ -346,6 +362,7 @@ def _make_svd(params, ins, outs):
     length = _asked(solve, dtype, job, rows, columns, None, rows, None, None, rows, None, height, rooms=more)
     work = number(length)
     vectors = [((left, m), dtype), ((n, right), dtype)] if wanted else [((1,), dtype), ((1,), dtype)]
+    solve = _bare(solve)
     rooms = _Rooms(_count(ins[0]), [((n, m), dtype), ((k,), real), *vectors], [(length, dtype), *more], lambda a, s, u, vh, info, w, *rest: (
         job, rows, columns, a, rows, s, u, rows, vh, height, w, work, *rest, info))
 
@@ -372,6 +389,7 @@ def _make_lu(params, ins, outs):
         return None
     m, n = ins[0].shape[-2:]
     rows, columns = number(m), number(n)
+    factor = _bare(factor)
     rooms = _Rooms(_count(ins[0]), [((n, m), ins[0].dtype), ((min(m, n),), integer)], (),
                    lambda a, pivots, info: (rows, columns, a, rows, pivots, info))
 
@@ -401,6 +419,7 @@ def determinant(params, ins, outs):
         return None
     m = ins[0].shape[-1]
     n, places = number(m), np.arange(1, m + 1)
+    factor = _bare(factor)
     rooms = _Rooms(_count(ins[0]), [((m, m), ins[0].dtype), ((m,), integer)], (), lambda a, pivots, info: (n, n, a, n, pivots, info))
 
     def det(x):
@@ -425,6 +444,7 @@ def solved(params, ins, outs):
     (*_, m), dtype = ins[0]
     width = ins[1].shape[-1]
     n, columns, none = number(m), number(width), _no_reports(outs[1])
+    again, solve = _bare(again), _bare(solve)
     rooms = _Rooms(_count(ins[0]), [((m, m), dtype), ((m,), integer), ((width, m), dtype)], (),
                    lambda a, pivots, b, info: (n, columns, a, n, pivots, b, n, info),
                    lambda a, pivots, b, info: (b"N", n, columns, a, n, pivots, b, n, number(0)))
@@ -444,6 +464,45 @@ def solved(params, ins, outs):
         return [_by_rows(*rooms.leave(room, right), outs[0]), reports]
 
     return solved
+
+
+def least_squares(A, B, dtype, slow):
+    """(the least-norm solution for matrices of these shapes with one batch, ranks, no singular values) by LAPACK's gelsy, as torch has it by
+    default; None where that is missing. `slow` computes it where something is not finite."""
+    spec = Spec(A, dtype)
+    solve = _routine("gelsy", spec, 13, None, 1)
+    if not solve or 0 in B or A[:-2] != B[:-2]:
+        return None
+    (*batch, m, n), width, most, real = A, B[-1], max(A[-2:]), _real(dtype)
+    rows, columns, count, high, limit = number(m), number(n), number(width), number(most), np.array(np.finfo(real).eps * most, real)
+    least = _held(limit)
+    more = [(2 * n, real)] if dtype.kind == "c" else []
+    asked, info, spare = np.zeros(1, dtype), np.zeros(1, integer), np.zeros(1, integer)
+    solve(rows, columns, count, None, rows, None, high, None, least, spare.ctypes.data, asked.ctypes.data, number(-1), *[None for _ in more],
+          info.ctypes.data)
+    length = max(1, int(asked[0].real))
+    work, none = number(length), np.zeros(0, real)
+    solve = _bare(solve)
+    rooms = _Rooms(_count(spec), [((n, m), dtype), ((width, most), dtype), ((n,), integer), ((1,), integer)], [(length, dtype), *more],
+                   lambda a, b, pivots, rank, info, w, *rest: (
+                       rows, columns, count, a, rows, b, high, pivots, least, rank, w, work, *rest, info))
+
+    def least_squares(A, B):
+        A, B = np.asarray(A), np.asarray(B)
+        if not (np.isfinite(A).all() and np.isfinite(B).all()):
+            return slow(A, B)
+        room = rooms.enter()
+        a, b, pivots, rank = room.each
+        _put(a, A)
+        _put(b[:, :, :m], B)
+        b[:, :, m:] = 0
+        pivots[...] = 0                        # no column goes first
+        for call in room.calls[0]:
+            solve(*call)
+        X, rank = rooms.leave(room, b[:, :, :n], rank)
+        return [_by_rows(X, Spec((*batch, n, width), dtype)), rank.astype(np.int64).reshape(A.shape[:-2]), none]
+
+    return least_squares
 
 
 @known_call
@@ -493,8 +552,9 @@ def _make_triangular_solve(params, ins, outs):
     conjugate = conjugate and not params["transpose_a"]
     rows, columns, order = number(n), number(m), number(a_shape[-1])
     one, batches = np.ones((), dtype), math.prod(shape[:-2])
+    scale, bare = _held(one), _bare(solve)
     arguments = lambda matrix, right, info=None: (
-        side, triangle, turned, diagonal, rows, columns, one.ctypes.data, matrix, order, right, rows)
+        side, triangle, turned, diagonal, rows, columns, scale, matrix, order, right, rows)
     rooms = _Rooms(batches, [(a_shape[-2:], dtype), ((m, n), dtype)], (), arguments)
 
     def triangular_solve(a, b):
@@ -504,7 +564,7 @@ def _make_triangular_solve(params, ins, outs):
             matrix, out = room.each
             matrix[...], out[...] = a, b.reshape(out.shape)
             for call in room.calls[0]:
-                solve(*call)
+                bare(*call)
             out, = rooms.leave(room, out)
         else:
             a, out = np.ascontiguousarray(a), np.array(b, order="C").reshape(batches, m, n)

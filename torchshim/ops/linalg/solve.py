@@ -1,10 +1,13 @@
 """Systems of linear equations, inverses, least squares."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine.interpret import build, linalg_rules
 from .. import promotion as P
 from ..loops import kernel as known
 from ..registry import op
@@ -176,9 +179,17 @@ def _lstsq_strides(inst, A, b, *_):
     return [tuple(strides) if X.numel else None, None, None]
 
 
+def _lstsq_on_host(inst):
+    A, B, driver = *inst.in_metas[:2], inst.layout[3]
+    if inst.layout[2] is not None or driver not in (None, "gelsy") or A.ndim != B.ndim or A.ndim < 2:
+        return None
+    slow = functools.cache(lambda: build(inst.jaxpr, guard=False))
+    return linalg_rules.least_squares(A.shape, B.shape, A.dtype, lambda *args: slow()(*args))
+
+
 @op("linalg_lstsq(Tensor self, Tensor b, Tensor? rcond=None, *, str? driver=None) -> "
     "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0", numbers=("rcond",),
-    nondiff=("rcond",), strides=_lstsq_strides)
+    nondiff=("rcond",), strides=_lstsq_strides, host=_lstsq_on_host)
 def linalg_lstsq(self, b, rcond, driver):
     """The least-norm solution of min |A X - B|, the ranks and the singular values of A."""
     name, A, B = "torch.linalg.lstsq", self, b
