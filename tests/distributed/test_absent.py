@@ -13,10 +13,9 @@ from torchshim.distributed.fsdp import wrap
 
 @pytest.mark.parametrize("make, name", [
     (lambda: dist.pipelining.pipeline(None), "torch.distributed.pipelining.pipeline"),
-    (lambda: dist.run.main(), "torch.distributed.run.main"),
-    (lambda: dist.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook(None, None), "default_hooks.fp16_compress_hook"),
-    (lambda: rpc.init_rpc("a"), "torch.distributed.rpc.init_rpc"),
-    (lambda: hf_storage.HuggingFaceStorageReader("x"), "torch.distributed.checkpoint.HuggingFaceStorageReader"),
+    (lambda: dist.run.main(["--nproc-per-node=2", "x.py"]), "torch.distributed.run with several processes"),
+    (lambda: rpc.init_rpc("a", rank=1, world_size=2), "torch.distributed.rpc.init_rpc"),
+    (lambda: hf_storage.HuggingFaceStorageWriter("x", save_distributed=True), "HuggingFaceStorageWriter with save_distributed"),
     (lambda: dist.TCPStore("localhost", 0), "stores that processes share"),
 ])
 def test_what_needs_processes_says_so(make, name):
@@ -26,7 +25,7 @@ def test_what_needs_processes_says_so(make, name):
 
 def test_nothing_is_an_instance():
     assert not isinstance(torch.ones(2), sharded.DTensor) and not isinstance(torch.nn.Linear(1, 1), fsdp.FullyShardedDataParallel)
-    assert (dist.TCPStore | None) and not rpc.is_available()
+    assert (dist.TCPStore | None) and rpc.is_available()
 
 
 def test_reductions_are_named_as_in_torch():

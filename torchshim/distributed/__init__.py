@@ -37,6 +37,7 @@ reduce_op = ReduceOp
 class Backend(str):
     """The name of a backend; what runs here is XLA in any case."""
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
+    default_device_backend_map = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl", "mps": "gloo", "hpu": "fake"}
     backend_list = ["undefined", "gloo", "nccl", "xccl", "ucc", "mpi", "fake"]
 
     def __new__(cls, name):
@@ -226,6 +227,55 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
     """(this process's group, all groups)."""
     made = new_group(backend=backend)
     return made, [made]
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
+    """(this process's group or None, all groups) for lists of ranks. ValueError for no lists, RuntimeError for a rank in two of them."""
+    if ranks_per_subgroup_list is None or len(ranks_per_subgroup_list) == 0:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    mine, made, seen = None, [], set()
+    for ranks in ranks_per_subgroup_list:
+        group = new_group(ranks, backend=backend)
+        made.append(group)
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroups")
+            seen.add(rank)
+            if rank == 0:
+                mine = group
+    return mine, made
+
+
+class GradBucket:
+    """Gradients that are complete, as a hook of DistributedDataParallel gets them: one after the other in one vector."""
+
+    def __init__(self, index, last, parameters):
+        self._index, self._last, self._parameters = index, last, parameters
+        self._buffer = parameters[0].grad.detach().reshape(-1)
+
+    def index(self):
+        """Which of the buckets it is."""
+        return self._index
+
+    def is_last(self):
+        """Whether it is the last of this backward."""
+        return self._last
+
+    def buffer(self):
+        """The vector."""
+        return self._buffer
+
+    def set_buffer(self, buffer):
+        """Put another vector in its place."""
+        self._buffer = buffer
+
+    def gradients(self):
+        """The gradients in their own shapes."""
+        return [self._buffer.view(p.shape) for p in self._parameters]
+
+    def parameters(self):
+        """Whose gradients they are."""
+        return list(self._parameters)
 
 
 def _only(rank, what="rank"):

@@ -15,11 +15,13 @@ __all__ = ["init_device_mesh", "DeviceMesh"]
 class DeviceMesh:
     """Processes in a grid: `mesh` is an int32 tensor of their ranks, all 0; `mesh_dim_names` names its dimensions or is None."""
 
+    mesh_dim_names = property(lambda self: self._mesh_dim_names, doc="The names of its dimensions, or None.")
+
     def __init__(self, device_type, mesh=None, *, mesh_dim_names=None, backend_override=None, _init_backend=True, _rank=None):
         import torchshim as torch
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh, dtype=torch.int32, device="cpu")
-        self.mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
+        self._mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
         if self.mesh.numel() != 1:
             raise RuntimeError(f"Mesh should not be bigger than default world size 1, but found {self.mesh.numel()} ranks!")
         if self.mesh.item() != 0:

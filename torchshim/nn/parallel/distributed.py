@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 
 from ... import distributed as dist
+from ...autograd.grad_mode import no_grad
 from ..modules.module import Module
 
 
@@ -41,4 +42,23 @@ class DistributedDataParallel(Module):
         return contextlib.nullcontext(self)
 
     def register_comm_hook(self, state, hook):
-        raise NotImplementedError("torchshim: DistributedDataParallel.register_comm_hook")
+        """Let each gradient that is complete pass through hook(state, bucket), which gives a Future of it. A bucket holds one parameter's.
+
+        TypeError for what is not callable, RuntimeError where a hook was registered, as in PyTorch.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self.__dict__.get("_hooked"):
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.__dict__["_hooked"] = True
+        wanted = [p for p in self.module.parameters() if p.requires_grad]
+
+        def passed(p, k):
+            if not self.require_backward_grad_sync:
+                return
+            bucket = dist.GradBucket(k, k == len(wanted) - 1, [p])
+            made = hook(state, bucket).wait()
+            with no_grad():
+                p.grad.copy_((made[0] if isinstance(made, (list, tuple)) else made).view(p.grad.shape))
+        for k, p in enumerate(wanted):
+            p.register_post_accumulate_grad_hook(lambda p, k=k: passed(p, k))
