@@ -1,6 +1,4 @@
 """Calls whose operators are noted by a TorchDispatchMode. `python cases.py` prints them; operators.txt is what PyTorch 2.13 prints."""
-import sys
-
 import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
