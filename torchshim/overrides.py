@@ -36,7 +36,7 @@ _IGNORED = """arange as_tensor asarray bartlett_window blackman_window broadcast
     scalar_tensor sparse_coo_tensor sparse_csr_tensor tensor tril_indices triu_indices vander zeros""".split()
 _UNSEEN = """as_subclass from_numpy get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor load manual_seed
     promote_types save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename vmap""".split()
-_UNSEEN_METHODS = """__array_priority__ __class__ __contains__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__
+_UNSEEN_METHODS = """__array_priority__ __class__ __dir__ __getstate__ __hash__ __init__ __init_subclass__ __iter__
     __jax_array__ __new__ __setstate__ __subclasshook__ __torch_function__ as_subclass eig lstsq new reinforce solve symeig
     __array_wrap__""".split()
 #: Python's operators that hand on another method's name, and those that answer NotImplemented where that method raises TypeError.
@@ -44,7 +44,8 @@ _HANDED_ON = {"__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": 
               "__div__": "div", "__mod__": "remainder", "__matmul__": "matmul", "__ne__": "ne", "__lt__": "lt", "__le__": "le",
               "__gt__": "gt", "__ge__": "ge", "__neg__": "neg", "__pos__": "positive", "__abs__": "abs", "__rand__": "bitwise_and",
               "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_",
-              "__itruediv__": "div_", "__idiv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_"}
+              "__itruediv__": "div_", "__idiv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_",
+              "__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
 _BINARY = {f"__{how}{name}__" for how in ("", "r", "i") for name in
            "add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift".split()}
 _BINARY |= {f"__{n}__" for n in "eq ne lt le gt ge".split()}

@@ -77,7 +77,7 @@ def _get_qualified_name(f):
         return f"torch.nn.functional.{name}"
     for space in ("linalg", "fft", "special"):
         if module == f"torch.{space}":
-            return f"torch._C._{space}.{space}_{name}"
+            return f"torch._C._{space}.{name}"
     return f"{module}.{getattr(f, '__qualname__', name) if isinstance(f, type) and '<' not in f.__qualname__ else name}"
 
 

@@ -433,9 +433,9 @@ def bind(ops, tensor_class):
         public = [o for o in ops if o.function]
         if public:
             f = space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
-            if spoken != name:                         # it is called what it is found under, by pickles too
-                f.__name__ = f.__qualname__ = name
-                f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+            if spoken != name:                         # pickles know it by what it is found under
+                f.__qualname__ = name
+                f.__code__ = f.__code__.replace(co_qualname=name)
         if op.functional and home != functional:
             NAMESPACES.setdefault(functional, {})[name] = form(name, ops, "input", "torch.nn.functional", with_out=not flag, flag=flag)
         methods = [o for o in ops if o.method and not home]
@@ -479,10 +479,11 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
             if namespace or torch:             # where it is found decides how it is called in pickles and tracebacks
                 first = (names or (f.__name__,))[0]
                 g.__module__ = f"torchshim.{namespace}" if namespace else "torchshim"
-                g.__name__ = g.__qualname__ = name if out or known else first
+                g.__qualname__ = name if out or known else first
+                g.__name__ = f"{namespace}_{g.__qualname__}" if namespace in ("fft", "linalg", "special") else g.__qualname__
             if method:
                 m = guarded(f, name, True) if name in SIGNED else f
-                if m is not f:
+                if m is not f or f.__name__.startswith("_") and not name.startswith("_"):
                     m.__name__ = m.__qualname__ = name
                 setattr(dispatch.Tensor, name, m)
         return f

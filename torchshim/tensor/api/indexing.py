@@ -508,10 +508,10 @@ def _expect_count(mask, vm, m, rest):
                            f"{[count] + tail}")
 
 
-Tensor.__getitem__ = getitem
 def delitem(self, key):
     """Refused."""
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__setitem__, Tensor.__delitem__ = setitem, delitem
+Tensor.__getitem__, Tensor.__setitem__, Tensor.__delitem__ = getitem, setitem, delitem
+getitem.__name__, setitem.__name__, delitem.__name__ = "__getitem__", "__setitem__", "__delitem__"     # who is asked reads it

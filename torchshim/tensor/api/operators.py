@@ -206,7 +206,9 @@ def _bind_operators(cls):
         setattr(cls, f.__name__, f)
     cls.__rpow__ = _named(reflected(elementwise.POW, "__rpow__", 0), "__rpow__")
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, cls.__rtruediv__, cls.__itruediv__
-    cls.__hash__ = lambda self: id(self)
+    for name, called in {"rtruediv": "__rdiv__", "itruediv": "__idiv__", "pow": "pow", "ipow": "pow_", "neg": "neg", "abs": "abs",
+                         "pos": "positive"}.items():
+        getattr(cls, f"__{name}__").__name__ = called      # as torch's own, which share a function with the method
 
 
 _bind_operators(Tensor)

@@ -561,7 +561,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self._ts_meta.shape[0]
 
     def __iter__(self):
-        if not self._ts_meta.ndim:
+        if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
         if self._ts_meta.ndim == 1 and self._ts_meta.numel > 128 and edge(self) is None:
             return elements(self)
