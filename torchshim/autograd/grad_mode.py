@@ -75,15 +75,11 @@ class _Decorating:
 class no_grad(_Decorating):
     """Results need no gradient inside."""
 
-    def __new__(cls, f=None):
-        self = super().__new__(cls)
-        if f is None:
-            return self
-        self.__init__()
-        return self(f)
+    before = True
 
-    def __init__(self, f=None):
-        self.before = True
+    def __new__(cls, f=None):
+        self = object.__new__(cls)
+        return self if f is None else self(f)
 
     def __enter__(self):
         self.before, context.grad = context.grad, off

@@ -88,7 +88,7 @@ class ViewOp(LazyOp):
         host, args = self.host, inst.layout[:-1]
         if host is None:
             return None
-        return lambda base, *nums: [np.asarray(host(np.asarray(base), *args, *nums))]
+        return lambda base, *nums: [np.asarray(host(base if base.__class__ is np.ndarray else np.asarray(base), *args, *nums))]
 
     def back_on_host(self, inst):
         host, args = self.host_back, inst.layout[:-1]
@@ -239,10 +239,18 @@ def _zero(x):
 
 def _index_of(spec, kinds):
     """A function of the run-time numbers that gives NumPy's index for `spec`."""
-    if kinds:
-        return lambda nums: _host_index(spec, nums)
-    index = _host_index(spec, ())
-    return lambda nums: index
+    index = _host_index(spec, (0,) * len(kinds))
+    if not kinds:
+        return lambda nums: index
+    open_ = [(k, index[k].stop if e[0] == SLICE else None, e[3]) for k, e in enumerate(spec) if e is not ... and e[1] is None]
+
+    def at(nums):
+        made = list(index)
+        for (k, span, step), start in zip(open_, nums):
+            start = int(start)
+            made[k] = start if span is None else slice(start, start + span, step)
+        return tuple(made)
+    return at
 
 
 class _SliceOp(ViewOp):
@@ -251,7 +259,7 @@ class _SliceOp(ViewOp):
     def on_host(self, inst):
         index = _index_of((*inst.layout[0], ...), inst.kinds)          # an array, also of one element
         if inst.kinds:
-            return lambda base, *nums: [np.asarray(base)[index(nums)]]
+            return lambda base, *nums: [(base if base.__class__ is np.ndarray else np.asarray(base))[index(nums)]]
         index = index(())
         return lambda base: [(base if base.__class__ is np.ndarray else np.asarray(base))[index]]
 

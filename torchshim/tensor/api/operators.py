@@ -42,11 +42,11 @@ def binary(op, name):
 
     def method(self, other):
         try:
-            p = numbers(other.__class__)
-            if p is not None:
-                return apply_number(op, self, other, *p)
             if isinstance(other, TensorBase):
                 return apply2(op, self, other, layout)
+            p = numbers(other.__class__)
+            if p is not None:
+                return apply_number(op, self, other, p[0], p[1])
             return _general(op, method, self, other)
         except Exception as error:
             raise leaving(error)

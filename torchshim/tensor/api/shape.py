@@ -288,10 +288,11 @@ Tensor.set_ = set_
 
 # -- joining ---------------------------------------------------------------------------------------------------------------
 def _tensors(xs, name):
-    if isinstance(xs, TensorBase) or not isinstance(xs, (list, tuple)):
+    if not isinstance(xs, (list, tuple)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(xs)}")
-    for k, x in enumerate(xs):
+    for x in xs:
         if not isinstance(x, TensorBase):
+            k = next(k for k, y in enumerate(xs) if y is x)
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
     return xs
 

@@ -46,13 +46,14 @@ def _read_again(t, vw, root):
         now = part(t._ts_st, vw)
         if now is not None:
             return now
-    steps, m, numel = vw.steps, vw.meta, root.meta.numel
-    if root.array is not None and (
-            m.contiguous and 4 * m.numel <= numel and root.extra is not TRACED and is_host(m.device)   # not worth a program for each place
-            or numel <= SMALL and root.array.__class__ is ndarray and context.trace.direct is not None):
-        v = value_of(look(t), m)
-        if numel <= SMALL:
-            vw.held = v                        # small memory: as long as the view lives
+    steps, m, a, small = vw.steps, vw.meta, root.array, root.meta.numel <= SMALL
+    if a is not None and (small and a.__class__ is ndarray and context.trace.direct is not None
+                          or m.contiguous and 4 * m.numel <= root.meta.numel and root.extra is not TRACED and is_host(m.device)):
+        for inst, nums in steps:               # not worth a program for each place
+            a = inst.interpreted()(a, *nums)[0]
+        v = value_of(a, m)
+        if small:
+            vw.held = v                        # as long as the view lives
         return v
     if len(steps) == 1:
         inst, nums = steps[0]
