@@ -215,6 +215,7 @@ FUNCTIONS = """
 forward_ad = torch.autograd.forward_ad
 
 def pushed(f, x):
+    x = x.clone() if x.is_inference() else x          # some operators forget the tangents of those
     with forward_ad.dual_level():
         made = forward_ad.unpack_dual(f(forward_ad.make_dual(x, torch.ones_like(x))))
         return made.tangent.clone()

@@ -178,6 +178,9 @@ def _written_through(node, k, st, version, steps, offset):
     """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
     i, producer = node._ts_plan.args[k], None
     target, nr = end_of(node._ts_next[i])
+    left = moved_from(st, None if target is None else (target, nr), steps, offset)
+    if left is not None:
+        return written_error(left, st, version)
     while isinstance(target, Entrance):
         (target, nr), steps = end_of(target._ts_next[0]), steps[:-1]
         now = known_by(st, (target, nr), steps, offset)

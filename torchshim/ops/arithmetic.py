@@ -148,7 +148,9 @@ def check_rsub(self, other, alpha):
 
 
 @op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_rsub,
-    method=False, out=False, half_steps="complex")
+    method=False, out=False, half_steps="complex",
+    strides=lambda inst, *operands: elementwise_strides(inst.in_metas[::-1], inst.out.shape) if len(inst.in_metas) == 2 else
+    elementwise_strides(inst.in_metas, inst.out.shape, True))
 def rsub(self, other, alpha, half=None):
     """other - alpha * self."""
     return _less(other, self, alpha, half)

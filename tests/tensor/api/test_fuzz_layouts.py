@@ -1,0 +1,24 @@
+"""Protects what the differential fuzzer found about layouts and indices (compat/fuzz.py); all values are torch 2.13's."""
+import torchshim as torch
+
+
+def test_rsub_lies_as_what_is_subtracted_from():
+    a = torch.arange(9.0).reshape(3, 3)
+    b = a.t()
+    assert torch.rsub(a, b).stride() == (1, 3) and torch.rsub(b, a).stride() == (3, 1) and torch.rsub(b, 2.0).stride() == (1, 3)
+    assert torch.rsub(a[0], b).stride() == (1, 3) and torch.rsub(b, a[0]).stride() == (1, 3)
+
+
+def test_a_tuple_of_another_class_is_a_tuple_as_an_index():
+    class Place(tuple):
+        pass
+
+    x = torch.arange(125.0).reshape(5, 5, 5)
+    assert x[Place([[0, 0, 3], [1, 1, 3], [0, 0, 2]])].shape == (3,) and x[Place([0, 1])].shape == (5,) and x[Place([..., 0])].shape == (5, 5)
+    x[Place([[0, 3], slice(None)])] = 3.0
+    assert x[0].sum() == 75 == x[3].sum()
+
+
+def test_softmax_asks_for_no_kernel_where_there_are_no_elements():
+    for dtype in (torch.bool, torch.int64, torch.complex64):
+        assert torch.zeros(2, 0, dtype=dtype).log_softmax(0).dtype is dtype and torch.zeros(0, dtype=dtype).softmax(-1).shape == (0,)
