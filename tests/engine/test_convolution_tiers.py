@@ -43,6 +43,9 @@ CASES = {                  # shapes, strides, padding, spacing, dilation, groups
     "channel by channel, more filters": ((2, 3, 5, 6), (6, 1, 2, 3), (1, 2), [(1, 0), (1, 1)], (1, 1), (1, 1), 3),
     "channel by channel, transposed": ((2, 3, 4, 5), (3, 1, 3, 3), (1, 1), [(1, 2), (1, 1)], (2, 2), (1, 1), 3),
     "channel by channel, many taps": ((1, 2, 12, 12), (2, 1, 8, 8), (1, 1), [(3, 4), (3, 4)], (1, 1), (1, 1), 2),
+    "many channels, one filter": ((2, 28, 5, 6), (2, 14, 2, 3), (1, 1), [(1, 0), (1, 1)], (1, 1), (1, 1), 2),
+    "small among padding": ((5, 3, 3, 3), (1, 3, 9, 9), (2, 2), [(9, 9), (9, 9)], (1, 1), (1, 1), 1),
+    "small among padding, of two groups": ((5, 8, 3, 2), (2, 4, 8, 8), (1, 1), [(6, 6), (6, 6)], (1, 1), (1, 1), 2),
     "several channels, one filter": ((2, 6, 5, 6), (3, 2, 2, 3), (1, 1), [(1, 0), (1, 1)], (1, 1), (1, 1), 3),
     "cut at one side": ((1, 2, 6, 6), (3, 2, 3, 3), (1, 1), [(0, 0), (-1, 1)], (1, 1), (1, 1), 1),
 }
@@ -100,4 +103,10 @@ def test_compiled(case):
 def test_few_inputs_among_padding_are_the_kernel():
     """The second derivative of a strided convolution has thousands of taps over a handful of inputs: those are the taps, then."""
     form = conv_rules._form((3, 64, 4, 4), (2, 64, 64, 64), (128, 128), (1, 1), [(125, 125)] * 2, (1, 1), (2, 2), np.dtype("float32"))
+    assert "_swapped" in form.__qualname__
+
+
+def test_small_inputs_under_large_kernels_are_the_kernel():
+    """A style-based generator's second derivatives: a copy for each of the 512 x 512 weights took a thousand times longer."""
+    form = conv_rules._form((64, 16, 3, 3), (1, 16, 17, 17), (8, 8), (2, 2), [(14, 14), (14, 14)], (1, 1), (1, 1), np.dtype("f4"))
     assert "_swapped" in form.__qualname__

@@ -27,6 +27,7 @@ _DEEP = 64                 # a product with so many terms is worth a window of i
 _CHUNK = 1 << 18           # elements of a copy, about, that stay in the processor's memory
 _NARROW = 128              # results of a sample below which a product of the weights with them is slow: samples go side by side
 _FILTERS = 8               # filters of a channel from which on a matrix product is faster than sums over the taps
+_CHANNELS = 12             # channels of a filter, likewise
 _TAPS = 64                 # taps from which on there must be as many results: each is a call
 _INTEGERS = 1 << 22        # terms from which on products of integers, for which there is no BLAS, are XLA's
 
@@ -55,7 +56,8 @@ def _make_conv(params, ins, outs):
     if one is None:
         return None
     whole = None
-    single = filters == 1 or channels == 1 and filters < _FILTERS  # more filters of one channel are a matrix
+    # more filters of one channel, or more channels of one filter, are a matrix
+    single = filters == 1 and channels < _CHANNELS or channels == 1 and filters < _FILTERS
     taps = math.prod(kernel)
     sizes = params["window_strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"], work
     if features > 1 and single and taps <= max(math.prod(out_shape[2:]), _TAPS) and work.kind == "f":
@@ -89,6 +91,10 @@ def _form(x, w, out, strides, padding, spacing, dilation, work):
         return _spread(x, w, out, padding, spacing, dilation, work) if all(s == 1 for s in strides) else None
     if all(k == 1 for k in w[2:]) and all(s == 1 for s in strides) and not any(map(any, padding)):
         return _pointwise(w, out)
+    if math.prod(w[2:]) > math.prod(out) >= math.prod(x[2:]):      # most of what results read is padding, too
+        form = _swapped(x, w, out, strides, padding, spacing, dilation, work)
+        if form is not None:
+            return form
     if math.prod(w[2:]) > math.prod(out):
         whole = all(k == 1 for k in out) and w[2:] == x[2:] and not any(map(any, padding))
         return _outer_of_points if whole else _outer(x, w, out, strides, padding, dilation, work)
