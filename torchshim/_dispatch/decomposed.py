@@ -124,12 +124,12 @@ def _viewable(t, size):
 
 def reshape(input, *shape):
     """A view where one is possible, else a copy."""
-    size = _ints(shape)
+    given = size = _ints(shape)
     if -1 in size:
         rest = -math.prod(size)
         size = [input.numel() // rest if n == -1 and rest else n for n in size]
     if _viewable(input, size):
-        return do("view", input, [(-1 if n == -1 else n) for n in _ints(shape)] if not input.numel() else size)
+        return do("view", input, list(given))
     return do("_unsafe_view", do("clone", input, memory_format=FORMATS["contiguous_format"]), size)
 
 
@@ -165,7 +165,14 @@ def _flatten(input, start_dim=0, end_dim=-1):
 @rule()
 def _unflatten(input, dim, sizes):
     d = dim % input.ndim
+    known = -math.prod(sizes) if -1 in sizes else 0
+    sizes = [input.shape[d] // known if n == -1 and known else n for n in sizes]
     return do("view", input, [*input.shape[:d], *sizes, *input.shape[d + 1:]])
+
+
+@rule()
+def _ravel(input):
+    return reshape(input, [-1])
 
 
 @rule()

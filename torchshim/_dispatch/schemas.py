@@ -182,6 +182,7 @@ leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool
 +lerp.Scalar(Tensor self, Tensor end, Scalar weight)
 +lerp.Tensor(Tensor self, Tensor end, Tensor weight)
 lift_fresh(Tensor(a) self) -> Tensor(a)
+lift_fresh_copy(Tensor self)
 linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)

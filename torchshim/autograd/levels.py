@@ -44,7 +44,9 @@ def levels():
 @contextlib.contextmanager
 def running(level):
     """While a transform runs the user's function: torch refuses some things there."""
-    before, version = levels(), context.version
+    before, version, dispatching = levels(), context.version, context.modes.get("dispatch")
+    if dispatching is not None and dispatching.stack and not dispatching.off:
+        raise NotImplementedError("torchshim: transforms of functions (torch.func) under a TorchDispatchMode")
     context.modes["transform"] = (*before, level)
     context.record_all()
     if version == version:                     # NaN: in inference mode
