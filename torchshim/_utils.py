@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
+import traceback
 
 from .tensor.api.storages import tensor_on
 from .tensor.core.dispatch import wrap
@@ -180,3 +182,34 @@ def _get_device_module(device_type):
     if found is None:
         raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
     return found
+
+
+class KeyErrorMessage(str):
+    """The text of a KeyError, which shows its argument's repr: this one's keeps its line breaks."""
+    __slots__ = ()
+
+    def __repr__(self):
+        return self
+
+
+class ExceptionWrapper:
+    """An exception on its way to another thread or process, with its traceback as text: the one that is handled now, or that of
+    `exc_info`; `where` tells in the new text where it was raised."""
+
+    def __init__(self, exc_info=None, where="in background"):
+        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type, self.where = kind, where
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+
+    def reraise(self):
+        """Raise it again: the same class, where that can be made from a text, else RuntimeError."""
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            text = KeyErrorMessage(text)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=text)
+        try:
+            error = self.exc_type(text)
+        except Exception:
+            raise RuntimeError(text) from None
+        raise error

@@ -33,5 +33,9 @@ def set_sharing_strategy(new_strategy):
     _strategy = new_strategy
 
 
+def _set_thread_name(name):
+    """Nothing: torch tells the system a name for this thread, which only debuggers show."""
+
+
 init_reductions()
 __getattr__ = _missing_attribute(__name__, lazy=("pool", "reductions"))

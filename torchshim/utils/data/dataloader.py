@@ -10,10 +10,11 @@ from multiprocessing.connection import wait
 from typing import Any, Callable, Generic, TypeVar
 
 from ... import accelerator
+from ..._utils import ExceptionWrapper
 from ...engine import warn
 from ._utils import worker as _worker
 from ._utils.collate import default_collate, default_convert
-from ._utils.worker import Ended, Failure, Resume, get_worker_info
+from ._utils.worker import Ended, Resume, get_worker_info
 from .datapipes.datapipe import IterDataPipe
 from .dataset import IterableDataset
 from .graph_settings import apply_shuffle_settings, pipes, seeded, sharding
@@ -332,7 +333,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 data = self._ready.pop(at)
                 self._received = max(self._received, at + 1) if in_order else self._received
                 self._ask()
-                if isinstance(data, Failure):
+                if isinstance(data, ExceptionWrapper):
                     data.reraise()
                 return data
             if not self._asked:

@@ -9,12 +9,12 @@ import io
 import pickle
 import queue
 import random
-import traceback
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 
 from .... import Tensor, from_numpy, int16, manual_seed, uint8
+from ...._utils import ExceptionWrapper
 from .collate import default_convert
 
 MP_STATUS_CHECK_INTERVAL = 5.0
@@ -39,30 +39,6 @@ class WorkerInfo:
 def get_worker_info():
     """The `WorkerInfo` of this worker process; None in the main process."""
     return _worker_info
-
-
-class Failure:
-    """An exception on its way to the main process, with its traceback as text."""
-
-    def __init__(self, error, where):
-        self.kind, self.where = type(error), where
-        self.text = "".join(traceback.format_exception(error))
-
-    def reraise(self):
-        """Raise it again: the same class, where it can be made from a text."""
-        text = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
-        if self.kind is KeyError:              # its text is the repr of its argument: keep the line breaks
-            raise KeyError(_Verbatim(text))
-        try:
-            error = self.kind(text)
-        except Exception:
-            raise RuntimeError(text) from None
-        raise error
-
-
-class _Verbatim(str):
-    def __repr__(self):
-        return str(self)
 
 
 class Ended:
@@ -164,8 +140,8 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
             if init_fn is not None:
                 init_fn(worker_id)
             fetch = fetcher(dataset, iterable, auto_collation, collate_fn, drop_last)
-        except Exception as error:
-            start_error = Failure(error, f"in DataLoader worker process {worker_id}")
+        except Exception:
+            start_error = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
         ended = False
         while True:
             try:
@@ -181,8 +157,8 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
                 if start_error is None:
                     try:
                         fetch = fetcher(dataset, iterable, auto_collation, collate_fn, drop_last)
-                    except Exception as error:
-                        start_error = Failure(error, f"in DataLoader worker process {worker_id}")
+                    except Exception:
+                        start_error = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
                 results.send_bytes(dumps((None, task)))
                 continue
             if done.is_set() or ended:
@@ -197,11 +173,11 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
                     if isinstance(error, StopIteration) and iterable:
                         data, ended = Ended(), True
                     else:
-                        data = Failure(error, f"in DataLoader worker process {worker_id}")
+                        data = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
             try:
                 message = dumps((at, data))
-            except Exception as error:
-                message = dumps((at, Failure(error, f"in DataLoader worker process {worker_id}")))
+            except Exception:
+                message = dumps((at, ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")))
             results.send_bytes(message)
     except (KeyboardInterrupt, BrokenPipeError, EOFError, ConnectionResetError):
         pass                                   # the main process shows the interrupt, or has gone
