@@ -51,7 +51,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Zero mean and unit variance over each of `num_groups` groups of channels."""
-    if input.dim() > 1 and input.size(0) * input.size(1) // num_groups * math.prod(input.shape[2:]) == 1:
+    m = input._ts_meta
+    if m.ndim > 1 and m.shape[0] * m.shape[1] // num_groups * math.prod(m.shape[2:]) == 1:
         raise ValueError("Expected more than 1 value per channel when training, got input size "
                          f"{[input.size(0) * input.size(1) // num_groups, num_groups, *input.shape[2:]]}")
     return call(ops.group_norm, (input, num_groups, weight, bias, float(eps)))
@@ -59,31 +60,32 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Normalise each channel: with the batch's statistics when training (the running ones are updated), else with the running ones."""
-    if input.dim() == 1 and not input.numel() or not training and not input.dim() and not input.numel():
-        return input.clone()
-    if training and not input.dim():
+    m = input._ts_meta
+    if training and not m.ndim:
         raise IndexError("tuple index out of range")
-    if training:
-        shape = tuple(input.shape)
-        count = 1
-        for k, n in enumerate(shape):
-            count *= n if k != 1 else 1
-        if count == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
-    else:
+    if training and math.prod(m.shape[:1] + m.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if not m.numel:                            # a history, and no more
+        out = input.clone() if weight is None else input.clone() * weight[0]
+        return out if bias is None else out + bias[0]
+    if not training:
         for t, name in ((running_mean, "running_mean"), (running_var, "running_var")):
             if t is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
+    channels = m.shape[1] if m.ndim > 1 else 0
     for t, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
-        channels = input.shape[1] if input.dim() > 1 else 0
         if t is not None and t.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
+    if training and m.ndim == 1:
+        raise IndexError(_NO_CHANNELS)
     if "forward AD" in context.modes and tangent_of(input) is not None and any([t is not None and tangent_of(t) is not None
                                                                                 for t in (running_mean, running_var)]):
         raise RuntimeError("batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined")
     if not training:
         return call(ops.batch_norm_eval, (input, running_mean, running_var, weight, bias, float(eps)))
-    y, mean, var = call(ops.batch_norm_train, (input, weight, bias, running_mean, running_var, float(momentum), float(eps)))
+    more = weight, bias, running_mean, running_var
+    y, mean, var = apply(ops.batch_norm_train, [input, *[t for t in more if t is not None]],
+                         (T, *[None if t is None else T for t in more], SF, SF), (float(momentum), float(eps)), "ff")
     for running, now in ((running_mean, mean), (running_var, var)):
         if running is not None:
             if "transform" in context.modes and is_traced(now) and not is_traced(running) and innermost_vmap() is not None:
@@ -92,6 +94,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return y
 
 
+_NO_CHANNELS = "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
 _UNBATCHED = ("Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
               "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
               "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
@@ -100,14 +103,12 @@ _UNBATCHED = ("Batch norm got a batched tensor as input while the running_mean o
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
     """Normalise each channel of each sample; use_input_stats=False takes the running statistics."""
-    if use_input_stats:
-        count = 1
-        for n in input.shape[2:]:
-            count *= n
-        if count == 1:
-            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    n, c = input.shape[:2]
-    rest = tuple(input.shape[2:])
+    shape = input._ts_meta.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    if len(shape) < 2:
+        raise IndexError(_NO_CHANNELS if shape else "Dimension specified as 0 but tensor has no dimensions")
+    (n, c), rest = shape[:2], shape[2:]
 
     def tiled(t):
         return None if t is None else t.repeat(n)
