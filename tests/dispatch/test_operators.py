@@ -39,8 +39,10 @@ def test_operators_come_as_in_torch():
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
-def test_wrappers_and_modes():
-    assert printed("wrappers.py") == (HERE / "wrappers.txt").read_text()
+@pytest.mark.parametrize("name", ["wrappers", "fakes", "traced"])
+def test_programs_print_what_they_print_in_torch(name):
+    """Wrapper subclasses and modes; FakeTensorMode; make_fx."""
+    assert printed(f"{name}.py") == (HERE / f"{name}.txt").read_text()
 
 
 class Passing(TorchDispatchMode):

@@ -231,7 +231,8 @@ _huber, _huber_back = _reduced(F.huber_loss, "delta")
 _LIKE = lambda f: lambda *args, pin_memory=None, layout=None, **named: f(*args, **named)
 
 _KERNELS = {
-    "_to_copy": _to_copy, "lift_fresh": lambda self: self, "lift_fresh_copy": lambda self: self.clone(), "_local_scalar_dense": lambda self: self.item(), "slice.Tensor": _slice_of,
+    "_to_copy": _to_copy, "lift_fresh": lambda self: self, "lift_fresh_copy": lambda self: self.clone(), "slice.Tensor": _slice_of,
+    "_local_scalar_dense": lambda self: self.item(),
     "split.Tensor": lambda self, size, dim=0: list(torch.split(self, size, dim)),
     "_unsafe_view": lambda self, size: self.view(size).detach(),
     "split_with_sizes": lambda self, sizes, dim=0: list(torch.split(self, sizes, dim)),

@@ -1,2 +1,5 @@
-"""torch._subclasses: names that libraries test for."""
-from .fake_tensor import FakeTensor, FakeTensorMode
+"""torch._subclasses: tensors without values. See `fake_tensor`."""
+from .fake_tensor import (DynamicOutputShapeException, FakeTensor, FakeTensorMode, UnsupportedFakeTensorException,
+                          UnsupportedOperatorException)
+
+__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException", "UnsupportedOperatorException"]
