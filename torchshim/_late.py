@@ -26,7 +26,7 @@ _FROM = {
     "cuda": "AcceleratorError Event OutOfMemoryError Stream",
     "futures": "Future",
     "testing._file_check": "FileCheck",
-    "nested": "_nested_tensor_from_mask",
+    "nested": "_nested_compute_contiguous_strides_offsets _nested_tensor_from_mask _nested_view_from_buffer",
     "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
         spmm dsmm hsmm hspmm""",
     "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac

@@ -1,7 +1,10 @@
 """torch.nested: tensors of different sizes in one, with the strided or the jagged layout. See `tensor` for how they are held."""
 from __future__ import annotations
 
-from .. import Tensor, arange, as_tensor, bool as _bool, jagged, no_grad, strided, tensor as _tensor
+import itertools
+import math
+
+from .. import Tensor, arange, as_tensor, bool as _bool, int64, jagged, no_grad, strided, tensor as _tensor
 from ..dropin import missing_attribute as _missing_attribute
 
 __all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
@@ -105,6 +108,31 @@ def masked_select(tensor, mask):
         raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
     chosen = mask.expand(tensor.shape)
     return nested_tensor_from_jagged(tensor.masked_select(chosen), lengths=chosen.flatten(1).sum(1))
+
+
+def _nested_compute_contiguous_strides_offsets(nested_size):
+    """(strides, a row for each component, and where each begins) of components of these sizes, a row each, one after the other in a
+    flat buffer."""
+    sizes = nested_size.tolist()
+    strides = [[math.prod(s[k + 1:]) for k in range(len(s))] for s in sizes]
+    starts = [0, *itertools.accumulate([math.prod(s) for s in sizes])][:len(sizes)]
+    return _tensor(strides, dtype=int64).reshape(nested_size.shape), _tensor(starts, dtype=int64)
+
+
+def _nested_view_from_buffer(buffer, nested_size, nested_strides, offsets):
+    """A nested tensor whose components are parts of a flat buffer, and share its memory. NotImplementedError for components that do not lie
+    one after the other."""
+    from . import functions                    # noqa: F401  the answers
+    from .tensor import make_strided
+    strides, starts = _nested_compute_contiguous_strides_offsets(nested_size)
+    first = int(offsets[0]) if len(starts) else 0
+    if buffer.dim() != 1 or nested_strides.tolist() != strides.tolist() or (offsets - first).tolist() != starts.tolist():
+        raise NotImplementedError("torchshim: _nested_view_from_buffer of components that do not lie one after the other in a flat buffer")
+    sizes = [tuple(s) for s in nested_size.tolist()]
+    n = sum([math.prod(s) for s in sizes])
+    if first + n > buffer.numel():
+        raise RuntimeError(f"_nested_view_from_buffer: components end at {first + n}, the buffer at {buffer.numel()}")
+    return make_strided(buffer[first:first + n], sizes, nested_size.shape[1] + 1)
 
 
 def _nested_tensor_from_mask(t, mask, mask_check=True):
