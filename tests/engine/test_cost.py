@@ -24,7 +24,7 @@ def test_small_programs_are_never_compiled():
 
 def test_a_trace_is_compiled_once_its_repetitions_cost_what_its_compile_does(monkeypatch):
     monkeypatch.setattr(cost, "COMPILE", 1e5)
-    monkeypatch.setattr(cost, "COMPILE_PRIMITIVE", 5e3)
+    monkeypatch.setattr(cost, "COMPILE_PRIMITIVE", 4e3)
     torch.manual_seed(0)                       # a sum that nearly vanishes would tell the tiers apart
     x = torch.randn(53, 31)
 
@@ -39,7 +39,7 @@ def test_a_trace_is_compiled_once_its_repetitions_cost_what_its_compile_does(mon
     for k in range(12):
         results.append(step())
         when.append(compiles() - before)
-    # 61 operators of 1643 elements: 0.2 ms with NumPy, of which a compiled program saves all but 15 µs; compiling is said to cost 0.4 ms
+    # 61 operators of 1643 elements: 0.2 ms with NumPy, of which a compiled program saves all but 15 µs; compiling is said to cost 0.35 ms
     assert when[0] == 0 and when[-1] == 1 and 1 <= when.index(1) <= 4
     np.testing.assert_allclose(results, results[0], rtol=1e-5)
 
@@ -65,8 +65,8 @@ def test_what_a_jaxpr_is_made_of():
         y = jnp.exp(x @ w)
         return jax.lax.scan(lambda c, row: (c + row, jnp.tanh(c)), y[0], y)[1]
     shapes = jax.ShapeDtypeStruct((10, 3), np.float32), jax.ShapeDtypeStruct((3, 4), np.float32)
-    ran, programmed, elements, costly = cost.weighed(jax.make_jaxpr(f)(*shapes).jaxpr)
-    assert ran - programmed == 20 - 3 * 2 and costly == 5 * (40 + 10 * 4) and elements >= 40 + 10 * 4
+    ran, programmed, elements, costly, rounded = cost.weighed(jax.make_jaxpr(f)(*shapes).jaxpr)
+    assert ran - programmed == 20 - 3 * 2 and not costly and rounded == 10 * (40 + 10 * 4) and elements >= 40 + 10 * 4
 
 
 def test_convolutions_and_loops_are_dear_to_compile():
@@ -142,3 +142,14 @@ def test_what_numpy_does_in_one_function_is_priced_so():
 def test_a_reshape_makes_no_elements():
     x = jax.ShapeDtypeStruct((50, 4), np.float32)
     assert cost.weighed(jax.make_jaxpr(lambda x: x.reshape(4, 50) + 1)(x).jaxpr)[2] == 200
+
+
+def test_arrays_that_stay_in_a_cache_save_less(monkeypatch):
+    """At 100,000 elements a pass of NumPy's over an array costs a quarter of what it costs where memory has to be gone through: a gradient of
+    tanh or ReLU takes as long compiled, and was compiled all the same."""
+    def saved(n):
+        y, g = torch.tanh(torch.ones(n, requires_grad=True)), torch.ones(n)
+        inst = y.grad_fn._ts_plan.vjp.resolve((), (), "")
+        torch.autograd.grad(y, y.grad_fn.next_functions[0][0].variable, g)[0].tolist()
+        return inst.cost[0] / n
+    assert saved(cost.NEAR) < saved(cost.NEAR + 1) / 2

@@ -11,7 +11,7 @@ import math
 from . import pieces
 
 OPERATOR, PRIMITIVE, VIEW = 1000, 700, 1500     # interpreting: an operator, one of its primitives, an alias of memory
-ELEMENT = 0.45                                 # what a compiled program saves: an element
+ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17     # what a compiled program saves: an element; one of arrays of so many, which stay in a cache
 CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
@@ -21,9 +21,11 @@ NEVER = 1 << 62
 _COSTLY = {**dict.fromkeys((
     "erf_inv", "lgamma", "digamma", "gather", "scatter", "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh", "cosh", "tan",
     "erfc", "reduce_window_sum", "reduce_window_max"), 20),
-    "erf": 50, "exp": 5, "exp2": 5, "tanh": 5, "logistic": 15, "expm1": 0, "log1p": 0,
+    "erf": 50, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
     "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50}
+# Likewise, of small arrays, where NumPy's are computed by way of float64; of larger ones that part of it.
+_ROUNDED, _ROUNDED_MOST, _ROUNDED_MORE = dict.fromkeys(("exp", "exp2", "tanh", "logistic"), 10), 1 << 14, 0.15
 # Those without a rule are calls of small compiled programs when they are interpreted.
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
@@ -36,9 +38,9 @@ _DEAR = {"conv_general_dilated": 40, "scan": 3, "while": 3}
 
 
 def weighed(jaxpr):
-    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions).
-    They are symbolic where sizes are."""
-    total = [0, 0, 0, 0]
+    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions,
+    and of those that small arrays have rounded). They are symbolic where sizes are."""
+    total = [0, 0, 0, 0, 0]
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         inner = [weighed(j) for j in _programs(eqn.params)]
@@ -57,6 +59,8 @@ def weighed(jaxpr):
             pass                               # NumPy copies rows as fast
         elif name in _FREE:
             pass
+        elif name in _ROUNDED:
+            total[4] += elements * _ROUNDED[name]
         elif name in _COSTLY:
             total[3] += elements * _COSTLY[name]
         else:
@@ -77,24 +81,31 @@ def of_instance(inst):
         each = [part.cost for part, _, _ in parts]
         return sum([c[0] for c in each]), sum([c[1] for c in each])
     if inst.op.weight is not None:
-        ran, programmed, elements, costly = inst.op.weight(inst)
+        ran, programmed, elements, costly, *rounded = inst.op.weight(inst)
     elif inst.family is not None:
-        ran, programmed, elements, costly = inst.family.weight(inst.sizes)
+        ran, programmed, elements, costly, *rounded = inst.family.weight(inst.sizes)
     elif inst.traced:
-        ran, programmed, elements, costly = weighed(inst.jaxpr.jaxpr)
+        ran, programmed, elements, costly, *rounded = weighed(inst.jaxpr.jaxpr)
     else:                                      # what runs without being traced: views, and writes through them
-        return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + ELEMENT * inst.out_metas[0].numel, 1)
+        return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + _element(inst.out_metas[0]) * inst.out_metas[0].numel, 1)
+    small = max([m.numel for m in (*inst.in_metas, *inst.out_metas)], default=0) <= _ROUNDED_MOST
+    costly += sum(rounded) * (1 if small else _ROUNDED_MORE)
     if inst.op.in_blocks and inst.op.on_host(inst) is not None:        # as many calls of NumPy, but block by block: memory is gone through once
-        return OPERATOR + PRIMITIVE * ran + ELEMENT * sum([m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
-    return OPERATOR + PRIMITIVE * ran + ELEMENT * elements + costly / 10, programmed
+        return OPERATOR + PRIMITIVE * ran + sum([_element(m) * m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
+    element = max([_element(m) for m in (*inst.in_metas, *inst.out_metas)], default=NEAR_ELEMENT)
+    return OPERATOR + PRIMITIVE * ran + element * elements + costly / 10, programmed
+
+
+def _element(m):
+    return NEAR_ELEMENT if m.numel <= NEAR else ELEMENT
 
 
 def of_trace(steps, live, inputs):
     """(nanoseconds saved by each run of a compiled program, nanoseconds to compile it) for operators of which the slots `live` are wanted,
     with so many arrays in."""
     each, wanted = [s[0].cost for s in steps], set(live)
-    written = sum([m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
-    saved = sum([c[0] for c in each]) - ELEMENT * written           # results are written in any case
+    written = sum([_element(m) * m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
+    saved = sum([c[0] for c in each]) - written                     # results are written in any case
     saved -= CALL + RESULT * len(live) + INPUT * inputs
     primitives = sum([c[1] for c in each])
     if primitives <= pieces.LONG:

@@ -422,7 +422,7 @@ def _sigmoid(x, s):
 
 def _silu(out, x):
     _sigmoid(x, out)
-    out *= x
+    np.multiply(x, out, out)
 
 
 def _silu_back(out, x, g, s, y):
