@@ -124,3 +124,13 @@ def test_arguments_that_are_not_differentiated_may_be_written():
         return y
     for transform in (jacrev, jacfwd):
         assert transform(f)(torch.randn(2), torch.randn(2)).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_jacobians_are_of_real_tensors():
+    c, x = torch.ones(2, dtype=torch.complex64), torch.ones(2)
+    for jacobian, name in ((torch.func.jacrev, "jacrev"), (torch.func.jacfwd, "jacfwd")):
+        for call, text in ((lambda j: j(lambda z: z ** 2)(c), "inputs to be real but received complex tensor at flattened input idx: 0"),
+                           (lambda j: j(lambda z, w: z * w.real)(x, c), "inputs to be real but received complex tensor at flattened input idx: 1"),
+                           (lambda j: j(lambda z: torch.complex(z, z))(x), "outputs to be real but received complex tensor")):
+            with pytest.raises(RuntimeError, match=f"^{name}: Expected all {text}"):
+                call(jacobian)

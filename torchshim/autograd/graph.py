@@ -9,7 +9,7 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import Node, accumulator, around_nodes, node_class
+from ..tensor.core.graph import Node, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump
@@ -256,7 +256,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 fn(grad)
         return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
     edges = [edge(t) for t in tensors]
-    if None in edges:
+    if any([e is None or e is t and leads_nowhere(t) for e, t in zip(edges, tensors)]):
         raise AssertionError("Expected gradient function to be set")
     got = {}                                   # by backward pass: gradients so far, how many are still to come
 

@@ -339,10 +339,12 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
+        _real("jacrev", "input", args)
         which, single = _positions(argnums, len(args))
         r = _Run(func, args, which, kwargs)
         value, aux = _pair(r.value, "jacrev(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "vjp(f, *primals)")
+        _real("jacrev", "output", outs)
         rows = []
         for o in outs:
             if edge(o) is None:
@@ -358,16 +360,25 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     return wrapped
 
 
+def _real(name, what, values):
+    """torch's refusal of Jacobians of what is complex, or where an argument is."""
+    for k, t in enumerate(tree_flatten(values)[0]):
+        if isinstance(t, TensorBase) and t.is_complex():
+            raise RuntimeError(f"{name}: Expected all {what}s to be real but received complex tensor at flattened input idx: {k}")
+
+
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """As jacrev, by forward mode: one product with the Jacobian for each element of the inputs."""
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         import torchshim as torch
+        _real("jacfwd", "input", args)
         which, single = _positions(argnums, len(args))
         _differentiable([args[k] for k in which], dense=True)
         r = _Run(func, args, which, kwargs, hooks=True)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "jvp(f, primals, tangents)")
+        _real("jacfwd", "output", outs)
         push = _pusher(r, outs)
         columns = []
         for k, x in enumerate(r.given):

@@ -454,13 +454,13 @@ def aminmax(self, dim, keepdim):
 
 
 def _argument(name, self, dim, keepdim, largest):
-    d = None if dim is None else wrap_dim(dim, self.ndim)
     if self.dtype == np.bool_:
         raise RuntimeError(f"{name}(): does not support bool input")
+    orderable(name, self)
+    d = None if dim is None else wrap_dim(dim, self.ndim)
     if d is None and not self.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     nonempty(name, self, 0, () if d is None else (d,))
-    orderable(name, self)
     if d is None:
         at = place(self.reshape(-1), 0, largest, False)
         return at.reshape((1,) * self.ndim) if keepdim else at

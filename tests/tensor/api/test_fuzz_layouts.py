@@ -1,4 +1,6 @@
 """Protects what the differential fuzzer found about layouts and indices (compat/fuzz.py); all values are torch 2.13's."""
+import pytest
+
 import torchshim as torch
 
 
@@ -22,3 +24,9 @@ def test_a_tuple_of_another_class_is_a_tuple_as_an_index():
 def test_softmax_asks_for_no_kernel_where_there_are_no_elements():
     for dtype in (torch.bool, torch.int64, torch.complex64):
         assert torch.zeros(2, 0, dtype=dtype).log_softmax(0).dtype is dtype and torch.zeros(0, dtype=dtype).softmax(-1).shape == (0,)
+
+
+def test_argmax_looks_at_the_dtype_before_the_dimension():
+    for x, text in ((torch.ones(2) > 0, "does not support bool input"), (torch.ones(2, dtype=torch.complex64), "does not support complex input")):
+        with pytest.raises(RuntimeError, match=text):
+            x.argmax(5)
