@@ -56,11 +56,3 @@ def test_the_gradient_of_a_single_factor_is_what_came_in():
         assert torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].requires_grad is has
         g, = torch.autograd.grad((f(x) * w).sum(), x, create_graph=True)
         assert (torch.autograd.grad(g.sum(), [x, w], allow_unused=True)[0] is not None) is has
-
-
-def test_the_gradient_of_logcumsumexp_has_a_history_where_one_element_is_summed():
-    x = torch.ones(1, 3, requires_grad=True)
-    g, = torch.autograd.grad(x.logcumsumexp(0).sum(), x, create_graph=True)
-    assert g.requires_grad and g.tolist() == [[1, 1, 1]]
-    g, = torch.autograd.grad(x.cumsum(0).sum(), x, create_graph=True)
-    assert not g.requires_grad

@@ -419,7 +419,7 @@ def _apply(node, box, mode):
 
 def _passed(plan, given):
     """[(number of a gradient, number of what a plan is given)] where the one is the other as it is, and no view of it."""
-    if isinstance(plan.vjp.inst.op, LazyOp) or getattr(plan.inst.op, "saves", None) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
+    if isinstance(plan.vjp.inst.op, LazyOp) or not all([meta(x).numel for x in given]):        # nothing is made of nothing by any program
         return ()
     made = plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds)
     jaxpr, first = inlined(made.jaxpr).jaxpr, len(given) - len(plan.cts)
