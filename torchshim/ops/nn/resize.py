@@ -26,13 +26,17 @@ def _name(inst):
 
 
 def _check(self, size, mode, align_corners, scales):
+    if mode.endswith("_aa"):                   # halves are refused, too; a copy takes whatever it is
+        if self.dtype not in (P.float32, P.float64, P.uint8) and self.shape[2:] != tuple(size):
+            raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{P.c_name(self.dtype)}'")
+        return
     if P.kind_of(self.dtype) == 2 or self.dtype == P.uint8 and (mode.startswith("nearest") or len(size) == 2):
         return
     if len(size) == 2 and (mode == "linear" or mode.startswith("nearest")):
         kernel = f"upsample_{'bilinear' if mode == 'linear' else 'nearest'}2d_channels_last"
     else:
         kernel = {"linear": "compute_indices_weights_linear", "cubic": "compute_indices_weights_cubic"}.get(
-            mode, "compute_indices_weights_nearest" if mode.startswith("nearest") else "upsample_generic_Nd_aa")
+            mode, "compute_indices_weights_nearest")
     raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
 
