@@ -92,3 +92,12 @@ def test_tables_agree():
     for name, overloads in schemas.table().items():
         assert all(schemas.schema(name, o) for o in overloads)
     assert kernels.known("native_layer_norm") and kernels.known("nope") is None
+
+
+def test_classes_alone_cost_nothing():
+    """Libraries define such classes, and import FakeTensor, without making instances."""
+    program = ("import sys, torchshim as torch; code = torch.add.__code__; import torchshim._subclasses.fake_tensor\n"
+               "class Sees(torch.Tensor):\n    @classmethod\n    def __torch_dispatch__(cls, func, types, args=(), kwargs=None): return 1\n"
+               "assert torch.add.__code__ is code\n"
+               "assert Sees._make_wrapper_subclass(Sees, (2,)) + 1 == 1 and torch.add.__code__ is not code")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -5,13 +5,14 @@ A FakeTensor lies on the meta device and says that it lies elsewhere. Functions 
 from __future__ import annotations
 
 import contextlib
+import functools
 
 from .. import Tensor
-from ..overrides import TorchFunctionMode, get_ignored_functions, resolve_name
+from ..overrides import TorchFunctionMode, begin, get_ignored_functions, resolve_name
 from ..nn import Parameter
 from ..tensor.core.device import device as as_device, get_default_device
 from ..tensor.core.dtype import dtype as as_dtype, get_default_dtype
-from ..tensor.core.overriding import DisableTorchFunctionSubclass, switches
+from ..tensor.core.overriding import DisableTorchFunctionSubclass, disabled_torch_function_impl, switches
 
 __all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "unset_fake_temporarily", "DataDependentOutputException", "DynamicOutputShapeException",
            "UnsupportedFakeTensorException", "UnsupportedOperatorException"]
@@ -97,8 +98,10 @@ class FakeTensor(Tensor):
     def __format__(self, spec):
         return repr(self)
 
+    __torch_function__ = staticmethod(disabled_torch_function_impl)         # until there is a mode: the class alone costs calls nothing
+
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
+    def _answer(cls, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = (resolve_name(func) or getattr(func, "__name__", "")).removesuffix(".__get__").rpartition(".")[2]
         if name in _VALUES:
@@ -165,12 +168,20 @@ def _common(name, given):
     return devices.pop()
 
 
+@functools.cache
+def _awake():
+    """Let functions ask FakeTensors."""
+    begin()
+    FakeTensor.__torch_function__ = FakeTensor._answer
+
+
 class FakeTensorMode(TorchFunctionMode):
     """A context in which new tensors have no values. allow_non_fake_inputs: whether real ones may take part. Options for symbolic shapes and
     caches are accepted."""
 
     def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False):
         super().__init__()
+        _awake()
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self._known = shape_env, static_shapes is None or static_shapes, {}
 

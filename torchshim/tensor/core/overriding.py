@@ -13,6 +13,7 @@ from .handle import TensorBase
 _PLAIN = {int, float, bool, complex, str, bytes, slice, range, dict, type(None), type(...), dtype, device}      # never ask
 
 
+begin_dispatch = None           # what lets calls be dispatched; set by tensor.py, as that lies above
 dispatch = None                 # what public functions ask once somebody wants to see operators, see torchshim/_dispatch
 DECLINED = object()             # what that gives where Python is to ask the other operand
 _dispatching: dict = {}         # {class: whether it has a __torch_dispatch__}
@@ -136,6 +137,8 @@ def ask(func, found, args, kwargs):
 
 def of_class(t, cls):
     """Give a new tensor object its class."""
+    if dispatch is None and dispatches(cls):
+        begin_dispatch()
     t.__class__ = cls
     return t
 

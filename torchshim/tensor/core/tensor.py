@@ -16,7 +16,8 @@ from .dispatch import wrap
 from .dtype import FROM_NP
 from .graph import Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, loosen_shapes
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
-from .overriding import disabled_torch_function_impl, dispatches, of_class
+from . import overriding
+from .overriding import disabled_torch_function_impl, of_class
 from .size import Size, size_of
 from .view import detached, elements, still_view
 from .write import ask, is_inference
@@ -46,9 +47,14 @@ class _TensorMeta(type):
         if getattr(cls, "__torch_function__", disabled_torch_function_impl) is not disabled_torch_function_impl:
             from ...overrides import begin
             begin()
-        if dispatches(cls):
-            from ...overrides import begin_dispatch
-            begin_dispatch()
+
+
+def _begin_dispatch():
+    from ...overrides import begin_dispatch
+    begin_dispatch()
+
+
+overriding.begin_dispatch = _begin_dispatch    # by the first instance of a class that sees operators
 
 
 def _plain_tensor():
