@@ -33,7 +33,9 @@ def _kept(g):
     """A gradient as a leaf keeps it."""
     if g.__class__ is not Sparse:
         return wrap(g).contiguous()
-    return like(g, g._vals.clone(), [i.clone() for i in g._index]) if g._held else made(g._layout, g._index, g._vals, g._ts_meta.shape)
+    if g._held or not g._vals.is_contiguous():
+        return like(g, g._vals.clone(), [i.clone() for i in g._index])
+    return made(g._layout, g._index, g._vals, g._ts_meta.shape)
 
 
 class GradSparse(GradList):

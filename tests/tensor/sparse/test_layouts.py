@@ -79,3 +79,13 @@ def test_products_of_what_has_places_more_than_once():
     assert torch.div(s, 2, rounding_mode="floor")._values().tolist() == [1.0, -1.0] and (s / 2)._nnz() == 3
     h = torch.sparse_coo_tensor([[0, 1], [2, 0]], [[3.0, 4.0], [5.0, 6.0]], (2, 3, 2))
     assert torch.equal(torch.cat([h, h], 2).to_dense(), torch.cat([h.to_dense()] * 2, 2)) and torch.equal((h * torch.ones(2)).to_dense(), h.to_dense())
+
+
+def test_sums_of_what_has_places_more_than_once():
+    s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, -5.5], (2, 3))
+    t = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 2.0, 3.0], (2, 3)).coalesce()
+    u = s + t                                    # as torch walks through both: places that come twice in one stay two
+    assert u._indices().tolist() == [[0, 0, 1, 1, 1], [0, 2, 0, 0, 1]] and u._values().tolist() == [1.0, 5.0, 4.0, -5.5, 3.0]
+    c = s.coalesce() + t
+    assert c.is_coalesced() and c.indices().tolist() == [[0, 0, 1, 1], [0, 2, 0, 1]] and c.values().tolist() == [1.0, 5.0, -1.5, 3.0]
+    assert torch.equal((s - t).to_dense(), s.to_dense() - t.to_dense()) and not u.is_coalesced()

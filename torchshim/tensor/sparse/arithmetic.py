@@ -96,8 +96,45 @@ def _sum(a, b, alpha):
         return like(a, x)
     if not a._vals.shape[0]:
         return like(b, y)
-    both = made(COO, (F["cat"]([a._index[0], b._index[0]], 1),), F["cat"]([x, y]), a._ts_meta.shape)
-    return coalesce(both) if a._coalesced and b._coalesced else both
+    if x.is_contiguous() and y.is_contiguous() and not a.is_meta:
+        return _merged(a, b, x, y)
+    return made(COO, (F["cat"]([a._index[0], b._index[0]], 1),), F["cat"]([x, y]), a._ts_meta.shape, False)
+
+
+def _merged(a, b, x, y):
+    """The values of two COO tensors in the order of their places, as torch walks through both: what it finds at the same place is added.
+    Values that lie in no order are taken as they come."""
+    p, q = own_places(a), own_places(b)
+    if a._coalesced and b._coalesced:
+        order = np.argsort(np.concatenate([p, q]), kind="stable")
+        first = np.concatenate([[True], np.diff(np.concatenate([p, q])[order]) != 0])
+        to = np.empty(len(order), np.int64)
+        to[order] = np.cumsum(first) - 1
+        chosen = order[first]
+    else:
+        to, chosen = _walked(p.tolist(), q.tolist())
+    device = to_jax(a.device)
+    index = F["cat"]([a._index[0], b._index[0]], 1)[:, on(device, chosen)]
+    if len(chosen) == len(to):
+        vals = F["cat"]([x, y])[on(device, chosen)]
+    else:
+        total = F["zeros"]((len(chosen), *x.shape[1:]), dtype=x.dtype, device=x.device)
+        vals = total.index_add(0, on(device, to[:len(p)]), x).index_add(0, on(device, to[len(p):]), y)
+    return made(COO, (index,), vals, a._ts_meta.shape, a._coalesced and b._coalesced)
+
+
+def _walked(p, q):
+    """(which of the result each of the places p + q is, which of these the result's places are)."""
+    to, chosen, i, j, n = [0] * (len(p) + len(q)), [], 0, 0, len(p)
+    while i < n or j < len(q):
+        left, right = i < n and (j == len(q) or p[i] <= q[j]), j < len(q) and (i == n or q[j] <= p[i])
+        chosen.append(i if left else n + j)
+        if left:
+            to[i] = len(chosen) - 1
+        if right:
+            to[n + j] = len(chosen) - 1
+        i, j = i + left, j + right
+    return np.array(to, np.int64), np.array(chosen, np.int64)
 
 
 def _scaled(g, alpha):

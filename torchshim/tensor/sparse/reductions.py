@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...engine import context
 from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
@@ -174,26 +175,38 @@ def softmax(a, dim, log=False, dtype=None):
     n = a.dim()
     dim = wrapped(dim, n)
     whole = coalesce(to_coo(a))
-    dims, vals, p = whole._index[0].shape[0], values_of(whole), plain(whole)
-    result = built(p._index[0], _softmaxed(p, vals, dim, dims, log), p._ts_meta.shape, True)
-    if result._ts_edge is not None:
-        def gradient(g):
-            if not is_sparse(g):
-                raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
-            return at(g, p)
-        result._ts_edge._ts_gradients = (gradient,)
-    return named(result, "SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0")
+    p, dims = plain(whole), whole._index[0].shape[0]
+    over = (lambda v: v.sum(dim - dims + 1, keepdim=True)) if dim >= dims else _grouped(p, dim, dims)
+    vals = _softmaxed(p, p._vals, dim, dims, log)
+
+    def gradient(g):
+        if not is_sparse(g):
+            raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
+        g = at(g, p)
+        out = _softmaxed(p, values_of(whole), dim, dims, log) if context.grad is True else vals
+        return built(p._index[0], g - out.exp() * over(g) if log else out * (g - over(g * out)), p._ts_meta.shape)
+    out = made(COO, p._index, vals, p._ts_meta.shape, True)
+    return traced("SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0", out, (a,), (gradient,), (a,))
+
+
+def _groups(a, dim, dims):
+    """The number of the line along `dim` that each value lies in, and how many there are."""
+    where = host(a._index[0])
+    others = [d for d in range(dims) if d != dim]
+    _, group = np.unique(places(where[others], [a._ts_meta.shape[d] for d in others]), return_inverse=True)
+    return on(to_jax(a.device), group.reshape(-1).astype(np.int64)), int(group.max(initial=-1)) + 1
+
+
+def _grouped(a, dim, dims):
+    """What adds values up by lines along a sparse dimension, and gives each value its line's sum."""
+    to, n = _groups(a, dim, dims)
+    return lambda v: F["zeros"]((n, *v.shape[1:]), dtype=v.dtype, device=v.device).index_add(0, to, v)[to] if n else v
 
 
 def _softmaxed(a, vals, dim, dims, log):
     if dim >= dims:
         return F["log_softmax" if log else "softmax"](vals, dim - dims + 1)
-    where = host(a._index[0])
-    others = [d for d in range(dims) if d != dim]
-    group = places(where[others], [a._ts_meta.shape[d] for d in others])
-    _, group = np.unique(group, return_inverse=True)
-    groups, device = int(group.max(initial=-1)) + 1, to_jax(a.device)
-    to = on(device, group.reshape(-1).astype(np.int64))
+    to, groups = _groups(a, dim, dims)
     if not groups or not vals._ts_meta.numel:
         return vals * 1
     index = to.reshape(-1, *[1] * (vals.dim() - 1)).expand_as(vals) if vals.dim() > 1 else to
@@ -202,5 +215,3 @@ def _softmaxed(a, vals, dim, dims, log):
     e = shifted.exp()
     sums = F["zeros"]((groups, *vals.shape[1:]), dtype=vals.dtype, device=vals.device).index_add(0, to, e)
     return shifted - sums.log()[to] if log else e / sums[to]
-
-
