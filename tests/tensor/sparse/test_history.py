@@ -134,3 +134,19 @@ def test_a_function_of_the_users_may_take_and_give_sparse_tensors():
     assert y.is_sparse and type(y.grad_fn).__name__ == "DoubleBackward"
     torch.sparse.sum(y).backward()
     assert s.grad.coalesce().values().tolist() == [2.0] * 4
+
+
+def test_what_is_known_of_indices_is_forgotten_when_they_are_written():
+    s = torch.sparse_coo_tensor([[0, 1], [1, 2]], [1.0, 2.0], (3, 3))
+    x = torch.tensor([[1.0], [10.0], [100.0]], requires_grad=True)
+    for _ in range(2):
+        torch.sparse.mm(s, x).sum().backward()
+        assert torch.sparse.mm(s, x).flatten().tolist() == [10.0, 200.0, 0.0]
+    assert x.grad.flatten().tolist() == [0.0, 2.0, 4.0]
+    s._indices()[1, 0] = 0
+    assert torch.sparse.mm(s, x).flatten().tolist() == [1.0, 200.0, 0.0]
+    x.grad = None
+    torch.sparse.mm(s, x).sum().backward()
+    assert x.grad.flatten().tolist() == [1.0, 0.0, 2.0]
+    s.mul_(2).copy_(torch.sparse_coo_tensor([[2], [2]], [5.0], (3, 3)))
+    assert torch.sparse.mm(s, x).flatten().tolist() == [0.0, 0.0, 500.0]

@@ -165,8 +165,17 @@ def alias(s):
     """The same parts as a tensor without history."""
     t = like(s, s._vals)
     t._ts_st = s._ts_st
-    t.__dict__["_held"] = s._held
+    t.__dict__.update(_held=s._held, _known=s.__dict__.setdefault("_known", {}))
     return t
+
+
+def known(s, name, make):
+    """What is made of a tensor's indices once, while they are not written: `make()` the first time."""
+    kept, versions = s.__dict__.setdefault("_known", {}), [i._ts_st.version for i in s._index]
+    found = kept.get(name)
+    if found is None or found[0] != versions:
+        found = kept[name] = versions, make()
+    return found[1]
 
 
 def write(s, other):
@@ -176,6 +185,7 @@ def write(s, other):
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         s._ts_edge = other._ts_edge
     s.__dict__.update({k: other.__dict__[k] for k in ("_layout", "_index", "_vals", "_coalesced")})
+    s.__dict__["_known"] = {}
     s._ts_st.version += 1
     s._ts_st.meta = other._ts_st.meta
     return s

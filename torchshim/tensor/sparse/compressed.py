@@ -10,7 +10,7 @@ from ..core import settings
 from ..core.device import to_jax
 from ..core.dtype import FROM_NP
 from ..core.tensor import Tensor
-from .base import COO, LAYOUTS, NAMES, handles, host, is_sparse, made, on
+from .base import COO, LAYOUTS, NAMES, handles, host, is_sparse, known, made, on
 from .coo import at, coalesce, from_dense, wanting
 from .history import plain, traced
 
@@ -157,9 +157,13 @@ def element_places(s):
 
 def coordinates(s):
     """The same matrices as coordinates, in the order of their values."""
-    where = np.stack([k.reshape(-1) for k in _element_places(s)]).astype(np.int64)
-    vals = s._vals.reshape(where.shape[1], *s._vals.shape[s._vals.dim() - held_dims(s):])
-    return made(COO, (on(to_jax(s.device), where),), vals, s._ts_meta.shape, s._layout is CSR)
+    def make():
+        return on(to_jax(s.device), np.stack([k.reshape(-1) for k in _element_places(s)]).astype(np.int64)), {}
+    index, kept = known(s, "coordinates", make)
+    vals = s._vals.reshape(index.shape[1], *s._vals.shape[s._vals.dim() - held_dims(s):])
+    out = made(COO, (index,), vals, s._ts_meta.shape, s._layout is CSR)
+    out.__dict__["_known"] = kept
+    return out
 
 
 def _matrices(s):

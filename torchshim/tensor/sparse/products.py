@@ -7,7 +7,8 @@ from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
 from .arithmetic import delivered, fitting
-from .base import COO, NAMES, handles, host, is_sparse, made, on, write
+from ..core.handle import read
+from .base import COO, NAMES, handles, host, is_sparse, known, made, on, write
 from .compressed import CSR, block_of, blocked, compress
 from .coo import coalesce, gathered, like_places, sparse_mask, to_coo, values_of
 from .history import conj, missing, named, plain, traced, underivable, write_dense
@@ -35,14 +36,29 @@ def _by_dense(a, b):
     out = F["zeros"]((a._ts_meta.shape[0], b.shape[1]), dtype=b.dtype, device=b.device)
     if not a._vals.shape[0]:
         return out
-    rows, columns = a._index[0]
+    rows, columns = _rows_and_columns(a)
     return out.index_add(0, rows, a._vals.unsqueeze(1) * b.index_select(0, columns))
 
 
+def _rows_and_columns(a):
+    """The two rows of a COO matrix's indices; a small copy of them where they are known already."""
+    index = a._index[0]
+    if read(index).array is None:              # still to be computed, with what uses it
+        return tuple(index)
+    device = to_jax(a.device)
+    return known(a, "rows", lambda: tuple([on(device, np.ascontiguousarray(k)) for k in host(index)]))
+
+
 def _flipped(a):
-    """A COO matrix transposed."""
-    rows, columns = a._index[0]
-    return made(COO, (F["stack"]([columns, rows]),), a._vals, a._ts_meta.shape[::-1])
+    """A COO matrix transposed, without history."""
+    rows, columns = _rows_and_columns(a)
+    if read(a._index[0]).array is None:
+        return made(COO, (F["stack"]([columns, rows]),), a._vals, a._ts_meta.shape[::-1], False)
+    index, kept = known(a, "turned", lambda: (on(to_jax(a.device), np.ascontiguousarray(host(a._index[0])[::-1])), {}))
+    turned = made(COO, (index,), a._vals, a._ts_meta.shape[::-1], False)
+    kept.setdefault("rows", ([0], (columns, rows)))
+    turned.__dict__["_known"] = kept
+    return turned
 
 
 def _by_sparse(a, b):
@@ -71,6 +87,8 @@ def _mm(a, b):
 
 
 def _adjoint(x):
+    if is_sparse(x) and x._ts_edge is None and x._layout is COO and not x.is_complex() and x.dim() == 2:
+        return _flipped(x)
     return conj(F["t"](x))
 
 
