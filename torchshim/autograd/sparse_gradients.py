@@ -10,7 +10,8 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.view import detached
 from ..tensor.sparse import Sparse
-from ..tensor.sparse.base import alias, like, made
+from ..tensor.sparse.arithmetic import fitting, strung
+from ..tensor.sparse.base import alias, like, made, write
 from .backward import GradList
 
 
@@ -44,7 +45,7 @@ class GradSparse(GradList):
     @staticmethod
     def add(a, b):
         if a.__class__ is Sparse and b.__class__ is Sparse:
-            return _held(alias(a) + alias(b))
+            return _held(strung(a, b))
         if a.__class__ is Sparse or b.__class__ is Sparse:
             dense, sparse = (b, a) if a.__class__ is Sparse else (a, b)
             return read((wrap(dense) + alias(sparse)).detach())
@@ -86,7 +87,7 @@ class GradSparse(GradList):
         elif old.__class__ is Sparse and g.__class__ is not Sparse:
             x.grad = (wrap(g) + old).detach()
         elif old.__class__ is Sparse:
-            old.add_(g)
+            write(old, fitting("add", strung(old, g), old))
         else:
             detached(old).add_(wrap(g) if g.__class__ is not Sparse else g)
         return True
