@@ -183,3 +183,21 @@ def test_what_a_function_wrote_is_its_output_where_it_saved_it_and_where_its_gra
     a.mul_(2)
     with pytest.raises(RuntimeError, match="which is output 0 of Filled".replace("Filled", "_Filled") + ", is at version 3; expected version 2"):
         a.sum().backward()
+
+
+def test_what_a_function_saved_counts_its_own_writes_where_it_got_other_memory():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    x, other = torch.tensor(3.0, requires_grad=True), torch.zeros(()).add_(5)
+    y = Twice.apply(x)
+    x.data = other
+    y.backward()
+    assert x.grad == 10

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import collections
 import functools
+from types import SimpleNamespace
 
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence
-from ..tensor.core.handle import edge, read, version
+from ..tensor.core.handle import edge, read, version, version as writes
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on
@@ -81,9 +82,9 @@ class FunctionNode(Node):
                 # a write through .data changes it and is not noticed, as in torch
                 out.append(tensor_on(st, steps, offset, None if not differs else (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
-            if t._ts_st.version != version:
+            if writes(t) != version:           # also where `.data =` gave it other memory
                 from .saved import written_error
-                raise written_error(t, t._ts_st, version)
+                raise written_error(t, SimpleNamespace(version=writes(t)), version)
             out.append(t)
         return tuple(out)
 
@@ -379,7 +380,7 @@ def _set_history(ctx, o, nr, args):
 
 def _save(ctx, args, outs, done, wants):
     if not wants:
-        ctx._ts_saved = [(t, None, t._ts_st.version, None) if t is not None else (None, None, 0, None) for t in ctx._ts_to_save]
+        ctx._ts_saved = [(t, None, version(t), None) if t is not None else (None, None, 0, None) for t in ctx._ts_to_save]
         return
     saved, hooks = [], active_hooks()
     for t in ctx._ts_to_save:
@@ -399,7 +400,7 @@ def _save(ctx, args, outs, done, wants):
             where = (st, st.version), nr, () if vw is None else vw.steps, 0 if vw is None else vw.offset, done[nr]._ts_edge is not None
             saved.append((None, read(t), where, _OUTPUT))
         else:
-            saved.append((t, None, t._ts_st.version, None))
+            saved.append((t, None, version(t), None))
     ctx._ts_saved = saved
 
 
