@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from torchshim.engine.interpret import builder as interpret, fallback
+from torchshim.engine.interpret import builder as interpret, fallback, structure
 
 from tests.engine.differential import assert_same, check, jaxpr_of, name_of, values
 
@@ -126,7 +126,7 @@ def test_control_flow(rng):
 
 
 def test_long_loops_are_compiled(monkeypatch, rng):
-    monkeypatch.setattr(interpret, "_LOOP_LIMIT", 12)
+    monkeypatch.setattr(structure, "_LOOP_LIMIT", 12)
 
     def f(x):
         loop = lax.while_loop(lambda c: c[0] < 20, lambda c: (c[0] + 1, c[1] * 0.9 + c[0]), (0, x))

@@ -19,7 +19,6 @@ shapes do not compile again.
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any, Callable
 
 import numpy as np
@@ -30,6 +29,8 @@ from . import (array_rules, conv_rules, elementwise_rules, index_rules, linalg_r
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
 from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain
+from .structure import INNER, STRUCTURAL, reshaper
+from .values import Value, opened, spec_of, to_numpy
 
 __all__ = ["OpenProgram", "build"]
 
@@ -131,7 +132,7 @@ class _Text:
         body = []
         for k, (fn, ins, out, last) in enumerate(steps):
             call = f"f{k}({', '.join(map(name, ins))})"
-            if fn is _to_numpy:                # mostly it is an array already
+            if fn is to_numpy:                # mostly it is an array already
                 call = f"{name(ins[0])} if {name(ins[0])}.__class__ is ndarray else {call}"
             made = "".join([name(slot) + ", " for slot in out]) if out.__class__ is list else name(out)
             body.append(f"{made} = {call}" if made else call)
@@ -148,7 +149,7 @@ class _Text:
         """(number of the step, constants before its arguments) or None."""
         place = {slot: slot for slot in range(builder.arguments)}
         for k, (fn, ins, out, _) in enumerate(steps):
-            if fn is _to_numpy:
+            if fn is to_numpy:
                 place[out] = place[ins[0]]
             elif k < len(steps) - 1 or outputs != [out]:
                 return None
@@ -170,37 +171,6 @@ def _made(source):
     found: dict[str, Callable] = {}
     exec(source, {"__builtins__": {"__import__": __import__}}, found)          # it is asked for where a warning is given
     return found["make"]
-
-
-def _open(jaxpr):
-    """The open jaxpr in a closed one (newer JAX has a single class)."""
-    return getattr(jaxpr, "jaxpr", jaxpr)
-
-
-# ---------------------------------------------------------------- values at build time
-
-
-class _Value:
-    """What is known, while building, about one value of the program.
-
-    It exists in up to three forms, each a slot: `slot`, a NumPy array of full shape; `raw`, perhaps
-    a JAX array; `small`, a NumPy array of shape `small_shape` that broadcasts to the full shape, as NumPy
-    does that: leading dimensions may be missing.
-    `const` is the array in `slot` or `small` when that is known already. `number` is (the slot of a
-    number, a function of it that gives what is in `slot` or `small`) where it is computed from that alone.
-    """
-
-    __slots__ = ("spec", "slot", "raw", "small", "small_shape", "const", "number")
-
-    def __init__(self, spec, *, slot=None, raw=None, small=None, small_shape=None, const=None, number=None):
-        self.spec, self.slot, self.raw = spec, slot, raw
-        self.small, self.small_shape, self.const, self.number = small, small_shape, const, number
-
-
-def _spec(aval) -> Spec:
-    if "Ref" in type(aval).__name__:
-        raise NotImplementedError("interpret: mutable array references")
-    return Spec(tuple(getattr(aval, "shape", ())), getattr(aval, "dtype", None))
 
 
 def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -235,8 +205,6 @@ _SHAPE_ONLY = {"reshape", "squeeze", "expand_dims", "transpose", "rev", "slice",
 _COPY_LIMIT = 1 << 15
 # Values of literals alone are computed while building, up to this many elements.
 _FOLD_LIMIT = 64
-# Loops are interpreted up to about this many primitives; then compiling costs less.
-_LOOP_LIMIT = 20_000
 
 
 class _Builder:
@@ -247,7 +215,7 @@ class _Builder:
         self.template: list[Any] = []  # the initial contents of the slots
         self.arguments = 0
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
-        self.literals: dict[tuple, _Value] = {}
+        self.literals: dict[tuple, Value] = {}
         self.products: dict[int, tuple[int, int]] = {}     # slots of products: those of the two factors, of the same shape
 
     def made(self, make: Callable, *data):
@@ -265,19 +233,19 @@ class _Builder:
         self.template.append(value)
         return len(self.template) - 1
 
-    def argument(self, aval) -> _Value:
+    def argument(self, aval) -> Value:
         self.arguments += 1
-        return _Value(_spec(aval), raw=self.new_slot())
+        return Value(spec_of(aval), raw=self.new_slot())
 
-    def constant(self, value, spec: Spec) -> _Value:
+    def constant(self, value, spec: Spec) -> Value:
         if not plain(spec):
-            return _Value(spec, raw=self.new_slot(value))
+            return Value(spec, raw=self.new_slot(value))
         array = _asarray(value, dtype=spec.dtype)
         const = array if array.size <= _FOLD_LIMIT else None
-        return _Value(spec, slot=self.new_slot(array), const=const)
+        return Value(spec, slot=self.new_slot(array), const=const)
 
-    def literal(self, atom) -> _Value:
-        spec, value = _spec(atom.aval), atom.val
+    def literal(self, atom) -> Value:
+        spec, value = spec_of(atom.aval), atom.val
         if not isinstance(value, (bool, int, float, complex)):
             return self.constant(value, spec)
         key = (repr(value), spec.dtype)  # repr tells -0.0 from 0.0 and True from 1
@@ -286,22 +254,22 @@ class _Builder:
             found = self.literals[key] = self.constant(value, spec)
         return found
 
-    def array(self, value: _Value) -> int:
+    def array(self, value: Value) -> int:
         """The slot of the value as a full NumPy array."""
         if value.slot is None:
             spec = value.spec
             if value.small is not None:
                 more = [n for n in spec.shape if n != 1] != [n for n in value.small_shape if n != 1]
-                value.slot = self.emit(self.made(_expander, spec) if more else self.made(_reshaper, spec.shape), [value.small], spec)
+                value.slot = self.emit(self.made(_expander, spec) if more else self.made(reshaper, spec.shape), [value.small], spec)
             else:
-                value.slot = self.emit(_to_numpy, [value.raw], spec)
+                value.slot = self.emit(to_numpy, [value.raw], spec)
         return value.slot
 
-    def any_form(self, value: _Value) -> int:
+    def any_form(self, value: Value) -> int:
         """The slot of the value as a full array of NumPy or JAX."""
         return self.array(value) if value.raw is None else value.raw
 
-    def broadcastable(self, value: _Value) -> tuple[int, tuple[int, ...]]:
+    def broadcastable(self, value: Value) -> tuple[int, tuple[int, ...]]:
         """The slot of the value in its smallest form, and that form's shape."""
         if value.small is not None:
             return value.small, value.small_shape
@@ -323,19 +291,19 @@ class _Builder:
         if self.check:
             fn = _checked_many(fn, outs)
         self.steps.append((fn, ins, slots, effects))
-        return [_Value(s, raw=i) if raw else _Value(s, slot=i) for s, i in zip(outs, slots)]
+        return [Value(s, raw=i) if raw else Value(s, slot=i) for s, i in zip(outs, slots)]
 
     # -- equations
 
-    def inline(self, closed_jaxpr, args: list[_Value]) -> list[_Value]:
+    def inline(self, closed_jaxpr, args: list[Value]) -> list[Value]:
         """Add the equations of a jaxpr; returns its outputs."""
-        jaxpr = _open(closed_jaxpr)
-        env: dict[Any, _Value] = {}
+        jaxpr = opened(closed_jaxpr)
+        env: dict[Any, Value] = {}
         for var, const in zip(jaxpr.constvars, getattr(closed_jaxpr, "consts", ())):
-            env[var] = self.constant(const, _spec(var.aval))
+            env[var] = self.constant(const, spec_of(var.aval))
         env.update(zip(jaxpr.invars, args))
 
-        def read(atom) -> _Value:
+        def read(atom) -> Value:
             return self.literal(atom) if isinstance(atom, jax_core.Literal) else env[atom]
 
         for eqn in jaxpr.eqns:
@@ -343,11 +311,15 @@ class _Builder:
             env.update(zip(eqn.outvars, outs))
         return [read(a) for a in jaxpr.outvars]
 
-    def equation(self, eqn, ins: list[_Value]) -> list[_Value]:
+    def program_of(self, closed_jaxpr) -> tuple[Callable[..., list], int]:
+        """(the function of a program within this one, how many steps it has)."""
+        return _program(closed_jaxpr, self.check)
+
+    def equation(self, eqn, ins: list[Value]) -> list[Value]:
         name = eqn.primitive.name
         if name in _CALLS:
             known = CALLS.get(eqn.params.get("name"))
-            values = known and self.known_call(known, ins, [_spec(v.aval) for v in eqn.outvars])
+            values = known and self.known_call(known, ins, [spec_of(v.aval) for v in eqn.outvars])
             if values:
                 return values
             for param in _CALL_PARAMS:
@@ -355,9 +327,9 @@ class _Builder:
                     return self.inline(eqn.params[param], ins)
         if name in _IDENTITIES and len(ins) == len(eqn.outvars):
             return ins
-        special = _SPECIAL.get(name)
-        outs = [_spec(v.aval) for v in eqn.outvars]
-        if self.sizes is not None and name in _INNER and not (name == "cond" and ins[0].const is not None):
+        special = STRUCTURAL.get(name)
+        outs = [spec_of(v.aval) for v in eqn.outvars]
+        if self.sizes is not None and name in INNER and not (name == "cond" and ins[0].const is not None):
             raise NotImplementedError(f"interpret: {name} with symbolic sizes")
         if special is not None:
             values = special(self, eqn, ins, outs)
@@ -404,27 +376,27 @@ class _Builder:
             elif name == "mul" and forms[0][1] == forms[1][1] and ins[0].spec.dtype == ins[1].spec.dtype == out.dtype:
                 self.products[slot] = tuple(slots)
         if shape == outs[0].shape:
-            return [_Value(outs[0], slot=slot, const=const, number=number)]
-        return [_Value(outs[0], small=slot, small_shape=shape, const=const, number=number)]
+            return [Value(outs[0], slot=slot, const=const, number=number)]
+        return [Value(outs[0], small=slot, small_shape=shape, const=const, number=number)]
 
     def general(self, eqn, ins, outs):
         name = eqn.primitive.name
         if name in _SHAPE_ONLY and ins[0].small is not None and ins[0].small_shape == ():
-            return [_Value(outs[0], small=ins[0].small, small_shape=(), const=ins[0].const)]
+            return [Value(outs[0], small=ins[0].small, small_shape=(), const=ins[0].const)]
         make = RULES.get(name)
         specs = [v.spec for v in ins]
         if make is None or not plain(*specs, *outs):
             return None
         if name == "reduce_sum" and ins[0].slot in self.products:
             fn = self.made(sum_rules.make_sum_of_products, eqn.params, specs, outs)
-            return [_Value(outs[0], slot=self.emit(fn, list(self.products[ins[0].slot]), outs[0]))]
+            return [Value(outs[0], slot=self.emit(fn, list(self.products[ins[0].slot]), outs[0]))]
         fn = self.made(make, eqn.params, specs, outs)
         if fn is None:
             return None
         slots = [self.array(v) for v in ins]
         if eqn.primitive.multiple_results:
             return self.emit_many(fn, slots, outs, raw=False)
-        return [_Value(outs[0], slot=self.emit(fn, slots, outs[0]))]
+        return [Value(outs[0], slot=self.emit(fn, slots, outs[0]))]
 
     def fallback(self, eqn, ins, outs):
         """A jitted call of this one primitive."""
@@ -437,9 +409,9 @@ class _Builder:
 
     def program(self, closed_jaxpr) -> tuple[list[tuple], list[int]]:
         """The steps of a whole jaxpr, in order, and the slots of its results."""
-        args = [self.argument(v.aval) for v in _open(closed_jaxpr).invars]
+        args = [self.argument(v.aval) for v in opened(closed_jaxpr).invars]
         for value in args[len(args) - self.numbers:]:
-            value.number = value.raw, _to_numpy
+            value.number = value.raw, to_numpy
         outs = self.inline(closed_jaxpr, args)
         return self.link([self.any_form(v) for v in outs])
 
@@ -469,11 +441,7 @@ class _Builder:
 # ---------------------------------------------------------------- step functions
 
 
-def _to_numpy(x):
-    return x if type(x) is _ndarray else _asarray(x)
-
-
-def _of_number(fn: Callable, ins: list[_Value]):
+def _of_number(fn: Callable, ins: list[Value]):
     """`fn` of these operands as (slot of a number, function of it), where one operand is computed from a number and the others are known."""
     places = [k for k, v in enumerate(ins) if v.const is None]
     if len(places) != 1 or ins[places[0]].number is None:
@@ -546,188 +514,3 @@ def _checked_many(fn: Callable, outs: list[Spec]) -> Callable:
         return results
 
     return checked
-
-
-# ---------------------------------------------------------------- primitives that the builder treats itself
-
-
-def _broadcast_in_dim(builder, eqn, ins, outs):
-    value, shape = ins[0], outs[0].shape
-    if len(ins) != 1 or not plain(value.spec):
-        return None
-    slot, source = builder.broadcastable(value)
-    unit, dims = [1] * len(shape), tuple(eqn.params["broadcast_dimensions"])
-    dims = dims[len(dims) - len(source):]      # what is small may lack leading dimensions of size 1
-    for dim, n in zip(dims, source):
-        unit[dim] = n
-    unit = tuple(unit)
-    if math.prod(unit) == 1 and math.prod(source) == 1 and unit != shape and source != ():
-        unit = ()  # one element broadcasts from any rank; 0-d arrays are the cheapest
-    if source == () and unit != shape:
-        unit = ()
-    if source and len(source) < len(shape) and dims == tuple(range(len(shape) - len(source), len(shape))):
-        return [_Value(outs[0], small=slot, small_shape=source, const=value.const)]    # NumPy puts dimensions in front by itself
-    if unit != source:
-        slot = builder.emit(builder.made(_reshaper, unit), [slot], Spec(unit, value.spec.dtype))
-    if unit == shape:
-        return [_Value(outs[0], slot=slot)]
-    const, number = (value.const, value.number) if unit == source else (None, None)
-    return [_Value(outs[0], small=slot, small_shape=unit, const=const, number=number)]
-
-
-def _reshaper(shape) -> Callable:
-    return lambda x: x.reshape(shape)
-
-
-def _iota(builder, eqn, ins, outs):
-    if ins or not plain(outs[0]):
-        return None
-    shape, dimension = outs[0].shape, eqn.params["dimension"]
-    if is_open(shape[dimension]):
-        small = tuple(n if d == dimension else 1 for d, n in enumerate(shape))
-        slot = builder.emit(builder.made(_counts, shape, outs[0].dtype, dimension), [], Spec(small, outs[0].dtype))
-        return [_Value(outs[0], slot=slot) if small == shape else _Value(outs[0], small=slot, small_shape=small)]
-    counts = array_rules.iota(shape, outs[0].dtype, dimension)
-    slot = builder.new_slot(counts)
-    if counts.shape == outs[0].shape:
-        return [_Value(outs[0], slot=slot)]
-    return [_Value(outs[0], small=slot, small_shape=counts.shape)]
-
-
-def _counts(shape, dtype, dimension) -> Callable:
-    counts = array_rules.iota(shape, dtype, dimension)
-    return lambda: counts
-
-
-def _dim_as_value(builder, eqn, ins, outs):
-    """A symbolic size in arithmetic."""
-    return [_Value(outs[0], slot=builder.emit(builder.made(_number, eqn.params["dim"], outs[0].dtype), [], outs[0]))]
-
-
-def _number(n, dtype) -> Callable:
-    array = np.asarray(n, dtype)
-    return lambda: array
-
-
-def _device_put(builder, eqn, ins, outs):
-    return ins if all(d is None for d in eqn.params.get("devices", (0,))) else None
-
-
-def _linear_solve(builder, eqn, ins, outs):
-    lengths = eqn.params["const_lengths"]
-    start = lengths.matvec + lengths.vecmat
-    rest = ins[start + lengths.solve + lengths.transpose_solve :]
-    return builder.inline(eqn.params["jaxprs"].solve, [*ins[start : start + lengths.solve], *rest])
-
-
-def _cond(builder, eqn, ins, outs):
-    last = len(eqn.params["branches"]) - 1
-    if ins[0].const is not None:
-        return builder.inline(eqn.params["branches"][min(max(int(ins[0].const), 0), last)], ins[1:])
-    branches = [functools.cache(functools.partial(_program, b, builder.check)) for b in eqn.params["branches"]]
-
-    def cond(index, *args):
-        run, _ = branches[min(max(int(index), 0), last)]()
-        return run(*args)
-
-    slots = [builder.any_form(v) for v in ins]
-    return builder.emit_many(cond, slots, outs, raw=True, effects=bool(eqn.effects))
-
-
-def _while(builder, eqn, ins, outs):
-    if not plain(*outs):
-        return None
-    test, test_steps = _program(eqn.params["cond_jaxpr"], builder.check)
-    body, body_steps = _program(eqn.params["body_jaxpr"], builder.check)
-    n_test, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-
-    def advance(running, consts, carry):
-        new = body(*consts, *carry)
-        if running.ndim == 0:
-            return new
-        # Many loops at once, from vmap: those that have ended keep their values.
-        return [
-            np.where(running.reshape(running.shape + (1,) * (a.ndim - running.ndim)), a, b)
-            for a, b in zip(map(_to_numpy, new), map(_to_numpy, carry))
-        ]
-
-    budget = _LOOP_LIMIT // (test_steps + body_steps + 1)
-    compiled = jitted(eqn.primitive, eqn.params)
-
-    def loop(*args):
-        consts = args[: n_test + n_body]
-        test_consts, body_consts = consts[:n_test], consts[n_test:]
-        carry = args[n_test + n_body :]
-        for _ in range(budget):
-            running = _to_numpy(test(*test_consts, *carry)[0])
-            if not running.any():
-                return carry
-            carry = advance(running, body_consts, carry)
-        return compiled(*consts, *carry)  # a long loop: compile the rest of it
-
-    slots = [builder.any_form(v) for v in ins]
-    return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
-
-
-def _scan(builder, eqn, ins, outs):
-    body_jaxpr, length, reverse = eqn.params["jaxpr"], eqn.params["length"], eqn.params["reverse"]
-    inner = _open(body_jaxpr)
-    inner_ins, inner_outs = [_spec(v.aval) for v in inner.invars], [_spec(v.aval) for v in inner.outvars]
-    if not plain(*outs, *(v.spec for v in ins)):
-        return None
-    # Scanned operands have one dimension more than the body's; constants and carries have not.
-    n_xs = sum(len(v.spec.shape) != len(s.shape) for v, s in zip(ins, inner_ins))
-    n_carry = sum(len(o.shape) == len(s.shape) for o, s in zip(outs, inner_outs))
-    n_consts = len(ins) - n_xs - n_carry
-    body, steps = _program(body_jaxpr, builder.check)
-    if length * (steps + 1) > _LOOP_LIMIT:
-        return None
-    order = range(length - 1, -1, -1) if reverse else range(length)
-    stacks = outs[n_carry:]
-
-    def loop(*args):
-        consts, carry, xs = args[:n_consts], args[n_consts : n_consts + n_carry], args[n_consts + n_carry :]
-        ys = [np.empty(s.shape, s.dtype) for s in stacks]
-        for i in order:
-            results = body(*consts, *carry, *[x[i, ...] for x in xs])
-            carry = results[:n_carry]
-            for y, row in zip(ys, results[n_carry:]):
-                y[i] = row
-        return [*carry, *ys]
-
-    slots = [builder.any_form(v) for v in ins[: n_consts + n_carry]]
-    slots += [builder.array(v) for v in ins[n_consts + n_carry :]]
-    return builder.emit_many(loop, slots, outs, raw=True, effects=bool(eqn.effects))
-
-
-def _platform_index(builder, eqn, ins, outs):
-    """Which branch is this platform's."""
-    index = [k for k, platforms in enumerate(eqn.params["platforms"]) if platforms is None or "cpu" in platforms]
-    return [builder.constant(index[0], outs[0])] if index else None
-
-
-def _empty(builder, eqn, ins, outs):
-    """Memory that holds nothing yet."""
-    if ins or not plain(outs[0]):
-        return None
-    zero = np.zeros((), outs[0].dtype)
-    return [_Value(outs[0], small=builder.new_slot(zero), small_shape=(), const=zero)]
-
-
-# Those that keep programs of their own.
-_INNER = {"custom_linear_solve", "linear_solve", "cond", "while", "scan"}
-
-_SPECIAL: dict[str, Callable] = {
-    "broadcast_in_dim": _broadcast_in_dim,
-    "iota": _iota,
-    "device_put": _device_put,
-    "dim_as_value": _dim_as_value,
-    "custom_linear_solve": _linear_solve,
-    "linear_solve": _linear_solve,
-    "cond": _cond,
-    "platform_index": _platform_index,
-    "empty": _empty,
-    "empty2": _empty,
-    "while": _while,
-    "scan": _scan,
-}

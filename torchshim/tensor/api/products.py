@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 
-from ...ops import products as L
+from ...ops import contractions, products as L
 from ...ops.registry import InplaceOp, T
 from ...ops.shape import RESHAPE_COPY
 from .bind import call, function, into, prepare, type_name
@@ -71,7 +71,7 @@ def einsum(*args, path=None):
                 elif not 0 <= x < 52:
                     raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
                 else:
-                    out += L.LABELS[x]
+                    out += contractions.LABELS[x]
             return out
         operands = args[:len(args) // 2 * 2:2]
         equation = ",".join(text(s) for s in args[1::2])
@@ -87,12 +87,12 @@ def einsum(*args, path=None):
         view = _rearranged(equation, need_tensor("einsum", operands[0]))
         if view is not None:
             return view
-    return call(L.einsum, (equation, tuple(operands)))
+    return call(contractions.einsum, (equation, tuple(operands)))
 
 
 def _rearranged(equation, x):
     """What einsum returns where nothing is summed: a view. None otherwise."""
-    (text,), out = L.parsed(equation, [x._ts_meta.shape])
+    (text,), out = contractions.parsed(equation, [x._ts_meta.shape])
     at = text.find(".")
     labels = list(text) if at < 0 else [*text[:at], *range(x.ndim - len(text) + 1), *text[at + 1:]]
     out = list(out) if "." not in out else [*out[:out.index(".")], *range(x.ndim - len(text) + 1), *out[out.index(".") + 1:]]
@@ -121,7 +121,7 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={n}")
         dims_a, dims_b = list(range(-n, 0)), list(range(n))
     listed = lambda d: tuple(d) if isinstance(d, (list, tuple)) else (int(d),)
-    made = call(L.tensordot, (a, b, listed(dims_a), listed(dims_b)))
+    made = call(contractions.tensordot, (a, b, listed(dims_a), listed(dims_b)))
     return made if out is None else into(out, made, "tensordot")
 
 
@@ -138,7 +138,7 @@ def chain_matmul(*matrices, out=None):
         need_tensor("chain_matmul", x)
         if x.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
-    made = matrices[0] if len(matrices) == 1 else call(L.multi_dot, (matrices,))
+    made = matrices[0] if len(matrices) == 1 else call(contractions.multi_dot, (matrices,))
     return made if out is None else into(out, made, "chain_matmul")
 
 
