@@ -42,3 +42,12 @@ def test_make_tensor():
     assert (make_tensor(50, dtype=torch.uint8, device="cpu", exclude_zero=True) != 0).all()
     with pytest.raises(ValueError, match="`low` must be less than `high`"):
         make_tensor(2, dtype=torch.int32, device="cpu", low=5, high=5)
+
+
+@pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"])
+def test_sparse_tensors_of_every_layout(make):
+    options = ((1, 1),) if "bs" in make else ()
+    one, twice = [getattr(m, make)(*options) for m in (torch.eye(2), 2 * torch.eye(2))]
+    torch.testing.assert_close(one, one.clone())
+    with pytest.raises(AssertionError, match=f"Sparse {make.rpartition('_')[2].upper() if make != 'to_sparse' else 'COO'} values are not close!"):
+        torch.testing.assert_close(one, twice)

@@ -173,7 +173,7 @@ class _Tensors(_Leaf):
         for name in names:
             mine, theirs = [getattr(t, name)().to(int64) for t in (a, b)]
             self.values(mine, theirs, f"Sparse {kind} {name.lstrip('_')}", True)
-        self.values(a._values(), b._values(), f"Sparse {kind} values")
+        self.values(*[x._values() if coo else x.values() for x in (a, b)], f"Sparse {kind} values")
 
 
 def _leaves(a, b, path, options, out):
