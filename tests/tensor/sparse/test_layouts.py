@@ -89,3 +89,15 @@ def test_sums_of_what_has_places_more_than_once():
     c = s.coalesce() + t
     assert c.is_coalesced() and c.indices().tolist() == [[0, 0, 1, 1], [0, 2, 0, 1]] and c.values().tolist() == [1.0, 5.0, -1.5, 3.0]
     assert torch.equal((s - t).to_dense(), s.to_dense() - t.to_dense()) and not u.is_coalesced()
+
+
+def test_no_bools_are_subtracted():
+    one, bools = [torch.eye(2).to(d).to_sparse() for d in (torch.float32, torch.bool)]
+    for a, b, text in ((one, bools, "with a bool tensor"), (bools, one, "with a bool tensor"), (bools, bools, "with two bool tensors")):
+        with pytest.raises(RuntimeError, match=f"Subtraction, the `-` operator, {text} is not supported"):
+            a - b
+
+
+def test_a_product_in_place_forgets_that_it_is_coalesced():
+    s = torch.eye(2).to_sparse()
+    assert s.is_coalesced() and (s * 2).is_coalesced() and not s.mul_(2).is_coalesced()

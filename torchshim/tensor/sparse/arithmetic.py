@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from ...ops.arithmetic import ONE_BOOL, TWO_BOOLS
 from ...ops.promotion import c_name
 from ..api.bind import FUNCTIONS as F
 from ..core.device import to_jax
@@ -167,7 +168,10 @@ def add(a, b, *, alpha=1, out=None, _name="Add", _sign=1):
 
 @handles("sub", "__sub__", "subtract")
 def sub(a, b, *, alpha=1, out=None):
-    """add with -alpha."""
+    """add with -alpha; no bool tensors."""
+    bools = [x for x in (a, b) if isinstance(x, TensorBase) and x.dtype.name == "bool" or x is True or x is False]
+    if bools:
+        raise RuntimeError(TWO_BOOLS if len(bools) == 2 else ONE_BOOL)
     return add(a, b, alpha=alpha, out=out, _name="Sub", _sign=-1)
 
 
@@ -294,7 +298,10 @@ def _inplace(f, *names):
     def act(a, b, **kwargs):
         if is_sparse(a):
             was = snapshot(a)
-            return write(a, fitting(name, f(was, was if b is a else b, **kwargs), a))
+            written = write(a, fitting(name, f(was, was if b is a else b, **kwargs), a))
+            if name == "mul" and not is_sparse(b):
+                a._coalesced = False           # torch does not look
+            return written
         result = f(a, b, **kwargs)
         if is_sparse(result):                  # dense *= sparse
             p, q = a.detach().clone(), plain(b)
