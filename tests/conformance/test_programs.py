@@ -10,13 +10,6 @@ from torchshim import engine
 from torchshim.engine.compile import policy
 
 PROGRAMS = compat.programs_list()
-#: Programs that need what torchshim does not have yet: the reason, and the first thing that is missing.
-KNOWN = {
-    "matmul/linalg": "torch.linalg's decompositions and solvers do not exist yet",
-    "matmul/products": "torch.linalg.matrix_power does not exist yet",
-    "reductions/cumulative": "torch.linalg.norm and matrix_norm do not exist yet",
-    "protocol/copy_pickle": "torch.save does not exist yet",
-}
 #: Areas whose programs are also run a second time, when their traces are compiled.
 COMPILED = ("accumulation", "inplace", "views", "functions", "hooks", "double_backward", "training")
 #: Prints a gradient that is zero up to rounding: fused, it is another rounding error.
@@ -32,15 +25,11 @@ def _agrees(name, rtol=0.0):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_recorded(name):
-    if name in KNOWN:
-        pytest.skip(KNOWN[name])
     _agrees(name)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_operator_by_operator(name):
-    if name in KNOWN:
-        pytest.skip(KNOWN[name])
     engine.flush()
     engine.context.eager = True
     engine.context.trace.limit = 1
@@ -51,7 +40,7 @@ def test_operator_by_operator(name):
         engine.flush()
 
 
-@pytest.mark.parametrize("name", [n for n in PROGRAMS if n.split("/")[0] in COMPILED and n not in KNOWN and n not in ROUNDING])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n.split("/")[0] in COMPILED and n not in ROUNDING])
 def test_compiled(name, monkeypatch):
     """XLA fuses operators, which may move the last digit of a number."""
     monkeypatch.setattr(policy, "tier", "compiled")
@@ -63,7 +52,7 @@ def _arrays(result):
             if isinstance(t, torchshim.Tensor)]
 
 
-@pytest.mark.parametrize("name", [n for n in PROGRAMS if n.startswith("functions/") and n not in KNOWN])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n.startswith("functions/")])
 def test_inside_jit(name):
     program = compat.load_program(name)
     torchshim.manual_seed(0)

@@ -294,6 +294,8 @@ class GraphModule(Module):
 
     def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False, **options):
         """The code as that of a class, with the places where the program made the steps; printed, and returned."""
+        if include_stride or include_device or any(options.values()):
+            raise NotImplementedError("torchshim: print_readable with more than the code")
         text = self._readable(type(self).__name__)
         if print_output:
             print(text)

@@ -63,7 +63,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 if x is not None:
                     self.track(x, proxy[k])
 
-    def untracked(self, values):
+    def proxied(self, values):
         """Nested containers with Proxies for the tensors that have one."""
         return pytree.tree_map_only(Tensor, lambda t: self.proxies.get(t, t), values)
 
@@ -79,7 +79,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             raise RuntimeError(_NO_VALUE.format(func))
         if name == "lift_fresh":                       # its tensor is the program's constant, which may be written to
             func = ops.aten.lift_fresh_copy.default
-        proxy = self.tracer.create_proxy("call_function", func, self.untracked(args), self.untracked(kwargs),
+        proxy = self.tracer.create_proxy("call_function", func, self.proxied(args), self.proxied(kwargs),
                                          name=self.tracer.graph._target_to_str(func.overloadpacket.__name__))
         made = func(*args, **kwargs)
         if name[-1] == "_" and name[0] != "_" and isinstance(args[0], Tensor):
@@ -100,7 +100,7 @@ def _named(f, count):
 
 
 def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False, record_module_stack=False,
-            _allow_fake_constant=False, _error_on_data_dependent_ops=True, record_stack_traces=False, proxy_module_inputs=False, **options):
+            _allow_fake_constant=False, _error_on_data_dependent_ops=True, record_stack_traces=False, proxy_module_inputs=False):
     """A function that, given arguments, returns a GraphModule of the ATen operators that `f` runs on them. Sizes and numbers are fixed.
 
     decomposition_table: {overload: a function of operators to trace instead}. AssertionError for another tracing_mode than "real", "fake" and
@@ -127,7 +127,7 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
                     mode.track(x, p)
             with mode:
                 made = f(*args)
-            return pytree.tree_map_only(Tensor, lambda t: mode.proxies.get(t, t), made)
+            return mode.proxied(made)
         graph = tracer.trace(run, concrete_args=tuple(pytree.tree_map(lambda _: PH, args)))
         return GraphModule(tracer.root, graph, shown.__name__)
     return wrapped

@@ -1,4 +1,4 @@
-"""Functions as graphs of ATen operators. traced.txt is what PyTorch 2.13 prints."""
+"""Functions as graphs of ATen operators."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Tensors that wrap others, and modes. wrappers.txt is what PyTorch 2.13 prints."""
+"""Tensors that wrap others, and modes."""
 import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass, TorchDispatchMode

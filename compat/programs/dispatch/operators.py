@@ -1,4 +1,4 @@
-"""Calls whose operators are noted by a TorchDispatchMode. `python cases.py` prints them; operators.txt is what PyTorch 2.13 prints."""
+"""Calls whose operators are noted by a TorchDispatchMode, forward and backward."""
 import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode

@@ -1,4 +1,4 @@
-"""Tensors without values. fakes.txt is what PyTorch 2.13 prints."""
+"""Tensors without values."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
