@@ -220,3 +220,32 @@ def test_what_is_asked_for_below_nodes_that_did_not_run_is_found():
         got = torch.autograd.grad(y, x)[0].tolist()
         want = [2.0] * 3 if inner is w else [2 + 3 * torch.tensor(3.0).exp().item()] * 3
         assert got == pytest.approx(want)
+
+
+def test_several_roots_with_cotangents_from_outside_are_replayed(monkeypatch):
+    """Roots that are the same, that lead to each other, or that lead to nothing that is asked for, in changing order: as the general walk."""
+    done, original = [], Walk.replay
+    monkeypatch.setattr(Walk, "replay", lambda self, *args: done.append(original(self, *args)) or done[-1])
+
+    def passes(draw):
+        leaves = [torch.tensor([1.0 + k, -2.0, 3.0 - k], requires_grad=True) for k in range(3)]
+        given = [torch.tensor([0.5 + k, 1.0, -k]) for k in range(6)]
+        choices = [([0, 1], [0]), ([1, 0], [0, 2]), ([2, 3, 0], [0, 1]), ([4, 4], [1]), ([5, 2], [0, 1, 2]), ([3], [2])]
+        for _ in range(40):
+            x, y, z = leaves
+            a = x * y
+            b = a.exp() + z
+            values, at = (x * z).sort()
+            made = [a, b, values, (b * a).sum(), x.max(0).values * y, z.unbind()[1]]
+            roots, ask = draw.choice(choices)
+            cts = [given[k] if made[k].dim() else given[k][0] for k in roots]
+            if draw.random() < 0.2:
+                cts = [c.clone() for c in cts]
+            got = torch.autograd.grad([made[k] for k in roots], [leaves[k] for k in ask], cts, allow_unused=True)
+            yield [None if g is None else g.tolist() for g in got]
+
+    got = list(passes(random.Random(0)))
+    with monkeypatch.context() as m:
+        m.setattr(backward, "replayed", lambda *_: None)
+        assert got == list(passes(random.Random(0)))
+    assert len(done) - done.count(None) > 20

@@ -24,7 +24,7 @@ from ..tensor.core.write import CopySlices, write
 from . import anomaly_mode, node_hooks
 from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
-from .replay import Log, plain, replayed
+from .replay import Log, plain, replayed, started
 from .saved import RELEASED, end_of, residuals, saved_tensors
 from .second_order import correct
 
@@ -119,14 +119,15 @@ def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
     With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one.
     """
     log = None
-    if (mode is None and (inputs is None or not accumulate) and not create_graph and len(roots) == 1 and isinstance(roots[0], Node)
-            and cts[0].__class__ is Value and roots[0].__class__ is not AccumulateGrad and not context.eager and not anomaly_mode.on
+    if (mode is None and (inputs is None or not accumulate) and not create_graph and not context.eager and not anomaly_mode.on
             and "forward AD" not in context.modes):
-        ends = None if inputs is None else [end_of(e) for e in inputs]
-        found = replayed(roots[0], cts[0], ends, retain_graph)
-        if found is not None:
-            return found
-        log = Log(roots[0], cts[0], ends)
+        start = started(roots, cts)
+        if start is not None:
+            ends = None if inputs is None else [end_of(e) for e in inputs]
+            found = replayed(start, ends, retain_graph)
+            if found is not None:
+                return found
+            log = Log(start, ends)
     walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode)
     walk.send(roots, cts)
     walk.begin(roots)

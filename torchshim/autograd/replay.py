@@ -3,12 +3,13 @@ began, and the next time only compared with the graph, not walked by the general
 
 What is compared decides what the walk does. Proof, for a graph that `Walk.fits` accepts:
 
-- *Where it begins.* Walks are kept by state and slot of the cotangent, and a state says all that was recorded in this trace. So equal
-  slots are values of equal meta, made by the same operators from the same inputs, and the numbers have the same places.
+- *Where it begins.* Walks are kept by state and slots of the cotangents, and a state says all that was recorded in this trace. So equal
+  slots are values of equal meta, made by the same operators from the same inputs, and the numbers have the same places. Cotangents from
+  outside are entered before either walk begins.
 - *Which nodes, in which order.* The general walk pops nodes by falling sequence number. A node is made after what it leads to, so that
-  is the order of all nodes below the root by falling number, and `specs` holds all of them (`Log.keep` refuses a graph whose numbers do
+  is the order of all nodes below the roots by falling number, and `specs` holds all of them (`Log.keep` refuses a graph whose numbers do
   not fall, or with a node that got no gradient). Edges are compared by the place of their target among the objects met so far and by
-  output number; a target met for the first time must be a new object. Two graphs with equal codes are then the same graph up to
+  output number, and so are the roots; a target met for the first time must be a new object. Two graphs with equal codes are then the same graph up to
   renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
 - *What each node records.* Without `extra` (hooks, retained gradients, packed residuals) a node with a plan records `plan.vjp` of its
   residuals, its cotangents and its numbers, and nothing else. The plan is compared by identity (so it says how many residuals, of which
@@ -27,7 +28,7 @@ tests/autograd/test_replay.py compares both ways over graphs that change between
 """
 from __future__ import annotations
 
-from ..engine import TRACED, Value, context, place_input, value_of
+from ..engine import TRACED, Immediate, Value, context, place_input, value_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
@@ -35,18 +36,17 @@ from ..tensor.core.storage import Storage
 from ..tensor.core.write import set_value
 
 MOST = 4                   # walks kept at one state
+_LAST = 1 << 63            # no node's number
 
 
 class Log:
     """What one walk did, while it may still be kept."""
-    __slots__ = ("trace", "state", "ct", "root", "ends", "nodes", "leaves", "ok")
+    __slots__ = ("trace", "state", "cts", "roots", "ends", "nodes", "leaves", "ok")
 
-    def __init__(self, root, ct, ends):
-        tr = context.trace
-        self.ends = ends
-        self.trace, self.state, self.root = tr, tr.state, root
-        self.ct = ct.slot if ct.trace is tr else None
-        self.nodes, self.leaves, self.ok = [], [], self.ct is not None
+    def __init__(self, start, ends):
+        self.trace, self.roots, self.cts = start
+        self.state, self.ends = self.trace.state, ends
+        self.nodes, self.leaves, self.ok = [], [], True
 
     def node(self, node):
         """A node is about to be applied."""
@@ -67,8 +67,8 @@ class Log:
         tr, before = self.trace, self.state
         if not self.ok or context.trace is not tr:
             return
-        place, specs = {id(self.root): 0}, []
-        last = None
+        place, specs, last = {}, [], None
+        roots = tuple([(place.setdefault(id(node), len(place)), nr) for node, nr in self.roots])
         for node, saved in self.nodes:
             if any([v.trace is not tr for v in saved]) or (last is not None and node._ts_seq >= last):
                 return
@@ -95,18 +95,20 @@ class Log:
                 return
             made.update({v.slot: v.meta for v in captured.values()})
         if made and min(made) < before.n_values:
-            return                             # one is the cotangent itself
+            return                             # one is a cotangent itself
         walk = Walk()
+        walk.roots = roots
         walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(made.items())
         walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
         walk.first_input, walk.made = before.n_inputs, tr.state.n_values - before.n_values
-        kept, key = before.kept(), (_kind(self.ends), self.ct)
+        kept, key = before.kept(), (_kind(self.ends), self.cts)
         kept[key] = (walk, *kept.get(key, ())[:MOST - 1])
 
     def _idle(self, place):
         """[(place, class, codes of the edges)] of the nodes that did not run, [(place, None, ())] of the leaves; None if one is neither."""
         ran, found = {id(node) for node, _ in self.nodes}, []
-        objects = {id(self.root): self.root, **{id(t): t for node, _ in self.nodes for t in _targets(node)}}
+        objects = {id(t): t for t, _ in self.roots}
+        objects.update({id(t): t for node, _ in self.nodes for t in _targets(node)})
         for i in iter(list(place)):
             if i not in ran:
                 found.append(objects[i])
@@ -156,14 +158,14 @@ def plain(grad):
 
 
 class Walk:
-    """A backward pass as it was recorded once: `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it, the `results` (slot,
+    """A backward pass as it was recorded once: its `roots`, `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it, the `results` (slot,
     meta) of these, and the `state` it led to."""
-    __slots__ = ("specs", "idle", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
+    __slots__ = ("roots", "specs", "idle", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
-    def fits(self, tr, root, ends):
-        """Whether the graph at `root` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
+    def fits(self, tr, roots, ends):
+        """Whether the graph at `roots` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
         entering = [None] * len(self.entered)
-        found = self._nodes(tr, root, entering)
+        found = self._nodes(tr, roots, entering)
         if found is None or not (self._leaves(tr, found[0], entering) if ends is None else self._ends(found[0], ends)):
             return None
         if entering and (None in entering or len({id(v) for v in entering}) != len(entering)):
@@ -183,9 +185,17 @@ class Walk:
             return True
         return entering[k] is v
 
-    def _nodes(self, tr, root, entering):
+    def _nodes(self, tr, roots, entering):
         """(objects met, numbers of the nodes) where all nodes are as then; else None."""
-        objects, nums, last, met = [root], [], root._ts_seq + 1, 1
+        objects, nums, last, met = [], [], _LAST, 0
+        for (node, given), (place, nr) in zip(roots, self.roots):
+            if given != nr:
+                return None
+            if place == met:
+                objects.append(node)
+                met += 1
+            elif objects[place] is not node:
+                return None
         for at, kind, plan, slots, codes in self.specs:
             node = objects[at]
             if (node.__class__ is not kind or node._ts_plan is not plan or node._ts_extra is not None or node._ts_seq >= last
@@ -280,11 +290,11 @@ class Walk:
                         return False
         return True
 
-    def replay(self, root, ends, retain_graph):
-        """Do it again for the graph at `root`, if that is the same graph: the gradients that are asked for, by their number; else None."""
+    def replay(self, roots, ends, retain_graph):
+        """Do it again for the graph at `roots`, if that is the same graph: the gradients that are asked for, by their number; else None."""
         tr = context.trace
         before = tr.state
-        found = self.fits(tr, root, ends)
+        found = self.fits(tr, roots, ends)
         if found is None:
             return None
         objects, entering, nums = found
@@ -331,15 +341,32 @@ class Walk:
 UNSEEN = value_of(False, None)                 # the place of a value that nobody ever held
 
 
-def replayed(root, ct, ends, retain_graph):
+def started(roots, cts):
+    """(the trace, [(node, output number)] of the roots, slots of the cotangents, which are entered) of a backward pass; None where such
+    a one is not kept."""
+    tr, nodes, slots = context.trace, [], []
+    for e, ct in zip(roots, cts):
+        at = e if e.__class__ is tuple else (e, 0)
+        if ct.__class__ is not Value or not isinstance(at[0], Node) or at[0].__class__ is AccumulateGrad:
+            return None
+        nodes.append(at)
+    try:
+        for ct in cts:
+            slots.append(ct.slot if ct.trace is tr else tr.enter(ct))
+    except Immediate:
+        return None
+    return None if tr.state is None else (tr, nodes, tuple(slots))
+
+
+def replayed(start, ends, retain_graph):
     """Replay a kept walk for this backward pass: the gradients asked for at `ends` by their number, {} where None are given; None when there is
     no walk that fits."""
-    tr = context.trace
+    tr, roots, slots = start
     variants = tr.state.variants
-    if variants is None or ct.trace is not tr:
+    if variants is None:
         return None
-    for walk in variants.get((_kind(ends), ct.slot), ()):
-        found = walk.replay(root, ends, retain_graph)
+    for walk in variants.get((_kind(ends), slots), ()):
+        found = walk.replay(roots, ends, retain_graph)
         if found is not None:
             return found
     return None
