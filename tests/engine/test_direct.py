@@ -34,6 +34,9 @@ CALLS = [
     lambda x, y, m, k: x.clone().add_(y), lambda x, y, m, k: x.reshape(-1)[3], lambda x, y, m, k: torch.addmm(y[:, :1].expand(3, 5), x, m),
     lambda x, y, m, k: x * 0.0 / -0.0, lambda x, y, m, k: x.abs() * -0.0, lambda x, y, m, k: k * True + k * 1, lambda x, y, m, k: x * 1.0 - 1,
     lambda x, y, m, k: x * (1 + 2j), lambda x, y, m, k: x[2].softmax(0).sum(), lambda x, y, m, k: x[:, 1].log_softmax(0), lambda x, y, m, k: x.sqrt() * 0, lambda x, y, m, k: x.topk(2).values, lambda x, y, m, k: x.unsqueeze(1).mT,
+    lambda x, y, m, k: x.max(1).indices, lambda x, y, m, k: torch.stack([*x.sort(1, descending=True)][:1]), lambda x, y, m, k: y.cummin(0)[1],
+    lambda x, y, m, k: x.median(1).values, lambda x, y, m, k: torch.nn.functional.batch_norm(y, None, None, training=True),
+    lambda x, y, m, k: torch.linalg.qr(y).R, lambda x, y, m, k: torch.frexp(y).exponent, lambda x, y, m, k: x.aminmax(dim=1).max,
     lambda x, y, m, k: x[None, 0].squeeze(0), lambda x, y, m, k: x.new_zeros(2) + 1, lambda x, y, m, k: torch.tensor(3.0) * x.sum(),
 ]
 
@@ -67,6 +70,8 @@ def test_small_calls_are_neither_recorded_nor_flushed():
     with torch.no_grad():
         for k in range(20):
             assert (x @ x.t() * k).sum().item() == 1134.0 * k
+            values, at = x.max(1)
+            assert values.tolist() == [3.0, 7.0, 11.0] and at.tolist() == [3, 3, 3]
     after = torch.stats()
     assert after["flushes"] == before["flushes"] and after["states"] == before["states"]
     assert after["ops"] - before["ops"] >= 60

@@ -3,7 +3,7 @@
 A trace of a few operators on small arrays that is computed as soon as somebody looks gains nothing by being a trace until it is
 compiled: each of its operators costs a place in the trie and a step of the interpreter beside its NumPy call. So, after some such traces
 in a row, a thread computes small calls at once, by the same functions of the same Instances: the results have the same bits.
-Recorded as before is what wants a gradient, is large, has several results, or has an operand that is not there yet.
+Recorded as before is what wants a gradient, is large, or has an operand that is not there yet.
 
 Whether a loop comes often enough to be compiled can be known only of traces. So after a number of calls some traces are recorded again,
 and what was computed meanwhile counts as repetitions of the last of them. All of this is decided by counting.
@@ -42,24 +42,30 @@ class Direct:
         self.left = CALLS
 
     def call(self, key, *arrays):
-        """The Value of an operator's result; None: it is to be recorded. key: (operator, layout, kinds of numbers, metas ...)."""
+        """The Value of an operator's result, or a list of them where it has several; None: it is to be recorded. key: (operator, layout,
+        kinds of numbers, metas ...)."""
         f, m = self.known.get(key) or self.meet(key)
-        if f is None:
-            return None
+        several = f is None
+        if several:
+            if m is None:
+                return None
+            f, m = m
         try:
             array = self.run(f, *arrays)
         except Exception:                      # what fails does so when it is looked at, and names the line
             return None
-        if array.__class__ is list:
-            array, = array
         self.left = left = self.left - 1
         if left <= 0:
             self.pause()
+        if several:
+            return list(map(value_of, array, m))
+        if array.__class__ is list:
+            array, = array
         return value_of(array, m)
 
     def meet(self, key):
-        """(function, Meta of the result) of a call that was not met before; (None, None) where it is to be recorded. The function returns
-        the result, or a list of it."""
+        """(function, Meta of the result) of a call that was not met before; (None, (function, Metas of the results)) of one that has several;
+        (None, None) where it is to be recorded. The function returns the result, or a list of it."""
         op, layout, kinds, *metas = key
         try:
             inst = op.resolve(layout, tuple(metas), kinds)
@@ -68,6 +74,8 @@ class Direct:
             f = inst.interpreted()
         except Exception:
             return _RECORDED
+        if inst.out.__class__ is tuple:
+            return self.known.keep(key, (None, (f, inst.out)))
         return self.known.keep(key, (getattr(f, "bare", f), inst.out))
 
     def pause(self):
@@ -98,13 +106,11 @@ def number(x, kind):
 
 def small(inst):
     """Whether an Instance's call is one for this file."""
-    if inst.out.__class__ is tuple:
-        return False
-    numels = sorted([m.numel for m in inst.in_metas])
-    if max([inst.out.numel, *numels]) > SMALL:
+    numels, made = sorted([m.numel for m in inst.in_metas]), max([m.numel for m in inst.out_metas], default=0)
+    if max([made, *numels]) > SMALL:
         return False
     # a product's terms are the root of what its operands and its result have, multiplied
-    return inst.op.elementwise or math.prod(numels[-2:]) * inst.out.numel <= TERMS * TERMS or len(numels) < 2
+    return inst.op.elementwise or math.prod(numels[-2:]) * made <= TERMS * TERMS or len(numels) < 2
 
 
 def calm_after(tr, schedule):

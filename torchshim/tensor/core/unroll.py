@@ -92,6 +92,10 @@ AT_ONCE = '''\
                 v.meta = known[1]
                 v.array = array
 {made}                return {result}
+        elif known[1] is not None:             # several results
+            made = direct.call(key, {arrays})
+            if made is not None:
+                return tuple([wrap(v) for v in made])
 '''
 
 READ_AND_ENTER = '''\
