@@ -19,8 +19,8 @@ def test_methods_make_pipes():
     assert [b.tolist() for b in d.batch(5).collate()] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
     assert list(IterableWrapper([(1, 2, 3)]).map(lambda a, c: a + c, input_col=[0, 2])) == [(4, 2)]
     assert SequenceWrapper([3, 1]).map(lambda x: x * 2)[0] == 6
-    with pytest.raises(AttributeError, match="has no attribute 'fork: torchshim lacks it"):
-        d.fork(2)
+    with pytest.raises(AttributeError, match="'IterableWrapperIterDataPipe' object has no attribute 'nope$"):
+        d.nope
     with pytest.raises(IndexError, match=r"exceeds the depth of the DataPipe\nThis exception is thrown by __iter__ of UnBatcherIterDataPipe"):
         list(d.unbatch())
 
@@ -72,8 +72,12 @@ def test_a_loader_seeds_and_divides():
     assert [x.tolist() for x in DataLoader(pipe, batch_size=4)] == [[8, 2, 6, 9], [3, 0, 1, 7], [4, 5]]
     assert [x.tolist() for x in DataLoader(pipe, batch_size=4, num_workers=2)] == [[0, 8, 9, 5], [3, 2, 6, 1], [7], [4]]
     assert [x.tolist() for x in DataLoader(pipe, batch_size=5, shuffle=False)] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
-    with pytest.raises(NotImplementedError, match="persistent workers"):
-        DataLoader(pipe, num_workers=1, persistent_workers=True)
+    torch.manual_seed(5)
+    loader = DataLoader(IterableWrapper(range(12)).shuffle().sharding_filter(), num_workers=2, batch_size=3, persistent_workers=True)
+    assert [[x.tolist() for x in loader] for _ in range(2)] == [[[1, 2, 8], [5, 10, 7], [0, 11, 3], [6, 9, 4]],
+                                                                [[5, 9, 0], [10, 1, 6], [11, 4, 7], [3, 2, 8]]]
+    with pytest.raises(RuntimeError, match="Sharding twice on a single pipeline"):
+        list(DataLoader(pipe.map(str).sharding_filter()))
 
 
 def test_pipes_that_differ_in_each_run():

@@ -15,9 +15,9 @@ from ...engine import warn
 from ._utils import worker as _worker
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import Ended, Resume, get_worker_info
-from .datapipes.datapipe import IterDataPipe
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .dataset import IterableDataset
-from .graph_settings import apply_shuffle_settings, pipes, seeded, sharding
+from .graph_settings import apply_sharding, apply_shuffle_settings, seeded, sharding
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
@@ -74,8 +74,6 @@ class DataLoader(Generic[_T_co]):
         if isinstance(dataset, IterDataPipe):
             apply_shuffle_settings(dataset, shuffle)       # a shuffler that it adds is not used: neither is it in torch
             shuffle = None
-            if persistent_workers and any([hasattr(p, "set_seed") for p in pipes(dataset)]):
-                raise NotImplementedError("torchshim: persistent workers of a datapipe that shuffles; they would repeat the first pass's order")
         self.dataset, self.num_workers, self.prefetch_factor = dataset, num_workers, prefetch_factor
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.timeout, self.worker_init_fn, self.in_order = timeout, worker_init_fn, in_order
@@ -184,8 +182,8 @@ class _BaseDataLoaderIter:
         self._iterable = loader._dataset_kind == _DatasetKind.Iterable
         if loader.pin_memory and not accelerator.is_available():
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
-        if isinstance(loader.dataset, IterDataPipe):
-            seeded(loader.dataset, loader.generator)
+        self._shared_seed = None
+        self._seed_pipes(loader)
         self._sampler_iter = iter(loader._index_sampler)
         self._base_seed = drawn_seed(loader.generator)
         self._num_yielded = 0
@@ -193,6 +191,13 @@ class _BaseDataLoaderIter:
     def _reset(self, loader, first=False):
         self._sampler_iter = iter(loader._index_sampler)
         self._num_yielded = 0
+        self._seed_pipes(loader)
+
+    def _seed_pipes(self, loader):
+        """Draw the seed of a pass, and seed the pipes of the dataset by it."""
+        if isinstance(loader.dataset, IterDataPipe):
+            self._shared_seed = drawn_seed(loader.generator)
+            seeded(loader.dataset, self._shared_seed)
 
     def __iter__(self):
         return self
@@ -201,9 +206,11 @@ class _BaseDataLoaderIter:
         data = self._next_data()
         self._num_yielded += 1
         promised = self._loader._promised
-        if self._iterable and promised is not None and self._num_yielded > promised and self._loader.batch_size is None:
-            warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {promised} (when accessing len(dataloader)), but "
-                          f"{self._num_yielded} samples have been fetched. ", stacklevel=2)
+        if self._iterable and promised is not None and self._num_yielded > promised:
+            several = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each "
+                       "worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
+            warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {promised}(when accessing len(dataloader)), but "
+                          f"{self._num_yielded} samples have been fetched. {several if self._loader.num_workers else ''}", stacklevel=2)
         return data
 
     def __len__(self):
@@ -220,6 +227,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if loader.timeout:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(loader.dataset, 1, 0)
         self._fetch = _worker.fetcher(loader.dataset, self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
     def _next_data(self):
@@ -235,7 +244,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._persistent, self._shut = loader.persistent_workers, False
         self._done = context.Event()
         self._workers, self._indices, self._results = [], [], []
-        piped = isinstance(loader.dataset, IterDataPipe)
+        piped = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
         init = sharding(loader.worker_init_fn) if piped else loader.worker_init_fn
         for k in range(loader.num_workers):
             indices = context.Queue()
@@ -251,8 +260,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._workers.append(w)
             self._indices.append(indices)
             self._results.append(receive)
-        if piped:
-            seeded(loader.dataset, loader.generator)       # torch draws a second time here, of which the workers do not know
+        self._seed_pipes(loader)               # torch draws a second time here, of which the workers do not know
         self._start(loader)
 
     def _start(self, loader):
@@ -268,7 +276,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super()._reset(loader)
         waiting = set(range(len(self._workers)))
         for queue in self._indices:
-            queue.put(Resume())
+            queue.put(Resume(self._shared_seed))
         while waiting:                                     # what is left of the last pass comes before
             k, (_, data) = self._get()
             if isinstance(data, Resume):

@@ -7,28 +7,29 @@ import warnings
 
 from ... import Generator
 from ._utils.worker import get_worker_info
-from .datapipes.datapipe import IterDataPipe, MapDataPipe
+from .datapipes.iter.sharding import SHARDING_PRIORITIES, _ShardingIterDataPipe
+from .graph import traverse_dps
 from .sampler import drawn_seed
+
+__all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]
+
+
+def get_all_graph_pipes(graph):
+    """The pipes of a graph, each once, the last of the chain first."""
+    found = {}
+
+    def visit(graph):
+        for number, (pipe, below) in graph.items():
+            if number not in found:
+                found[number] = pipe
+                visit(below)
+    visit(graph)
+    return list(found.values())
 
 
 def pipes(datapipe):
-    """A pipe and the pipes among its attributes, each once, the last of the chain first."""
-    found = {}
-
-    def visit(x):
-        if isinstance(x, (IterDataPipe, MapDataPipe)):
-            if id(x) not in found:
-                found[id(x)] = x
-                for value in vars(x).values():
-                    visit(value)
-        elif isinstance(x, (list, tuple, set)):
-            for value in x:
-                visit(value)
-        elif isinstance(x, dict):
-            for value in x.values():
-                visit(value)
-    visit(datapipe)
-    return list(found.values())
+    """A pipe and those that it draws from."""
+    return get_all_graph_pipes(traverse_dps(datapipe))
 
 
 def _has(pipe, *methods):
@@ -58,18 +59,33 @@ def apply_random_seed(datapipe, rng):
     return datapipe
 
 
-def apply_sharding(datapipe, num_of_instances, instance_id):
-    """Let the pipes that divide samples take part `instance_id` of `num_of_instances`."""
-    for p in pipes(datapipe):
-        if _has(p, "apply_sharding"):
-            p.apply_sharding(num_of_instances, instance_id)
+def apply_shuffle_seed(datapipe, rng):
+    """`apply_random_seed` by its old name."""
+    warnings.warn("`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` "
+                  "instead.", FutureWarning, stacklevel=2)
+    return apply_random_seed(datapipe, rng)
+
+
+def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
+    """Let the pipes that divide samples take part `instance_id` of `num_of_instances`; RuntimeError where one draws from another."""
+    def visit(graph, above):
+        for pipe, below in graph.values():
+            divides = isinstance(pipe, _ShardingIterDataPipe) or _has(pipe, "apply_sharding")
+            if divides:
+                if above is not None:
+                    raise RuntimeError("Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
+                                       f"applied to {above} while trying to apply to {pipe}")
+                group = {"sharding_group": sharding_group} if len(inspect.signature(pipe.apply_sharding).parameters) > 2 else {}
+                pipe.apply_sharding(num_of_instances, instance_id, **group)
+            visit(below, pipe if divides else above)
+    visit(traverse_dps(datapipe), None)
     return datapipe
 
 
-def seeded(datapipe, generator):
-    """Draw the seed of a loader's pass from its stream, and seed the pipes by it."""
+def seeded(datapipe, seed):
+    """Seed the pipes by what the loader drew."""
     shared = Generator()
-    shared.manual_seed(drawn_seed(generator))
+    shared.manual_seed(seed)
     apply_random_seed(datapipe, shared)
 
 

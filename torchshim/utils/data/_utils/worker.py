@@ -129,6 +129,7 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
                 persistent):
     """Answer the indices that come until None does: (position, data or what went wrong)."""
     global _worker_info
+    from .. import graph_settings              # it asks this module for the worker's number
     try:
         seed = base_seed + worker_id
         random.seed(seed)
@@ -156,6 +157,8 @@ def worker_loop(iterable, dataset, indices, results, done, auto_collation, colla
                 ended = False
                 if start_error is None:
                     try:
+                        if task.seed is not None:
+                            graph_settings.seeded(dataset, task.seed)
                         fetch = fetcher(dataset, iterable, auto_collation, collate_fn, drop_last)
                     except Exception:
                         start_error = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")

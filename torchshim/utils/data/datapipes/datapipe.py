@@ -2,17 +2,17 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import TypeVar
 
 from ..dataset import Dataset, IterableDataset
+from ._hook_iterator import _SnapshotState, conditional, counted, single
 
-__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe", "guaranteed_datapipes_determinism",
-           "non_deterministic"]
+__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
-_LACKING = {"demux", "fork", "groupby", "list_files", "mux", "open_files", "read_from_stream", "routed_decode", "trace_as_dataframe"}
+#: Methods whose results are not traced as data frames, even of streams of data frames.
+UNTRACABLE_DATAFRAME_PIPES = ["batch", "groupby", "_dataframes_as_tuples", "trace_as_dataframe"]
 
 
 class DataChunk(list[_T]):
@@ -27,70 +27,20 @@ class DataChunk(list[_T]):
         """Its elements as text."""
         return f"{indent}[{', '.join(map(str, self))}]"
 
+    def __iter__(self):
+        yield from super().__iter__()
+
     def raw_iterator(self):
         """Its elements."""
         yield from self.items
 
 
-def _shown(pipe):
-    """The call that makes a pipe, as far as its attributes tell."""
-    names = [n for n in sorted(inspect.signature(type(pipe)).parameters) if hasattr(pipe, n)]
-    values = [getattr(pipe, n) for n in names]
-    return f"{type(pipe).__name__}({', '.join([f'{n}={v.__name__ if inspect.isfunction(v) else repr(v)}' for n, v in zip(names, values)])})"
-
-
-def _started(pipe):
-    """The number of a new iterator of a pipe, which makes those before it invalid."""
-    pipe._valid_iterator_id = 0 if pipe._valid_iterator_id is None else pipe._valid_iterator_id + 1
-    pipe.reset()
-    return pipe._valid_iterator_id
-
-
-def _check(pipe, number):
-    if pipe._valid_iterator_id != number:
-        raise RuntimeError("This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
-                           f"{_shown(pipe)}\nThis may be caused by multiple references to the same IterDataPipe. We recommend using `.fork()` if "
-                           "that is necessary.\nFor feedback regarding this single iterator per IterDataPipe constraint, feel free to comment on "
-                           "this issue: https://github.com/pytorch/data/issues/45.")
-
-
-class _Iterator:
-    """An iterator of a pipe, while it is the pipe's last."""
-
-    def __init__(self, iterator, pipe):
-        self.iterator, self.pipe, self.number = iterator, pipe, _started(pipe)
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        _check(self.pipe, self.number)
-        return next(self.iterator)
-
-    def __getattr__(self, name):
-        return getattr(self.iterator, name)
-
-
-def _single(method):
-    """An `__iter__` that resets the pipe, and ends the life of the iterator before."""
-    if not inspect.isgeneratorfunction(method):
-        return functools.wraps(method)(lambda self: _Iterator(method(self), self))
-
-    @functools.wraps(method)
-    def iterate(self):
-        number = _started(self)
-        try:
-            for sample in method(self):
-                yield sample
-                _check(self, number)
-        except Exception as e:
-            said = e.args[0] if e.args and isinstance(e.args[0], str) else None
-            if said is None:
-                e.args = (f"\nThis exception is thrown by __iter__ of {_shown(self)}",)
-            elif "thrown by __iter__ of" not in said and "single iterator per IterDataPipe constraint" not in said:
-                e.args = (f"{said}\nThis exception is thrown by __iter__ of {_shown(self)}", *e.args[1:])
-            raise
-    return iterate
+def _made(cls, frames, traced, source, *args, **kwargs):
+    """The pipe that a method makes."""
+    pipe = cls(source, *args, **kwargs)
+    if traced and isinstance(pipe, IterDataPipe) and (frames or isinstance(source, DFIterDataPipe)):
+        return pipe.trace_as_dataframe()
+    return pipe
 
 
 class _Functional:
@@ -98,10 +48,9 @@ class _Functional:
 
     def __getattr__(self, attribute_name):
         made = self.functions.get(attribute_name)
-        if made is not None:
-            return functools.partial(made, self)
-        why = ": torchshim lacks it" if attribute_name in _LACKING else ""
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute_name}{why}")
+        if made is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute_name}")
+        return functools.update_wrapper(functools.partial(made, self), made, assigned=("__doc__",))
 
     @classmethod
     def register_function(cls, function_name, function):
@@ -110,12 +59,13 @@ class _Functional:
 
     @classmethod
     def register_datapipe_as_function(cls, function_name, cls_to_register, enable_df_api_tracing=False):
-        """Let pipes have a method that makes a pipe of a class of them."""
-        if enable_df_api_tracing:
-            raise NotImplementedError("torchshim: datapipes of data frames")
+        """Let pipes have a method that makes a pipe of a class of them; of streams of data frames, and with enable_df_api_tracing, the pipe
+        is traced as a data frame."""
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
-        cls.functions[function_name] = cls_to_register
+        traced = function_name not in UNTRACABLE_DATAFRAME_PIPES
+        function = functools.partial(_made, cls_to_register, enable_df_api_tracing, traced)
+        cls.functions[function_name] = functools.update_wrapper(function, cls_to_register, assigned=("__doc__",))
 
     reduce_ex_hook = getstate_hook = str_hook = repr_hook = None
 
@@ -165,16 +115,21 @@ class IterDataPipe(_Functional, IterableDataset[_T_co]):
     """
     functions: dict = {}
     _valid_iterator_id = None
+    _number_of_samples_yielded = 0
+    _snapshot_state = _SnapshotState.NotStarted
+    _fast_forward_iterator = None
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        if "__iter__" in vars(cls):
-            cls.__iter__ = _single(vars(cls)["__iter__"])
+        for name, hook in (("__iter__", single), ("__next__", counted), ("reset", conditional)):
+            if name in vars(cls):
+                setattr(cls, name, hook(vars(cls)[name]))
 
-    @_single
+    @single
     def __iter__(self):
         return self
 
+    @conditional
     def reset(self):
         """Called when an iterator is made."""
 
@@ -189,71 +144,3 @@ class DFIterDataPipe(IterDataPipe):
 
     def _is_dfpipe(self):
         return True
-
-
-_determinism = [False]
-
-
-class guaranteed_datapipes_determinism:
-    """From its making to the end of its context no pipe may be made that is marked as `non_deterministic`."""
-
-    def __init__(self):
-        self.prev, _determinism[0] = _determinism[0], True
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *exc):
-        _determinism[0] = self.prev
-
-
-class non_deterministic:
-    """A decorator for pipes that give other samples in each run; `@non_deterministic(f)`: if f(arguments) says so. TypeError where such a
-    pipe is made while determinism is guaranteed, and for what is no class of IterDataPipe."""
-    cls = None
-
-    def __init__(self, arg):
-        if isinstance(arg, type):
-            if not issubclass(arg, IterDataPipe):
-                raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
-            self.cls = arg
-        elif callable(arg):
-            self.deterministic_fn = arg
-        else:
-            raise TypeError(f"{arg} can not be decorated by non_deterministic")
-
-    def __call__(self, *args, **kwargs):
-        if self.cls is None:
-            if not (isinstance(args[0], type) and issubclass(args[0], IterDataPipe)):
-                raise TypeError(f"Only `IterDataPipe` can be decorated, but {args[0].__name__} is found")
-            self.cls = args[0]
-            return self.deterministic_wrapper_fn
-        if _determinism[0]:
-            raise TypeError(f"{self.cls.__name__} is non-deterministic, but you set 'guaranteed_datapipes_determinism'. You can turn off "
-                            "determinism for this DataPipe if that is acceptable for your application")
-        return self.cls(*args, **kwargs)
-
-    def deterministic_wrapper_fn(self, *args, **kwargs):
-        """Makes the pipe, if it may be."""
-        differs = self.deterministic_fn(*args, **kwargs)
-        if not isinstance(differs, bool):
-            raise TypeError("deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but "
-                            f"{type(differs)} is found")
-        if _determinism[0] and differs:
-            raise TypeError(f"{self.cls.__name__} is non-deterministic with the inputs, but you set 'guaranteed_datapipes_determinism'. You can "
-                            "turn off determinism for this DataPipe if that is acceptable for your application")
-        return self.cls(*args, **kwargs)
-
-
-class functional_datapipe:
-    """A decorator that makes a class of pipes a method of pipes of its kind: name, and the class's first argument is the pipe."""
-
-    def __init__(self, name, enable_df_api_tracing=False):
-        self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
-
-    def __call__(self, cls):
-        if issubclass(cls, IterDataPipe):
-            IterDataPipe.register_datapipe_as_function(self.name, cls, enable_df_api_tracing=self.enable_df_api_tracing)
-        elif issubclass(cls, MapDataPipe):
-            MapDataPipe.register_datapipe_as_function(self.name, cls)
-        return cls
