@@ -41,3 +41,12 @@ def test_tests_of_numbers_have_no_out_form():
             assert "unexpected keyword argument 'out'" in str(error)
         else:
             raise AssertionError(f)
+
+
+def test_gradients_of_complex_products():
+    """A sum of zeros is +0, whichever factor is conjugated."""
+    a, b = torch.tensor([[1., -2.], [3., 4.]]) + 0j, torch.tensor([[-1., 5.], [2., -3.]]) + 0j
+    for f in (torch.matmul, lambda x, y: torch.einsum("ij,jk->ik", x, y), lambda x, y: torch.bmm(x[None], y[None])[0]):
+        x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+        for g in torch.autograd.grad(f(x, y).abs().sum(), (x, y)):
+            assert not torch.signbit(g.imag).any() and not g.imag.any()

@@ -100,3 +100,17 @@ def test_the_order_of_dimensions_in_memory():
     assert x.dim_order() == (0, 2, 3, 1) and torch.ones(1, 3, 1, 2).expand(4, 3, 5, 2).dim_order() == (0, 1, 2, 3)
     with pytest.raises(RuntimeError, match="unique dim order"):
         torch.empty(2, 1, 2).dim_order(ambiguity_check=True)
+
+
+def test_strides_of_dimensions_of_one_element_are_kept():
+    """What is made like a dense tensor has its very strides, and `to` asks the order of strides, not whether the elements lie so already."""
+    w = torch.zeros(6, 4, 1, 1)
+    last = w.to(memory_format=torch.channels_last)
+    assert last is not w and last.stride() == (4, 1, 4, 4)
+    assert w.contiguous(memory_format=torch.channels_last) is w
+    for made in (torch.zeros_like(last), torch.rand_like(last), last.double(), last.to(torch.int, copy=True), torch.full_like(last, 2.)):
+        assert made.stride() == (4, 1, 4, 4)
+    assert last.double(memory_format=torch.contiguous_format).stride() == (4, 1, 1, 1)
+    turned = torch.zeros(3, 4).t()
+    assert turned.to(memory_format=torch.contiguous_format) is turned
+    assert torch.nn.functional.conv2d(torch.zeros(2, 4, 5, 5), last).stride() == (150, 1, 30, 6)

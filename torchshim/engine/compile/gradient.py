@@ -164,12 +164,21 @@ def _pullback(inst, wrt, rule):
         primal, pull, everything = jax.vjp(f, *[ins[i] for i in wrt], has_aux=True)
         # torch's complex gradient is the conjugate of JAX's
         grads = pull([conj(c).astype(p.dtype) for c, p in zip(cts, primal)])
-        return everything + [conj(g) for g in grads]
+        return everything + [turned(g) for g in grads]
+    turned = _conj_of_sum if inst.traced and any([e.primitive.name in _CONTRACTIONS for e in inst.jaxpr.jaxpr.eqns]) else conj
     return backward
+
+
+_CONTRACTIONS = {"dot_general", "conv_general_dilated"}
 
 
 def conj(x):
     return jnp.conj(x) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
+
+
+def _conj_of_sum(x):
+    """The conjugate of a contraction, whose zeros are positive: a sum of zeros is +0, and torch conjugates a factor, not the sum."""
+    return jax.lax.complex(jnp.real(x), 0 - jnp.imag(x)) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
 
 
 def grad_strides(meta, plain=False):

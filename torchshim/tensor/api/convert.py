@@ -14,6 +14,7 @@ from ..core.device import accelerators, device as torch_device, get_default_devi
 from ..core.dispatch import apply1, wrap
 from ..core.dtype import ALL, dtype as torch_dtype, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, edge, read
+from ..core.memory_format import preserve_format, suggested
 from ..core.tensor import Tensor
 
 
@@ -75,11 +76,7 @@ def to(self, *args, **kw):
     if dtype is None:
         dtype = m.dtype
     strides = like_strides(m, fmt)
-    if fmt is not None and fmt.name not in ("preserve_format",):
-        from ..core.memory_format import is_in_format
-        same_layout = is_in_format(m, fmt)
-    else:
-        same_layout = True
+    same_layout = fmt is None or fmt is preserve_format or suggested(m) is fmt       # asked by the strides' order, as torch does
     if dtype == m.dtype and not copy and same_layout:
         return t
     if P.kind_of(m.dtype) == 3 and P.kind_of(dtype) < 3 and P.kind_of(dtype):

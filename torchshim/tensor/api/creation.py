@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from ...engine import TRACED, context, half, meta_of, record, value_of, warn
+from ...engine import TRACED, context, contiguous_strides, half, meta_of, record, value_of, warn
 from ...engine.direct import number as number_array
 from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
@@ -274,8 +274,8 @@ def like_strides(m, memory_format=None):
     if memory_format is not None and memory_format.name != "preserve_format":
         from ..core.memory_format import strides_for
         return strides_for(m.shape, memory_format)
-    if m.contiguous:
-        return None
+    if m.contiguous:                       # dimensions of one element, and tensors of none, may have any strides
+        return None if m.numel and 1 not in m.shape or m.strides == contiguous_strides(m.shape) else m.strides
     from ...ops.layout import elementwise_strides
     return m.strides if m.dense else elementwise_strides((m,), m.shape)
 
