@@ -124,3 +124,12 @@ def test_the_primitives_of_a_batched_function_are_not_compiled_one_by_one():
     x = torch.rand(3, 4)
     vmap(lambda t: (t.sin() * 7.25).cumsum(0).atan().sum())(x)
     assert not compiled
+
+
+def test_a_batched_result_is_named_as_its_last_operator():
+    """Where gradients of something outside are wanted, `grad_fn` prints as in torch."""
+    x, y = torch.ones(3, 4, requires_grad=True), torch.ones(3, 4, 4)
+    for f, name in ((torch.sin, "SinBackward0"), (torch.sum, "SumBackward1"), (torch.dot, "SqueezeBackward1"), (torch.mv, "SqueezeBackward1"),
+                    (torch.nn.functional.mse_loss, "MeanBackward1"), (lambda a: a.clone().mul_(2), "MulBackward0")):
+        args = (y, x) if f is torch.mv else (x, x) if f in (torch.dot, torch.nn.functional.mse_loss) else (x,)
+        assert type(torch.func.vmap(f)(*args).grad_fn).__name__ == name

@@ -31,6 +31,7 @@ from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
 from .layouts import layouts
+from .names import batched_name
 from .parts import mapped_by, replaced
 
 _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
@@ -110,6 +111,7 @@ def batched(fn, xs, dims, randomness="error"):
         info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
+        info["name"] = next((batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs if o.grad_fn is not None), "VmapBackward")
         saved = {id(g[1]) for node in nodes(outs) for g in node._ts_guard} if any(info["grads"]) else ()
         info["saved"] = [id(t._ts_st) in saved for t in ts]
         made = outs + [ts[k] for k in info["written"]]
@@ -207,7 +209,7 @@ def _view(x, d, steps):
 
 
 class VmapNode(FunctionNode):
-    """The history of a batched call: recomputes it, and batches its backward."""
+    """The history of a batched call: recomputes it, and batches its backward. It is called as the node of its first result is in torch."""
     __slots__ = ()
 
     def _ts_custom_backward(self, box, mode):
@@ -258,7 +260,7 @@ def _filled(g, like, e):
 
 
 def _attach(made, fn, xs, dims, wants, info, randomness):
-    node = object.__new__(node_class("VmapBackward", VmapNode))
+    node = object.__new__(node_class(info["name"], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_saved, node._ts_guard, node._ts_nums = [], (), ()
     node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])

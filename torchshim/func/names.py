@@ -1,0 +1,22 @@
+"""What torch's graph calls the last operator of a batched function: its batching rule may end with another operator."""
+from __future__ import annotations
+
+_ENDS = {
+    "AddmmBackward0": "AddBackward0", "AvgPool2DBackward0": "ViewBackward0", "AdaptiveAvgPool2DBackward0": "ViewBackward0",
+    "ConvolutionBackward0": "ViewBackward0", "DotBackward0": "SqueezeBackward1", "EmbeddingBackward0": "PermuteBackward0",
+    "MaxBackward1": "MaxBackward0", "MeanBackward0": "MeanBackward1", "MinBackward1": "MinBackward0", "MmBackward0": "UnsafeViewBackward0",
+    "MvBackward0": "SqueezeBackward1", "NativeBatchNormBackward0": "TransposeBackward0", "NativeGroupNormBackward0": "ViewBackward0",
+    "ProdBackward0": "ProdBackward1", "RollBackward0": "ViewBackward0", "SqueezeBackward1": "SqueezeBackward2",
+    "SqueezeBackward4": "SqueezeBackward5", "SumBackward0": "SumBackward1", "TBackward0": "TransposeBackward0", "TraceBackward0": "SumBackward1"}
+_LOSSES = {"BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0", "HuberLossBackward0", "MseLossBackward0",
+           "SmoothL1LossBackward0"}
+
+
+def batched_name(name, ndim):
+    """The name of a node of a batch, for the one that ends the function of an example, whose result has `ndim` dimensions.
+    Of a sum of losses it is that of their mean."""
+    if name in _LOSSES:
+        return "ViewBackward0" if ndim else "MeanBackward1"
+    if name == "NllLossBackward0":
+        return "WhereBackward0" if ndim else "DivBackward0"
+    return _ENDS.get(name, name)
