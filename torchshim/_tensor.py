@@ -29,6 +29,9 @@ _UNTYPED = frozenset(("complex32", "uint16", "uint32", "uint64", "float8_e4m3fn"
 def reduce(t):
     """Pickle as torch does: where the tensor lies in its storage, and its flags. One with a history comes back as a leaf."""
     from .nn.parameter import Parameter
+    if t.is_quantized:
+        from .tensor.quantized.fields import pickled
+        return _utils._rebuild_qtensor, (*pickled(t), False, OrderedDict())
     if t.layout is not strided:
         flags = (t._coalesced,) if t.is_sparse else ()
         return _utils._rebuild_sparse_tensor, (t.layout, (*t._index, t._vals, t.size(), *flags))

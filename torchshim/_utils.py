@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import traceback
@@ -75,18 +76,18 @@ def _missing(what):
     return rebuild
 
 
-#: Per thread the sparse tensors of a file whose numbers come after them, to be checked once these are there.
+#: Per thread what is to be done with the tensors of a file whose numbers come after them, once these are there.
 _unchecked = threading.local()
 
 
 @contextlib.contextmanager
 def _checked_at_the_end():
-    """A context in which sparse tensors are rebuilt unseen, and checked when it ends."""
+    """A context in which tensors are rebuilt before their numbers are there; what these decide is done when it ends."""
     _unchecked.found = []
     try:
         yield
-        for layout, data in _unchecked.found:
-            _sparse_tensor(layout, data, True)
+        for check in _unchecked.found:
+            check()
     finally:
         _unchecked.found = None
 
@@ -95,7 +96,7 @@ def _rebuild_sparse_tensor(layout, data):
     """A sparse tensor of a layout from its parts: indices, values, size and whether it is coalesced, or both indices, values and size."""
     later = getattr(_unchecked, "found", None)
     if later is not None:
-        later.append((layout, data))
+        later.append(lambda: _sparse_tensor(layout, data, True))
     return _sparse_tensor(layout, data, later is None)
 
 
@@ -107,7 +108,24 @@ def _sparse_tensor(layout, data, check):
     return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout, check_invariants=check)
 
 
-_rebuild_qtensor = _missing("quantized")
+def _rebuild_qtensor(storage, storage_offset, size, stride, quantizer_params, requires_grad, backward_hooks):
+    """A quantized tensor: its levels lie in `storage`; quantizer_params: its scheme, then what that one has."""
+    from .tensor.quantized.base import PACKED, PerChannel, PerTensor, made
+    from .tensor.quantized.fields import unpacked
+    scheme, *params = quantizer_params
+    dtype = storage.dtype
+    if dtype in PACKED:
+        def taken_apart():
+            return unpacked(storage._tensor(), dtype, math.prod(size)).reshape(tuple(size))
+        ints = taken_apart()
+        later = getattr(_unchecked, "found", None)
+        if later is not None:
+            later.append(lambda: ints.copy_(taken_apart()))
+    else:
+        ints = tensor_on(storage, dtype.held, storage_offset, size, stride)
+    return made(ints, PerTensor(*params) if "tensor" in scheme.name else PerChannel(*params), dtype)
+
+
 _rebuild_nested_tensor = _missing("nested")
 _rebuild_wrapper_subclass = _missing("wrapper subclass")
 

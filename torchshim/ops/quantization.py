@@ -1,4 +1,4 @@
-"""Fake quantization: numbers rounded to what a quantized tensor could hold. There are no quantized tensors."""
+"""Quantization: numbers as the levels that a quantized tensor holds and back, and fake quantization, which does both."""
 from __future__ import annotations
 
 import jax
@@ -63,3 +63,66 @@ def fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, q
     """The same with a scale and a zero point for each index along `axis`."""
     shape = [-1 if d == wrap_dim(axis, self.ndim) else 1 for d in range(self.ndim)]
     return _rounded(self, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
+
+
+# -- levels of quantized tensors (see tensor/quantized), with the roundings of torch's kernels ------------------------------
+_PRIVATE = dict(function=False, method=False, out=False)
+
+
+def _per_channel(x, values, axis):
+    return values.reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+
+
+def _cut(level, least, most, dtype, of_nan):
+    """Levels as integers between least and most; `of_nan` for nan."""
+    if dtype == P.int32:                       # float32 does not have the largest one
+        level = level.astype(jnp.float64)
+    return jnp.clip(jnp.where(jnp.isnan(level), of_nan, level), least, most).astype(dtype)
+
+
+@op("_levels(Tensor self, float scale, float zero_point, ScalarType dtype, int least, int most, bool apart) -> Tensor", **_PRIVATE)
+def levels(self, scale, zero_point, dtype, least, most, apart):
+    """round(self / scale + zero_point), with the zero point added after the rounding if `apart`."""
+    x, zero_point = self * (1 / scale.astype(jnp.float32)), zero_point.astype(jnp.float32)
+    level = jnp.round(x) + zero_point if apart else jnp.round(x + zero_point)
+    if most < 127:                             # a conversion to an integer that is none of the vector unit's
+        level = jnp.where(jnp.abs(x) < 2. ** 63, level, least)
+    return _cut(level, least, most, dtype, most if dtype != P.int32 else least)
+
+
+@op("_levels.channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype, int least, int most) -> Tensor", **_PRIVATE)
+def levels_channel(self, scales, zero_points, axis, dtype, least, most):
+    """The same with a scale and a zero point for each index along `axis`."""
+    scaled = self * _per_channel(self, 1 / scales.astype(jnp.float32), axis)
+    level = jnp.round(scaled + _per_channel(self, zero_points.astype(jnp.float32), axis))
+    return _cut(level, least, most, dtype, 0 if dtype != P.int32 else least)
+
+
+@op("_unlevelled(Tensor self, float scale, Scalar zero_point) -> Tensor", **_PRIVATE)
+def unlevelled(self, scale, zero_point):
+    """(level - zero_point) * scale in float32."""
+    return (self.astype(jnp.int32) - zero_point.astype(jnp.int32)).astype(jnp.float32) * scale.astype(jnp.float32)
+
+
+@op("_unlevelled.channel(Tensor self, Tensor scales, Tensor zero_points, int axis) -> Tensor", **_PRIVATE)
+def unlevelled_channel(self, scales, zero_points, axis):
+    """The same with a scale and a zero point for each index along `axis`."""
+    points = _per_channel(self, zero_points, axis)
+    if P.kind_of(points.dtype) == 2:
+        shifted = self.astype(jnp.float32) - points.astype(jnp.float32)
+    else:
+        shifted = (self.astype(jnp.int32) - points.astype(jnp.int32)).astype(jnp.float32)
+    return shifted * _per_channel(self, scales.astype(jnp.float32), axis)
+
+
+@op("_fused_unlevelled(Tensor self, float scale, float zero_point) -> Tensor", **_PRIVATE)
+def fused_unlevelled(self, scale, zero_point):
+    """level * scale - zero_point * scale in float32, where the second product is rounded and the first is not, as a fused instruction does."""
+    s, z = scale.astype(jnp.float32), zero_point.astype(jnp.float32)
+    return (self.astype(jnp.float64) * s.astype(jnp.float64) + (s * -z).astype(jnp.float64)).astype(jnp.float32)
+
+
+@op("_requantized(Tensor self, Tensor multiplier, float zero_point, ScalarType dtype, int least, int most) -> Tensor", **_PRIVATE)
+def requantized(self, multiplier, zero_point, dtype, least, most):
+    """round(self * multiplier) + zero_point of float32 sums, cut off at least and most."""
+    return _cut(jnp.round(self * multiplier) + zero_point.astype(jnp.float32), least, most, dtype, least)

@@ -443,7 +443,7 @@ def _array(data, dtype, numel):
     """The numbers in `data` as a 1-d array that may be written to."""
     if len(data) < numel * dtype.itemsize:
         raise RuntimeError(f"unexpected EOF, expected {numel * dtype.itemsize - len(data)} more bytes. The file might be corrupted.")
-    return np.frombuffer(data, dtype.np, numel) if numel else np.empty(0, dtype.np)
+    return np.frombuffer(data, dtype.held.np, numel) if numel else np.empty(0, dtype.held.np)
 
 
 class _Zipped:
@@ -487,7 +487,7 @@ class _Legacy:
             return pid[1]
         cls, dtype, key, location, numel = _entry(pid)
         if key not in self.known:
-            s = self.restore(fresh_storage(np.zeros(numel, dtype.np), dtype), location)
+            s = self.restore(fresh_storage(np.zeros(numel, dtype.held.np), dtype), location)
             self.known[key] = s, dtype, numel
         s = self.known[key][0]
         if len(pid) > 5 and pid[5] is not None:
@@ -542,6 +542,7 @@ def _read_storages(file, keys, storages):
 def _fill(s, array, dtype):
     """Put a storage's numbers under the tensors that see it already."""
     from ..tensor.api.sharing import from_numpy
+    dtype = dtype.held
     t = s._tensor(dtype)
     t.copy_(fresh_storage(array, dtype)._tensor(dtype) if array.dtype.kind == "V" else from_numpy(array))
 

@@ -64,6 +64,7 @@ def default_table():
     from .. import _tensor, _utils
     from ..nn.parameter import Parameter
     from ..tensor.core.device import device
+    from ..tensor.core import qscheme
     from ..tensor.core.dtype import ALL
     from ..tensor.core.size import Size
     from ..tensor.core.tensor import Tensor
@@ -76,6 +77,8 @@ def default_table():
              "torch.storage.TypedStorage": TypedStorage, "torch.storage.UntypedStorage": UntypedStorage}
     table.update({f"torch.{n}": d for n, d in ALL.items()})
     table.update({f"torch.{n}": s for n, s in NAMED.items()})
+    table.update({f"torch.{s.name}": s for s in (qscheme.per_tensor_affine, qscheme.per_tensor_symmetric, qscheme.per_channel_affine,
+                                                 qscheme.per_channel_symmetric, qscheme.per_channel_affine_float_qparams)})
     table.update({f"torch._utils.{n}": f for n, f in vars(_utils).items() if n.startswith("_rebuild")})
     return table
 

@@ -1,7 +1,5 @@
-"""What leads to sparse tensors (see tensor/sparse), what dense ones answer where torch wants sparse or quantized ones, what is missing, and
-what calls Python for each element.
-
-What would make a quantized tensor raises NotImplementedError with its name, and carries `__unimplemented__`.
+"""What leads to sparse and quantized tensors (see tensor/sparse, tensor/quantized), what dense ones answer where torch wants one of these, and what
+calls Python for each element.
 """
 from __future__ import annotations
 
@@ -236,13 +234,15 @@ def map2_(self, x, y, callable):
     return _mapped("map2_", self, (x, y), callable)
 
 
-def _missing(name, where, why="there are no quantized tensors"):
+def _made_quantized(name):
     def f(*args, **kwargs):
-        raise NotImplementedError(f"torchshim: {where}.{name}: {why}")
-    f.__doc__ = "Not implemented."
-    f.__unimplemented__ = True
-    return f
+        from ..quantized import factories
+        return getattr(factories, name)(*args, **kwargs)
+    f.__doc__ = "Makes a quantized tensor; see the function of its name in tensor/quantized/factories.py."
+    f.__name__ = f.__qualname__ = name
+    function(name, method=False)(f)
 
 
-for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"):
-    function(_name, method=False)(_missing(_name, "torch"))
+for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "_make_per_tensor_quantized_tensor",
+              "_make_per_channel_quantized_tensor", "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized"):
+    _made_quantized(_name)

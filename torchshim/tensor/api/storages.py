@@ -37,7 +37,7 @@ def untyped(st):
 
 def fresh_storage(array, dtype, device=None):
     """An UntypedStorage around a 1-d array that no tensor sees yet: the first one that sees all of it gives it its shape."""
-    t = tensor_from(array)
+    t, dtype = tensor_from(array), dtype.held
     if t.dtype is not dtype:                   # dtypes that NumPy has no name for come as bytes
         t = t.view(dtype)
     s = untyped((t if device is None else t.to(device))._ts_st)
@@ -396,7 +396,7 @@ class TypedStorage(_Casts):
         return self
 
     def _tensor(self, dtype=None):
-        return self._untyped_storage._tensor(self.dtype)
+        return self._untyped_storage._tensor(self.dtype.held)
 
     _elements = _tensor
 
@@ -518,7 +518,7 @@ class _Named(type):
 
     def from_file(cls, filename, shared=False, size=0):
         """As UntypedStorage.from_file, of `size` elements."""
-        return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype.np), dtype=cls.dtype)
+        return TypedStorage(wrap_storage=mapped(filename, shared, size, cls.dtype.held.np), dtype=cls.dtype)
 
     def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0):
         """`count` elements of a bytes-like object; see `buffered`."""
@@ -528,7 +528,8 @@ class _Named(type):
 
 
 _NAMES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
-          "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128"}
+          "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128",
+          "QInt8": "qint8", "QUInt8": "quint8", "QInt32": "qint32", "QUInt4x2": "quint4x2", "QUInt2x4": "quint2x4"}
 NAMED = {f"{n}Storage": _Named(f"{n}Storage", (), {"dtype": ALL[d], "__module__": "torch", "__doc__": f"A TypedStorage of {d}."})
          for n, d in _NAMES.items()}
 Storage = NAMED["FloatStorage"]

@@ -38,6 +38,11 @@ class dtype:
         return self
 
     @property
+    def held(self):
+        """The dtype of what lies in memory: integers under the levels of quantized tensors, else itself."""
+        return self
+
+    @property
     def abbr(self):
         """A short name: f32, i64, bf16, b8."""
         short = self.name.replace("bfloat16", "bf16").replace("complex", "c").replace("uint", "u").replace("bool", "b8")
@@ -55,22 +60,33 @@ class dtype:
 
 
 class _Absent(dtype):
-    """A dtype that JAX does not have: there is its name, but no tensor of it."""
+    """A dtype that JAX does not have: there is its name, but no dense tensor of it."""
     __module__ = "torchshim"
     __slots__ = ()
 
     def __init__(self, name, itemsize, why):
         kind = name[:3]
         self.name, self.itemsize, self.is_floating_point, self.is_complex = name, itemsize, kind == "flo", kind == "com"
-        self.is_signed = kind in ("com", "flo", "int", "qin")
+        if kind not in ("qin", "qui"):
+            self.is_signed = kind in ("com", "flo", "int")
         _ABSENT[name] = why
+
+    def __getattr__(self, name):
+        if name == "is_signed":
+            raise RuntimeError("isSignedType not supported for quantized types")
+        raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
     @property
     def np(self):
         raise NotImplementedError(f"torchshim: torch.{self.name}: {_ABSENT[self.name]}")
 
+    @property
+    def held(self):
+        return ALL.get(_HELD.get(self.name), self)
+
 
 _ABSENT: dict = {}
+_HELD = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint8", "quint2x4": "uint8"}
 ALL: dict = {}
 FROM_NP: dict = {}
 for _name, _np in (("float64", np.float64), ("float32", np.float32), ("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16),
@@ -88,7 +104,7 @@ uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint
 for _name in [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)] + ["bits1x8", "bits2x4", "bits4x2", "bits8", "float4_e2m1fn_x2"]:
     ALL[_name] = _Absent(_name, 1, "torch computes nothing in it on the CPU either")
 for _name, _size in (("qint8", 1), ("quint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1)):
-    ALL[_name] = _Absent(_name, _size, "there are no quantized tensors")
+    ALL[_name] = _Absent(_name, _size, "quantize_per_tensor and its like make tensors of it, this does not")
 ALL["bits16"] = _Absent("bits16", 2, "torch computes nothing in it on the CPU either")
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16,
            "chalf": complex32, "bit": ALL["uint1"], "cfloat": complex64, "cdouble": complex128}

@@ -1,4 +1,4 @@
-"""torch.qscheme: the names of the ways to quantize. There are no quantized tensors that would have one."""
+"""torch.qscheme: the names of the ways to quantize; see tensor/quantized."""
 
 
 class qscheme:

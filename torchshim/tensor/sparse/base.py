@@ -5,28 +5,19 @@ of their own, as they ask for nothing but shape, dtype and device. All others ra
 """
 from __future__ import annotations
 
-import functools
-import types
-
 import numpy as np
 
 from ...engine import array_of, context, meta_of, warn
-from ..api.bind import FUNCTIONS
 from ..core import settings
 from ..core.handle import TensorBase, read
 from ..core.layout import ALL as LAYOUTS
-from ..core.tensor import Tensor, tensor_from
+from ..core.tensor import tensor_from
+from ..kinds import PLAIN, Answers, Kind, name_of  # noqa: F401  others have them from here
 
 COO = LAYOUTS["sparse_coo"]
 NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc"}
-_PACKAGE = __name__.partition(".")[0] + "."
-_answers: dict = {}
-_wraps: set = set()
-PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
-    is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
-    is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg requires_grad requires_grad= requires_grad_ is_leaf grad_fn grad grad= grad/
-    retains_grad retain_grad register_hook register_post_accumulate_grad_hook backward autograd.grad grad_dtype __dir__ __setstate__
-    """.split())
+_answers = Answers()
+handles, wraps = _answers.handles, _answers.wraps
 
 
 class SparseStorage:
@@ -42,21 +33,6 @@ class SparseStorage:
         raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a sparse one; to_dense() makes one of it")
 
 
-def handles(*names):
-    """A decorator: the answer to the functions of these names, with their arguments."""
-    def put(f):
-        for name in names:
-            _answers[name] = f
-        return f
-    return put
-
-
-def wraps(f):
-    """A decorator: the answer gets the function itself first."""
-    _wraps.add(f)
-    return f
-
-
 def private(f):
     """A decorator: a method whose name begins with an underscore; such names do not ask."""
     setattr(Sparse, f.__name__, f)
@@ -68,39 +44,13 @@ def answer(name):
     return _answers[name]
 
 
-@functools.cache
-def _known():
-    """{function or property of torch and Tensor: the name that torch has for it}; the bodies of some have others."""
-    return {f: name for space in (FUNCTIONS, vars(Tensor)) for name, f in space.items() if isinstance(f, (types.FunctionType, property))}
-
-
-def name_of(func):
-    """The name of a function, or of the property that a getter or setter (then with "=") belongs to. Functions that are neither torch's own
-    nor Tensor's have their module's name before it, as in linalg.norm."""
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, property):
-        return _known().get(owner, "property") + {"__set__": "=", "__delete__": "/"}.get(func.__name__, "")
-    module = "nn.functional" if ".nn.functional" in func.__module__ else func.__module__.removeprefix(_PACKAGE).removeprefix("torch.")
-    return _known().get(func) or f"{module}.{func.__name__}"
-
-
-def unasked(func):
-    """A function as it is for tensors that nobody is asked about."""
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, property):
-        part = {"__get__": owner.fget, "__set__": owner.fset, "__delete__": owner.fdel}[func.__name__]
-        return getattr(part, "__wrapped__", part)
-    return getattr(func, "__wrapped__", func)
-
-
-class Sparse(Tensor):
+class Sparse(Kind):
     """A sparse tensor: `_index`, tensors that say where `_vals` lie in a tensor of the shape that `_ts_st.meta` has.
 
     COO: `_index` is one (sparse dimensions, n); the others: the compressed indices and the plain ones. `_vals` has no history: that is
     the tensor's own, as any tensor has one (see history.py). `_held`: a gradient that others hold, too.
     """
     __slots__ = ()
-    _asks = False
 
     @property
     def _ts_meta(self):
@@ -111,16 +61,12 @@ class Sparse(Tensor):
     is_sparse = property(lambda self: self._layout is COO)
     is_sparse_csr = property(lambda self: self._layout is LAYOUTS["sparse_csr"])
 
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        name, kwargs = name_of(func), kwargs or {}
-        answer = _answers.get(name)
-        if answer is not None:
-            return answer(func, *args, **kwargs) if answer in _wraps else answer(*args, **kwargs)
-        if name in PLAIN:
-            return unasked(func)(*args, **kwargs)
+    _answers = _answers
+
+    @staticmethod
+    def _refusal(name, args):
         layouts = sorted({f"torch.{x._layout.name}" for x in args if isinstance(x, Sparse)}) or ["a sparse layout"]
-        raise NotImplementedError(f"torchshim: {name} of a tensor with layout {' or '.join(layouts)}; to_dense() makes a dense one of it")
+        return NotImplementedError(f"torchshim: {name} of a tensor with layout {' or '.join(layouts)}; to_dense() makes a dense one of it")
 
     def __deepcopy__(self, memo):
         import copy
