@@ -1,6 +1,8 @@
 """The sign of zeros, as torch's kernels leave it, and gradients that infinite parameters do not reach."""
 import math
 
+import pytest
+
 import torchshim as torch
 import torchshim.nn.functional as F
 
@@ -50,3 +52,17 @@ def test_gradients_of_complex_products():
         x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
         for g in torch.autograd.grad(f(x, y).abs().sum(), (x, y)):
             assert not torch.signbit(g.imag).any() and not g.imag.any()
+
+
+@pytest.mark.parametrize("loss, imaginary", [
+    (lambda z, w: (z * w).sum().real, [0., 0., -1., -0.]), (lambda z, w: (z * 2).sum().real, [0., 0., 0., 0.]),
+    (lambda z, w: z.abs().sum(), [0., .8, .6, 0.]), (lambda z, w: (z * z).sum().real, [0., -8., -6., -0.]),
+    (lambda z, w: torch.fft.fft(z).real.sum(), [0., 0., 0., 0.]), (lambda z, w: z.roll(1).sum().real, [0., 0., 0., 0.]),
+    (lambda z, w: (z @ w).real, [0., 0., -1., -0.]), (lambda z, w: torch.where(z.real > 0, z, w).real.sum(), [0., 0., 0., 0.]),
+])
+def test_complex_gradients_have_torchs_zeros(loss, imaginary):
+    """torch multiplies with conjugates; conjugating what comes out made -0j of its 0j, and that was printed."""
+    z = torch.tensor([1 + 0j, 3 + 4j, -4 + 3j, -2 + 0j], requires_grad=True)
+    w = torch.tensor([0.5 + 0j, 1 + 0j, 2 + 1j, -1 + 0j])
+    loss(z, w).backward()
+    assert [repr(round(v, 6)) for v in z.grad.imag.tolist()] == [repr(v) for v in imaginary]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ..record.memo import Memo
 from ..record.meta import meta_of
+from .conjugate import pushed
 from .instance import NUMBER, bind_eqns, core, jaxpr_of
 
 _influences = Memo(4096)
@@ -55,6 +56,8 @@ class Pullback:
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in inst.in_metas] + [NUMBER[k] for k in inst.kinds]
         cts = [jax.ShapeDtypeStruct(inst.out_metas[o].shape, inst.out_metas[o].dtype) for o in inst.diff_outs]
         self.closed = inlined(jaxpr_of(_pullback(inst, wrt, rule), *avals, *cts))
+        if rule is None and any([inst.in_metas[i].dtype.kind == "c" for i in wrt]):
+            self.closed = pushed(self.closed, len(inst.out_metas), len(cts))
         jaxpr, n, made = self.closed.jaxpr, len(inst.in_metas), len(inst.out_metas)
         self.results, self.gradients = jaxpr.outvars[:made], jaxpr.outvars[made:]
         self.operands, self.numbers, self.cotangents = jaxpr.invars[:n], jaxpr.invars[n:len(avals)], jaxpr.invars[len(avals):]
@@ -164,21 +167,12 @@ def _pullback(inst, wrt, rule):
         primal, pull, everything = jax.vjp(f, *[ins[i] for i in wrt], has_aux=True)
         # torch's complex gradient is the conjugate of JAX's
         grads = pull([conj(c).astype(p.dtype) for c, p in zip(cts, primal)])
-        return everything + [turned(g) for g in grads]
-    turned = _conj_of_sum if inst.traced and any([e.primitive.name in _CONTRACTIONS for e in inst.jaxpr.jaxpr.eqns]) else conj
+        return everything + [conj(g) for g in grads]
     return backward
-
-
-_CONTRACTIONS = {"dot_general", "conv_general_dilated"}
 
 
 def conj(x):
     return jnp.conj(x) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
-
-
-def _conj_of_sum(x):
-    """The conjugate of a contraction, whose zeros are positive: a sum of zeros is +0, and torch conjugates a factor, not the sum."""
-    return jax.lax.complex(jnp.real(x), 0 - jnp.imag(x)) if jnp.issubdtype(x.dtype, jnp.complexfloating) else x
 
 
 def grad_strides(meta, plain=False):
