@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 from ...engine import warn
 from ...tensor.core.tensor import Tensor
+from ...utils.hooks import BackwardHook
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._conversion import Conversion
@@ -276,9 +277,9 @@ class Module(State, Conversion):
                     args = r if isinstance(r, tuple) else (r,)
         full, old = _backward_hooks_of(self)
         pre = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
-        watch = _hooks.Watch(self, full, pre) if full or pre else None
+        watch = BackwardHook(self, full, pre) if full or pre else None
         if watch is not None:
-            args = watch.inputs(args)
+            args = watch.setup_input_hook(args)
         result = self.forward(*args, **kwargs)
         for k, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
             called.add(k)
@@ -293,7 +294,7 @@ class Module(State, Conversion):
                 warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
                      f"{type(result)}")
             else:
-                result = watch.outputs(result)
+                result = watch.setup_output_hook(result)
         if old:
             _hooks.watch_node(self, old, args, result)
         return result

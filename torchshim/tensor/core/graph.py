@@ -121,15 +121,28 @@ class NodeExtra:
 
 
 class RemovableHandle:
-    """Removes the hook it was returned for."""
+    """Removes the hook it was returned for, and what `extra_dict` (one dictionary, or several) notes about it."""
     __module__ = "torchshim.utils.hooks"
-    _ids = itertools.count()
+    next_id = 0
 
-    def __init__(self, hooks, extra=None):
-        self.hooks, self.id = hooks, next(self._ids)
+    def __init__(self, hooks_dict, *, extra_dict=None):
+        self.hooks_dict = hooks_dict
+        self.extra_dicts = () if extra_dict is None else tuple(extra_dict) if isinstance(extra_dict, (list, tuple)) else (extra_dict,)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+
+    @property
+    def hooks_dict_ref(self):
+        """What leads to the dictionary of the hooks; it is always there."""
+        return lambda: self.hooks_dict
+
+    @property
+    def extra_dict_ref(self):
+        return tuple([lambda d=d: d for d in self.extra_dicts])
 
     def remove(self):
-        self.hooks.pop(self.id, None)
+        for d in (self.hooks_dict, *self.extra_dicts):
+            d.pop(self.id, None)
 
     def __enter__(self):
         return self

@@ -205,7 +205,7 @@ def log_grad(t):
 
 def without_number(name):
     """A node's name as torch's messages have it: Relu for ReluBackward0, Pow1 for PowBackward1."""
-    stem, _, number = name.partition("Backward")
+    stem, _, number = name.rpartition("Backward")
     return stem + number if number.isdigit() and number != "0" else stem if number in ("", "0") else name
 
 

@@ -1,0 +1,44 @@
+"""Full backward hooks: the identity that they watch, and the handles of hooks."""
+import pytest
+
+import torchshim as torch
+from torchshim import nn
+from torchshim.utils.hooks import RemovableHandle
+
+
+def watched():
+    m = nn.Identity()
+    m.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    return m
+
+
+@pytest.mark.parametrize("write", [lambda o: o.add_(1), torch.relu_, lambda o: o.copy_(torch.zeros(2)), lambda o: o.view(2).zero_()])
+def test_what_is_watched_is_not_written_in_place(write):
+    """torch refuses it, since the hook would no longer see the gradient of the module's result."""
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^Output 0 of (BackwardHookFunction|View) is a view and is being modified inplace. This view was created "
+                                           "inside a custom Function"):
+        write(watched()(x))
+    with torch.no_grad():
+        assert watched()(x).add_(1).tolist() == [2, 2]
+
+
+def test_the_watch_is_a_view():
+    x = torch.ones(2, requires_grad=True)
+    out = watched()(x.clone())
+    assert out._is_view() and type(out.grad_fn).__name__ == "BackwardHookFunctionBackward" and out.grad_fn.next_functions
+
+
+def test_handles():
+    """They are torch.utils.hooks.RemovableHandle, numbered in the order of registration; several marks go with a hook."""
+    m = nn.Identity()
+    first = m.register_forward_hook(lambda *args: None, with_kwargs=True, always_call=True)
+    second = m.register_forward_pre_hook(lambda *args: None)
+    assert type(first) is type(second) is RemovableHandle and second.id == first.id + 1 == RemovableHandle.next_id - 1
+    assert first.id in m._forward_hooks_with_kwargs and first.id in m._forward_hooks_always_called and first.hooks_dict_ref() is m._forward_hooks
+    first.remove()
+    first.remove()
+    assert not m._forward_hooks and not m._forward_hooks_with_kwargs and not m._forward_hooks_always_called
+    with second:
+        pass
+    assert not m._forward_pre_hooks
