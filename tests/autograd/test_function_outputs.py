@@ -201,3 +201,96 @@ def test_what_a_function_saved_counts_its_own_writes_where_it_got_other_memory()
     x.data = other
     y.backward()
     assert x.grad == 10
+
+
+class Defaults(torch.autograd.Function):
+    @staticmethod
+    def forward(x, factor=2, *, shift=0):
+        return x * factor + shift
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.inputs = inputs
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.inputs[1], None
+
+
+def test_setup_context_gets_the_defaults_of_what_was_left_out():
+    x = torch.ones(2, requires_grad=True)
+    for made, factor in ((Defaults.apply(x), 2), (Defaults.apply(x, 3), 3), (Defaults.apply(x, shift=1), 2)):
+        assert made.grad_fn.inputs[1] == factor and len(made.grad_fn.inputs) == 2
+        made.sum().backward()
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+    vjp = backward
+
+
+class Saving(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, what):
+        ctx.save_for_backward(x, what)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_variables[0], None
+
+
+class Marking(Saving):
+    @staticmethod
+    def forward(ctx, x, what):
+        ctx.mark_dirty(what)
+        return x * 2
+
+
+def test_what_a_function_says_of_its_arguments_is_checked():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed"):
+        Both.apply(x).sum().backward()
+    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 1 is of type int"):
+        Saving.apply(x, 3)
+    Saving.apply(x.detach(), 3)                # nobody will ask for it
+    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables"):
+        Marking.apply(x, 3)
+    with pytest.warns(DeprecationWarning, match="use 'saved_tensors'"):
+        Saving.apply(x, None).sum().backward()
+
+
+class Adding(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+def test_a_written_argument_is_no_more_what_its_gradient_was_of():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    assert Adding.apply(y) is y and y.retains_grad and y.grad is None
+
+
+def test_a_view_that_a_function_wrote_and_saved_is_its_output():
+    x = torch.ones(2, requires_grad=True)
+    part = Adding.apply((x * 2)[:1])
+    part[0] = 0
+    with pytest.raises(RuntimeError, match="output 0 of Adding, is at version 3; expected version 2"):
+        part.sum().backward()

@@ -255,3 +255,38 @@ def test_a_hook_that_gives_another_shape_is_refused_where_it_is_asked():
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(2\) at non-singleton dimension 0"):
         y.backward()
     assert x.grad is None and x.sin().sum().item() == pytest.approx(1.8918884)
+
+
+def test_hooks_on_saved_tensors_are_callables_and_may_be_refused_while_they_are_active():
+    with pytest.raises(TypeError, match=r"_push_saved_tensors_default_hooks\(\): incompatible function arguments"):
+        with torch.autograd.graph.saved_tensors_hooks(3, 4):
+            pass
+    keep = lambda t: t
+    with torch.autograd.graph.saved_tensors_hooks(keep, keep):
+        with pytest.raises(RuntimeError, match="^not here$"):
+            with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+                pass
+        with torch.autograd.graph.disable_saved_tensors_hooks("not here", fail_if_non_empty=False):
+            pass
+
+
+def test_an_edge_is_an_input_of_backward():
+    x = torch.ones(2, requires_grad=True)
+    at = torch.autograd.graph.get_gradient_edge(x)
+    torch.autograd.backward((x * 3).sum(), inputs=[at])
+    torch.autograd.backward((x * 3).sum(), inputs=at)
+    assert x.grad.tolist() == [6.0, 6.0]
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="arguments both passed to `backward"):
+        torch.autograd.backward((x * 3).sum(), torch.ones(()), grad_variables=torch.ones(()))
+
+
+def test_hooks_without_names_are_unknown():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+
+    class Hook:
+        def __call__(self, g):
+            return g.double()
+    y.register_hook(Hook())
+    with pytest.raises(RuntimeError, match="hook '<unknown>' has changed the type of value"):
+        y.sum().backward()

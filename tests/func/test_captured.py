@@ -129,3 +129,41 @@ def test_what_all_examples_share_is_not_written_by_one():
     made[0] += 1
     assert made.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]] and made.stride() == (2, 1)
     assert vmap(lambda v: torch.zeros(2))(x).stride() == (0, 1)
+
+
+def test_a_tensor_from_outside_and_what_it_was_made_from_get_their_own_gradients():
+    """Under vmap both are ends of the inner walk: what arrives at the first is sent on by the outer walk alone."""
+    w, told = torch.tensor([1.0], requires_grad=True), []
+    v = w * 2
+    v.register_hook(told.append)
+    torch.func.vmap(lambda x: x * v * w)(torch.ones(3, 1)).sum().backward()
+    assert w.grad.tolist() == [12.0] and [g.tolist() for g in told] == [[3.0]]
+
+
+def test_a_gradient_that_is_retained_outside_of_a_transform_is_told_once():
+    w = torch.tensor([1.0], requires_grad=True)
+    v = w.clamp(min=0)
+    v.retain_grad()
+    torch.func.jacrev(lambda x: x * v)(w).sum().backward()
+    assert v.grad.tolist() == [1.0] and w.grad.tolist() == [1.0]
+
+
+def test_a_jacobian_has_no_history_through_what_it_does_not_depend_on():
+    x, c, told = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True), []
+    y = x * 2
+    made = torch.func.jacrev(lambda t: t * c)(y)
+    y.register_hook(told.append)
+    y.mul_(2)                                  # no row reads it
+    made.sum().backward()
+    assert x.grad is None and told == [] and c.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_batched_call_that_saved_something_is_walked_once():
+    x = torch.ones(3, requires_grad=True)
+    doubled, shifted = torch.func.vmap(lambda t: t * 2)(x), torch.func.vmap(lambda t: t + 1)(x)
+    for made in (doubled, shifted):
+        made.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        doubled.sum().backward()
+    shifted.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0, 4.0]

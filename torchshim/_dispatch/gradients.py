@@ -169,7 +169,7 @@ def _fitted(g, m):
 # -- walks -----------------------------------------------------------------------------------------------------------------
 class GradDispatch:
     """Arithmetic on cotangents as tensors of any class, by operators that are dispatched."""
-    graph = False
+    graph = narrow = False
 
     @staticmethod
     def add(a, b):

@@ -52,12 +52,15 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
                            "instead or call backward() outside of functorch transforms.")
     if inputs is not None:
-        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+        inputs = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _as_tuple(tensors)
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                               "`grad_tensors`.")
         grad_tensors = grad_variables
     cts = make_cts(tensors, _grads_of(tensors, grad_tensors))
     roots = _roots(tensors)
@@ -68,7 +71,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if retain_graph is None:
         retain_graph = create_graph
     for t in inputs or ():
-        t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
+        if not isinstance(t, graph.GradientEdge):
+            t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
     targets = None if inputs is None else [_input_edge(t) for t in inputs]
     _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:

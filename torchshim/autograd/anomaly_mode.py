@@ -53,9 +53,9 @@ def switch(now, nan=True):
 
 def watched(apply):
     """`apply(node, box, mode)` that reports the forward line of a node that fails or makes nan."""
-    def run(node, box, mode):
+    def run(node, box, mode, part=None):
         try:
-            grads = apply(node, box, mode)
+            grads = apply(node, box, mode, part)
         except Exception:
             _report(node)
             raise

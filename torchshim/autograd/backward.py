@@ -8,7 +8,7 @@ import heapq
 import itertools
 from operator import attrgetter
 
-from ..engine import Value, VjpOp, context, contiguous_strides, influences, record
+from ..engine import Batched, Value, VjpOp, context, contiguous_strides, influences, record
 from ..engine.compile.gradient import inlined
 from ..ops import promotion as P
 from ..ops.registry import T
@@ -26,7 +26,7 @@ from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
 from .saved import RELEASED, end_of, residuals, saved_tensors
-from .second_order import correct
+from .second_order import correct, of_part, part_of
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
 _tasks = itertools.count()  # backward passes, so that what is made for one is known from what is made for the next
@@ -34,7 +34,7 @@ _tasks = itertools.count()  # backward passes, so that what is made for one is k
 
 class GradList:
     """Arithmetic on cotangents as bare Values."""
-    graph = False
+    graph = narrow = False                     # narrow: whether nodes compute only those gradients that lead to what is asked for
     accumulate = None                          # (leaf, gradient) -> whether it went into `leaf.grad`, where that is not done as ever
 
     @staticmethod
@@ -71,7 +71,7 @@ class GradList:
 
 class GradTensors:
     """Arithmetic on cotangents as tensors: the backward is itself differentiable."""
-    graph, accumulate = True, None
+    graph, accumulate, narrow = True, None, True
 
     @staticmethod
     def add(a, b):
@@ -88,14 +88,15 @@ class GradTensors:
     back = tensor
 
     @staticmethod
-    def vjp(node, saved, cts):
-        given = saved_tensors(node, saved) + cts
-        r = apply(node._ts_plan.vjp, given, (), node._ts_nums, node._ts_plan.vjp_kinds)
+    def vjp(node, saved, cts, part=None):
+        plan, given, nums = of_part(node, part, saved_tensors(node, saved))
+        given = given + cts
+        r = apply(plan.vjp, given, (), nums, plan.vjp_kinds)
         made = list(r) if r.__class__ is tuple else [r]
-        correct(node, given, made)
-        passed = node._ts_plan.passed
+        correct(node, plan, given, made)
+        passed = plan.passed
         if passed is None:
-            passed = node._ts_plan.passed = _passed(node._ts_plan, given)
+            passed = plan.passed = _passed(plan, given)
         for k, i in passed:                    # what comes in is the gradient
             made[k] = given[i]
         return made
@@ -113,22 +114,23 @@ class GradTensors:
         return apply(Put.of(insts), (g, part), (), nums, kinds)
 
 
-def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None):
+def run(roots, cts, retain_graph, create_graph, inputs, accumulate, mode=None, ends=()):
     """Backward from `roots` (edges) with cotangents `cts`. Returns the gradients of `inputs` (edges) unless `accumulate`.
 
-    With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one.
+    With `inputs` only what leads to them runs. `mode`: the arithmetic on cotangents, where it is not the usual one. `ends`: those among the
+    inputs that belong to another walk, which comes after this one: nothing goes beyond them, and their hooks are not run.
     """
     log = None
-    if (mode is None and (inputs is None or not accumulate) and not create_graph and not context.eager and not anomaly_mode.on
+    if (mode is None and not ends and (inputs is None or not accumulate) and not create_graph and not context.eager and not anomaly_mode.on
             and "forward AD" not in context.modes):
         start = started(roots, cts)
         if start is not None:
-            ends = None if inputs is None else [end_of(e) for e in inputs]
-            found = replayed(start, ends, retain_graph)
+            targets = None if inputs is None else [end_of(e) for e in inputs]
+            found = replayed(start, targets, retain_graph)
             if found is not None:
                 return found
-            log = Log(start, ends)
-    walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode)
+            log = Log(start, targets)
+    walk = _Walk(roots, inputs, retain_graph, create_graph, accumulate, log, mode, ends)
     walk.send(roots, cts)
     walk.begin(roots)
     task = context.modes.get("graph task")
@@ -157,7 +159,7 @@ class _Walk:
     """A walk from the roots down: a node's turn comes when all edges that lead to it were served, the latest node first
     and leaves before nodes, as in torch."""
 
-    def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log, mode):
+    def __init__(self, roots, inputs, retain_graph, create_graph, accumulate, log, mode, ends=()):
         self.mode = mode or (GradTensors if create_graph or "forward AD" in context.modes else arithmetic())
         self.apply = anomaly_mode.watched(_apply) if anomaly_mode.on else _apply
         self.retain_graph, self.accumulate, self.log = retain_graph, accumulate, log
@@ -171,7 +173,8 @@ class _Walk:
                 target, nr = end_of(e)
                 self.wanted.setdefault(id(target), []).append((nr, k))
         # missing: by id of the target, how many edges to it were not served yet
-        _, self.needed, self.reached, self.missing = _reach(roots, inputs)
+        self.ends = {id(end_of(e)[0]) for e in ends}
+        _, self.needed, self.reached, self.missing = _reach(roots, inputs, self.ends)
 
     def send(self, edges, grads):
         """Add gradients to what the edges' ends have got so far."""
@@ -224,7 +227,7 @@ class _Walk:
                 if extra is not None:
                     node_hooks.tensor_hooks(box, mode, extra)
                 self.box = box
-                grads = self.apply(target, box, mode)
+                grads = self.apply(target, box, mode, None if wanted is None or not mode.narrow else self.part(target))
                 if not keep:
                     target._ts_release()
             else:
@@ -269,6 +272,17 @@ class _Walk:
         """Whether the gradient of what the walk reached is asked for, or leads to one that is."""
         return self.wanted is None or id(target) in self.wanted or bool(self.needed.get(id(target)))
 
+    def part(self, node):
+        """What a node computes where not all of its gradients lead to what is asked for: see `second_order.Part`. None where all do."""
+        plan, needs, edges = node._ts_plan, 0, node._ts_next
+        if plan is None or len(plan.needs) < 2 or node._ts_custom_backward is not None:
+            return None
+        for i in plan.needs:
+            e = edges[i]
+            if e is not None and self.executes(end_of(e)[0]):
+                needs |= 1 << i
+        return part_of(plan, needs) if needs and needs.bit_count() < len(plan.needs) else None
+
     def passed_by(self, root, box):
         """A root that leads to no input: only what belongs to its tensors happens."""
         if isinstance(root, Node):
@@ -283,7 +297,7 @@ class _Walk:
         wanted = () if self.wanted is None else self.wanted.get(id(node), ())
         # torch's order: hooks come after what is asked for where the walk goes on, before it where it ends
         before = {k: box[nr] for nr, k in wanted if nr in box} if wanted and self.needed[id(node)] else None
-        if extra is not None:
+        if extra is not None and id(node) not in self.ends:
             node_hooks.tensor_hooks(box, self.mode, extra)
         if self.wanted is not None:
             self.captured.update({k: box[nr] for nr, k in wanted if nr in box} if before is None else before)
@@ -297,7 +311,7 @@ class _Walk:
         if self.log is not None:
             self.log.node(node)
         self.box = box                         # for what unpacks saved tensors
-        grads = self.apply(node, box, self.mode)
+        grads = self.apply(node, box, self.mode, None if self.wanted is None or not self.mode.narrow else self.part(node))
         if extra is not None and extra.post:
             grads = node_hooks.after(node, grads, box, self.mode, extra)
         if not self.retain_graph:
@@ -309,7 +323,7 @@ class _Walk:
         x = leaf._ts_extra
         if leads_nowhere(leaf):
             return
-        if x is not None and x.hooks:
+        if x is not None and x.hooks and id(leaf) not in self.ends:
             g = node_hooks.run_hooks(x.hooks, g, self.mode)
         if self.wanted is not None:
             for _, k in self.wanted[id(leaf)]:
@@ -349,9 +363,9 @@ class _Walk:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _reach(roots, inputs):
+def _reach(roots, inputs, ends=()):
     """(all that is below the roots; when `inputs` are given, which lead to one (False: is one, and leads to none); the ids of what is
-    below the roots; how many edges lead to each of these ids)."""
+    below the roots; how many edges lead to each of these ids). Nothing goes beyond what has its id in `ends`."""
     seen, order, stack, missing, below = set(), [], [end_of(e)[0] for e in roots], {}, {}
     while stack:
         t = stack.pop()
@@ -361,15 +375,15 @@ def _reach(roots, inputs):
         seen.add(i)
         order.append(t)
         if isinstance(t, Node):
-            ends = below[i] = []
-            for e in t._ts_next:
+            led = below[i] = []
+            for e in t._ts_next if i not in ends else ():
                 if e is not None:
                     e = e[0] if e.__class__ is tuple else e
                     if e.__class__ is AccumulateGrad:
                         e = e.variable
                     k = id(e)
                     missing[k] = missing.get(k, 0) + 1
-                    ends.append(k)
+                    led.append(k)
                     stack.append(e)
     if inputs is None:
         return order, None, seen, missing
@@ -391,7 +405,7 @@ def _reach(roots, inputs):
 _SEQUENCE = attrgetter("_ts_seq")
 
 
-def _apply(node, box, mode):
+def _apply(node, box, mode, part=None):
     """The gradients of a node's inputs, aligned with `node._ts_next`."""
     if isinstance(node, CopySlices):
         return _copy_slices(node, box[0], mode)
@@ -404,13 +418,18 @@ def _apply(node, box, mode):
     saved = residuals(node) if node._ts_guard else list(node._ts_saved)
     cts = plan.cts
     cts = [box[cts[0]]] if len(cts) == 1 and box else [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in cts]
-    out = mode.vjp(node, saved, cts)
+    if part is None:
+        out = mode.vjp(node, saved, cts)
+    else:
+        out, plan = mode.vjp(node, saved, cts, part), part.plan
     if len(out) == len(node._ts_next) and len(plan.cts) == 1:
         return out
     grads = [None] * len(node._ts_next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
-    if len(box) < len(plan.cts) and isinstance(node._ts_inst.op, VjpOp):       # one operator here, of which torch has one for each gradient
+    op = node._ts_inst.op
+    # one operator here, of which torch has one for each gradient
+    if len(box) < len(plan.cts) and isinstance(op.op if op.__class__ is Batched else op, VjpOp):
         reads = influences(node._ts_inst)
         for i in plan.needs:
             if not reads[i] & box.keys():

@@ -11,12 +11,13 @@ from ..tensor.core.write import CopySlices
 from . import anomaly_mode
 from .backward import _reach, run
 from .saved import saved_tensors
+from .second_order import of_part
 from .grad_ops import ADD, zeros_value
 
 
 class GradRows:
     """Arithmetic on cotangents that are `n` rows, as bare Values."""
-    graph = False
+    graph = narrow = False
 
     def __init__(self, n):
         self.n = n
@@ -31,9 +32,9 @@ class GradRows:
     def zeros(self, meta):
         return zeros_value(meta_of((self.n, *meta.shape), meta.dtype, meta.device))
 
-    def vjp(self, node, saved, cts):
-        plan = node._ts_plan
-        return self.record(plan.vjp, saved + cts, (False,) * len(saved) + (True,) * len(cts), node._ts_nums, plan.vjp_kinds)
+    def vjp(self, node, saved, cts, part=None):
+        plan, saved, nums = of_part(node, part, saved)
+        return self.record(plan.vjp, saved + cts, (False,) * len(saved) + (True,) * len(cts), nums, plan.vjp_kinds)
 
     def slice(self, g, steps):
         insts, nums, kinds = split_steps(steps)
@@ -46,7 +47,7 @@ class GradRows:
 
 class GradRowTensors(GradRows):
     """The same on tensors: the rows can be differentiated."""
-    graph = True
+    graph = narrow = True
 
     def record(self, op, tensors, mapped, nums=(), kinds=""):
         r = apply(Batched.of(op, mapped), tensors, (), nums, kinds)
@@ -58,8 +59,8 @@ class GradRowTensors(GradRows):
     def zeros(self, meta):
         return wrap(super().zeros(meta))
 
-    def vjp(self, node, saved, cts):
-        return super().vjp(node, saved_tensors(node, saved), cts)
+    def vjp(self, node, saved, cts, part=None):
+        return super().vjp(node, saved_tensors(node, saved), cts, part)
 
 
 def row_gradients(outs, edges, cts, create_graph, retain_graph=True):

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 from types import SimpleNamespace
 
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence
-from ..tensor.core.handle import edge, read, version, version as writes
+from ..tensor.core.handle import edge, log_grad, read, version, version as writes
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on
@@ -40,9 +41,6 @@ class FunctionNode(Node):
 
     def save_for_backward(self, *tensors):
         """Keep tensors for backward, with a check that they were not written since."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
         self._ts_to_save = tensors
 
     def save_for_forward(self, *tensors):
@@ -88,7 +86,10 @@ class FunctionNode(Node):
             out.append(t)
         return tuple(out)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self):
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
 
     def _ts_unpacked(self, packed, e):
         """What an unpack hook gave, with the history that the saved tensor had; `e` is its edge, or an output's number."""
@@ -112,6 +113,8 @@ class FunctionNode(Node):
             else:
                 grads.append(None)
         cls = self._ts_forward_cls
+        if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
         user = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         out = user(self, *grads)
         out = out if isinstance(out, tuple) else (out,)
@@ -197,6 +200,8 @@ class Function:
     def apply(cls, *args, **kwargs):
         """Run forward outside the graph and put one node in it."""
         transformed, forward = "transform" in context.modes and levels()[-1].randomness != "old", cls.forward
+        if cls.setup_context is not Function.setup_context:
+            args = _with_defaults(forward, args, kwargs)
         if transformed and levels()[-1].kind == "functionalize" and cls.setup_context is not Function.setup_context:
             raise RuntimeError("NYI: Functionalize rule for custom_function_call")
         if transformed and _check_transformable(cls, args, kwargs):
@@ -247,6 +252,15 @@ class Function:
             from .forward_ad import through_function
             through_function(ctx, args, done)
         return done[0] if single else tuple(done)
+
+
+def _with_defaults(forward, args, kwargs):
+    """The positional arguments of a call, those that were left out with the values that `forward` says: `setup_context` gets them all."""
+    if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
+        return args
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def without_tangents():
@@ -314,6 +328,8 @@ def _check_dirty(ctx, args, out):
     """What a forward said it wrote, against what it was given and returns."""
     if not ctx._ts_dirty:
         return
+    if not all([isinstance(d, Tensor) for d in ctx._ts_dirty]):
+        raise RuntimeError("mark_dirty can only accept variables, but argument ")
     outs = out if isinstance(out, tuple) else (out,)
     if any([not any([d is a for a in args]) for d in ctx._ts_dirty]):
         warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
@@ -331,6 +347,9 @@ def _finish(ctx, o, nr, args, wants):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if wants:
             _set_history(ctx, o, nr, args)
+            if o._ts_extra is not None and o._ts_extra.grad is not None:
+                log_grad(o)
+                o._ts_extra.grad = None        # what it was the gradient of is no more
         return o
     differs = wants and not any(o is x for x in ctx._ts_non_diff) and (o.is_floating_point() or o.is_complex())
     if any(o is a for a in args):
@@ -380,18 +399,21 @@ def _set_history(ctx, o, nr, args):
 
 def _save(ctx, args, outs, done, wants):
     if not wants:
-        ctx._ts_saved = [(t, None, version(t), None) if t is not None else (None, None, 0, None) for t in ctx._ts_to_save]
+        ctx._ts_saved = [(t, None, version(t), None) if isinstance(t, Tensor) else (None, None, 0, None) for t in ctx._ts_to_save]
         return
     saved, hooks = [], active_hooks()
-    for t in ctx._ts_to_save:
+    for k, t in enumerate(ctx._ts_to_save):
         if t is None:
             saved.append((None, None, 0, None))
             continue
+        if not isinstance(t, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}")
         if is_inference(t):
             raise RuntimeError(INFERENCE)
         nr = next((k for k, o in enumerate(outs) if o is t), None)
         made_here = nr is not None and isinstance(done[nr], Tensor) and (
-            not any(t is a for a in args) or any(t is d for d in ctx._ts_dirty) and t._ts_edge in (ctx, (ctx, nr)))
+            not any(t is a for a in args) or any(t is d for d in ctx._ts_dirty) and (
+                t._ts_edge in (ctx, (ctx, nr)) or t._ts_view is not None and t._ts_view.base is not None))
         if hooks is not None:
             e = edge(t) if not made_here else nr if done[nr]._ts_edge is not None else None
             saved.append((None, Packed(t, hooks), e, _PACKED))

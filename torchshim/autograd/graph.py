@@ -153,6 +153,10 @@ class saved_tensors_hooks:
     def __enter__(self):
         if "saved tensors hooks disabled" in context.modes:
             raise RuntimeError(context.modes["saved tensors hooks disabled"])
+        if not callable(self.pack_hook) or not callable(self.unpack_hook):
+            raise TypeError("_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                            "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                            f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}")
         context.modes.setdefault("saved tensors hooks", []).append(self)
         _count(1)
 
@@ -168,9 +172,14 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
-def disable_saved_tensors_hooks(error_message):
-    """A block in which hooks on saved tensors are refused with this message."""
-    return context.mode("saved tensors hooks disabled", error_message)
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message, fail_if_non_empty=True):
+    """A block in which hooks on saved tensors are refused with this message; so is the block where such hooks are active already, unless
+    `fail_if_non_empty` is False."""
+    if fail_if_non_empty and active() is not None:
+        raise RuntimeError(error_message)
+    with context.mode("saved tensors hooks disabled", error_message):
+        yield
 
 
 class _Saved:
@@ -193,7 +202,7 @@ class _AllowMutation:
 
     def unpack(self, s):
         if context.modes.get("allow mutation") is not self or s.context is not self:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                                  "originally recorded.")
         return wrap(s.value)
 
@@ -224,7 +233,7 @@ def allow_mutation_on_saved_tensors():
 
 
 # -- hooks on several gradients --------------------------------------------------------------------------------------------
-class _Handles:
+class _MultiHandle:
     """The handles of one hook on several tensors."""
 
     def __init__(self, handles):
@@ -254,7 +263,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             if task not in ran:
                 ran.add(task)
                 fn(grad)
-        return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
+        return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
     edges = [edge(t) for t in tensors]
     if any([e is None or e is t and leads_nowhere(t) for e, t in zip(edges, tensors)]):
         raise AssertionError("Expected gradient function to be set")
@@ -272,7 +281,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 del got[task]
                 fn(grads)
         return hook
-    return _Handles([t.register_hook(hook_of(k)) for k, t in enumerate(tensors)])
+    return _MultiHandle([t.register_hook(hook_of(k)) for k, t in enumerate(tensors)])
 
 
 __getattr__ = _missing_attribute(__name__)

@@ -68,7 +68,7 @@ def _check_one(hook, new, old):
     if new is None:
         return
     if old is None:
-        raise RuntimeError(f"hook '{_named(hook)}' can't replace a None gradient with a non-None value")
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(new, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if new.is_sparse or old.is_sparse:
@@ -86,7 +86,7 @@ def _check_one(hook, new, old):
 
 
 def _named(hook):
-    return getattr(hook, "__name__", hook)
+    return getattr(hook, "__name__", "<unknown>")
 
 
 def run_hooks(hooks, g, mode):

@@ -3,7 +3,7 @@ tell (`twice`, see ops/registry.py) where the program that computes them here do
 """
 from __future__ import annotations
 
-from ..engine import influences, meta_of
+from ..engine import VjpOp, influences, meta_of
 from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import edge, meta
 
@@ -21,14 +21,14 @@ def by_comparison(node):
     return twice == "compared" or twice == "compared alone" and None in node._ts_next
 
 
-def correct(node, given, made):
-    """Take away, or give, the histories of the gradients `made` by the node's vjp from the tensors `given`, where torch's differ."""
+def correct(node, plan, given, made):
+    """Take away, or give, the histories of the gradients `made` by the vjp of the node's `plan` from the tensors `given`, where torch's differ."""
     twice = _twice(node)
     if made[0]._ts_edge is not None and twice.__class__ is not int:
         # torch has a formula for each: it has a history where what it reads has one
-        readers = node._ts_plan.readers
+        readers = plan.readers
         if readers is None:
-            readers = node._ts_plan.readers = _readers(node._ts_plan, given, twice)
+            readers = plan.readers = _readers(plan, given, twice)
         deep = [edge(x) is not None for x in given]
         for g, reads in zip(made, readers):
             if not any([deep[i] for i in reads]):
@@ -89,3 +89,34 @@ def _constant(g, of, zeros):
     node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), of._ts_next, next(sequence)
     node.meta, node.operands = meta(g), of._ts_inst.in_metas if zeros else (None,) * len(of._ts_next)
     g._ts_edge = node
+
+
+# -- a part of the gradients --------------------------------------------------------------------------------------------
+class Part:
+    """A Plan for fewer gradients than the node's, and which of what the node saved it reads. Under `create_graph` the gradients must
+    have no history through what only the others read."""
+    __slots__ = ("plan", "saved", "nums")
+
+    def __init__(self, plan, whole):
+        self.plan = plan
+        self.saved = [whole.args.index(i) for i in plan.args] + [len(whole.args) + whole.outs.index(k) for k in plan.outs]
+        self.nums = [whole.nums.index(i) for i in plan.nums]
+
+
+def part_of(whole, needs):
+    """The part of a Plan for these gradients; None where it reads what the whole does not."""
+    if whole.parts is None:
+        whole.parts = {}
+    if needs not in whole.parts:
+        plan = whole.inst.plan(needs) if whole.vjp.__class__ is VjpOp else whole
+        fits = (plan is not whole and plan.vjp.__class__ is VjpOp and plan.cts == whole.cts and set(plan.args) <= set(whole.args)
+                and set(plan.outs) <= set(whole.outs) and set(plan.nums) <= set(whole.nums))
+        whole.parts[needs] = Part(plan, whole) if fits else None
+    return whole.parts[needs]
+
+
+def of_part(node, part, saved):
+    """(Plan, what it reads of what the node saved, its numbers) of a node, or of a part of it."""
+    if part is None:
+        return node._ts_plan, saved, node._ts_nums
+    return part.plan, [saved[k] for k in part.saved], [node._ts_nums[k] for k in part.nums]

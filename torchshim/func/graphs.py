@@ -48,15 +48,15 @@ def outside(tensors, since, own):
     return list(found.values())
 
 
-def gradients(outs, edges, cts, create_graph):
-    """d(sum of cts * outs) / d edge for each edge as tensors, None where nothing leads there. The graph is kept."""
+def gradients(outs, edges, cts, create_graph, ends=()):
+    """d(sum of cts * outs) / d edge for each edge as tensors, None where nothing leads there. The graph is kept. `ends`: see `run`."""
     pairs = [(o, c) for o, c in zip(outs, cts) if edge(o) is not None and c is not None]
     if not pairs or not edges:
         return [None] * len(edges)
     cts = make_cts([o for o, _ in pairs], [c for _, c in pairs])
     if not create_graph:
         cts = [read(c) for c in cts]
-    captured = run([edge(o) for o, _ in pairs], cts, True, create_graph, edges, False)
+    captured = run([edge(o) for o, _ in pairs], cts, True, create_graph, edges, False, ends=ends)
     got = [captured.get(k) for k in range(len(edges))]
     return [g if g is None or isinstance(g, TensorBase) else wrap(g) for g in got]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..autograd.function import FunctionNode
 from ..autograd.levels import Level, is_traced, levels, running
-from ..autograd.saved import written_error
+from ..autograd.saved import RELEASED, written_error
 from ..engine import array_of, context, default_device, is_host, meta_of, value_of
 from ..engine.interpret import build
 from ..interop import from_jax, to_jax
@@ -112,7 +112,9 @@ def batched(fn, xs, dims, randomness="error"):
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
         info["name"] = next((batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs if o.grad_fn is not None), "VmapBackward")
-        saved = {id(g[1]) for node in nodes(outs) for g in node._ts_guard} if any(info["grads"]) else ()
+        inner = list(nodes(outs)) if any(info["grads"]) else ()
+        saved = {id(g[1]) for node in inner for g in node._ts_guard}
+        info["keeps"] = any([node._ts_keeps() for node in inner])
         info["saved"] = [id(t._ts_st) in saved for t in ts]
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
@@ -213,6 +215,8 @@ class VmapNode(FunctionNode):
     __slots__ = ()
 
     def _ts_custom_backward(self, box, mode):
+        if self._ts_saved is None:
+            raise RuntimeError(RELEASED)
         fn, xs, dims, wants, found, grads, randomness, state, versions = self._call
         from ..autograd.grad_mode import grad_mode
         for x, counted in zip(xs, versions):
@@ -228,7 +232,7 @@ class VmapNode(FunctionNode):
             with grad_mode(True):
                 outs = fn(ins)
             targets = [edge(t) for t, want in zip(ins, wants) if want] + found
-            gs = gradients([outs[k] for k in at], targets, given, mode.graph)
+            gs = gradients([outs[k] for k in at], targets, given, mode.graph, found)
             like = [t for t, want in zip(ins, wants) if want] + [None] * len(found)
             return [_filled(g, t, e) for g, t, e in zip(gs, like, targets)]
         before = states()
@@ -262,7 +266,7 @@ def _filled(g, like, e):
 def _attach(made, fn, xs, dims, wants, info, randomness):
     node = object.__new__(node_class(info["name"], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved, node._ts_guard, node._ts_nums = [], (), ()
+    node._ts_saved, node._ts_guard, node._ts_nums = [True] if info["keeps"] else [], (), ()
     node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
     node._ts_seq = next(sequence)
     node._ts_out_metas = [t._ts_meta for t in made]

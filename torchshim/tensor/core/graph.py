@@ -59,8 +59,11 @@ class Node:
     def _ts_out_meta(self, nr):
         return self._ts_inst.out_metas[nr]
 
+    def _ts_keeps(self):
+        """Whether it saved something: a node that did not may be walked again, as in torch. The number of x * 2 counts as saved."""
+        return bool(self._ts_saved or self._ts_nums and self._ts_inst.op.saves_number)
+
     def _ts_release(self):
-        # a node that saved nothing may be walked again, as in torch; the number of x * 2 counts as saved
         if self._ts_saved or self._ts_nums and self._ts_inst.op.saves_number:
             self._ts_saved = None
             self._ts_guard = ()
