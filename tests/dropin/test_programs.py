@@ -13,13 +13,18 @@ NAMES = """subclasses torch_function sparse numpy_interop pickling multiprocessi
     functional_transforms""".split()
 
 
+def printed(folder, *program):
+    """What a program prints under the drop-in."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROGRAMS.parents[2]), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "torchshim", *program], capture_output=True, text=True, timeout=300, cwd=folder,
+                          env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROGRAMS.parents[2]), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "torchshim", str(PROGRAMS)], capture_output=True, text=True, timeout=300,
-                          cwd=tmp_path_factory.mktemp("programs"), env=env)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(printed(tmp_path_factory.mktemp("programs"), str(PROGRAMS)).splitlines()[-1])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,3 +34,10 @@ def test_program(ended, name):
 
 def test_all_programs_are_looked_at(ended):
     assert list(ended) == NAMES
+
+
+def test_a_programs_log_is_its_own(tmp_path):
+    """JAX's messages do not join those of a program that logs everything; where it asks for them, they come."""
+    code = "import logging, sys; {}logging.basicConfig(stream=sys.stdout, level=1); import torch; print(torch.func.grad(torch.sin)(torch.ones(())))"
+    assert printed(tmp_path, "-c", code.format("")) == "tensor(0.5403)\n"
+    assert "jax" in printed(tmp_path, "-c", code.format("logging.getLogger('jax').setLevel(1); "))

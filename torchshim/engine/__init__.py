@@ -2,6 +2,8 @@
 
 It knows JAX and nothing of torch: an operator is an `Operator`, which makes an Instance for each kind of call.
 """
+import logging
+
 from . import execute, half, heap
 from .compile.batch import Batched
 from .compile.cache import use_persistent_cache
@@ -21,6 +23,8 @@ from .record.value import TRACED, Immediate, Value, array_of, literal, value_of
 from .site import user_site, warn
 
 use_persistent_cache()
+if logging.getLogger("jax").level == logging.NOTSET:       # a program that logs its own doings wants none of JAX's, unless it says so
+    logging.getLogger("jax").setLevel(logging.WARNING)
 heap.keep()
 context = Context(executor=execute)
 
