@@ -203,3 +203,17 @@ s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1., 2.], (2, 2), check_invariants
 assert not s.is_coalesced() and (s - s).to_dense().tolist() == [[0., 0.], [0., 0.]]
 """)
     subprocess.run([sys.executable, "-m", "torchshim", str(script)], check=True, cwd=ROOT)
+
+
+def test_a_mode_sees_a_layer_being_made():
+    """What asks of a new parameter's layout is not seen; the initialisation asks as torch's does."""
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(torch.overrides.resolve_name(func).removeprefix("torch."))
+            return func(*args, **(kwargs or {}))
+    with Mode():
+        torch.nn.Linear(2, 1)
+    assert seen == ["empty", "Tensor.grad_fn.__get__", "empty", "Tensor.grad_fn.__get__", "nn.init.kaiming_uniform_", "Tensor.dim", "Tensor.size",
+                    "Tensor.size", "Tensor.dim", "nn.init.uniform_"]

@@ -152,10 +152,9 @@ def _calculate_fan_in_and_fan_out(tensor):
     """Inputs and outputs that each unit of a weight connects."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    area = 1
-    for n in tensor.shape[2:]:
-        area *= n
-    return tensor.shape[1] * area, tensor.shape[0] * area
+    inputs, outputs = tensor.size(1), tensor.size(0)
+    area = math.prod(tensor.shape[2:]) if tensor.dim() > 2 else 1
+    return inputs * area, outputs * area
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):

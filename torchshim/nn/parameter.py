@@ -31,7 +31,7 @@ def _marked(cls, data, requires_grad):
         from ..tensor.api.creation import empty
         data = empty(0)
     kept = type(data)
-    if data.layout is not strided or data.is_quantized:
+    if kept is not Tensor and kept is not cls and (data.layout is not strided or data.is_quantized):
         t = data.detach()
         t.__dict__[cls._ts_mark] = True
         return t.requires_grad_() if requires_grad else t
