@@ -41,3 +41,11 @@ def test_a_programs_log_is_its_own(tmp_path):
     code = "import logging, sys; {}logging.basicConfig(stream=sys.stdout, level=1); import torch; print(torch.func.grad(torch.sin)(torch.ones(())))"
     assert printed(tmp_path, "-c", code.format("")) == "tensor(0.5403)\n"
     assert "jax" in printed(tmp_path, "-c", code.format("logging.getLogger('jax').setLevel(1); "))
+
+
+def test_a_fork_is_not_warned_of(tmp_path):
+    """JAX's warning is of what a child does not do: it computes without XLA's threads."""
+    code = "import os, torch; torch.ones(3).sum().item(); pid = os.fork(); print(torch.ones(2).sum()) if not pid else os.waitpid(pid, 0)"
+    env = {**os.environ, "PYTHONPATH": str(PROGRAMS.parents[2])}
+    done = subprocess.run([sys.executable, "-m", "torchshim", "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path, env=env)
+    assert done.stdout == "tensor(2.)\n" and "JAX" not in done.stderr

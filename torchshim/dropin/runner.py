@@ -13,6 +13,7 @@ import pkgutil
 import runpy
 import sys
 import types
+import warnings
 from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFileLoader
 
 from torchshim.dropin.commandline import Program, parse
@@ -25,6 +26,8 @@ def main(args: list[str] | None = None) -> None:
     program = parse(sys.argv[1:] if args is None else args)
     install()
     _use_persistent_cache()
+    # JAX warns of forks since a child waits for XLA's threads; torchshim computes without them there
+    warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
     gc.freeze()  # what was imported stays: looking through it for garbage would take a tenth of a small program's time
     error = None
     try:
