@@ -238,3 +238,15 @@ def test_normals_made_ahead_change_nothing(monkeypatch):
         if k % 7 == 0:
             assert plain.get_state() == ahead.get_state()
     assert looked > 100
+
+
+def test_slopes_of_rrelu_lie_between_float32_bounds():
+    """torch rounds the bounds to the tensor's precision before it draws."""
+    import torchshim as torch
+    torch.manual_seed(11)
+    out = torch.nn.functional.rrelu(-torch.ones(3), 0.1, 0.6, True)
+    assert out.tolist() == [-0.19616687297821045, -0.5426462292671204, -0.4357737600803375]
+    with pytest.raises(NotImplementedError, match="not implemented for 'Half'"):
+        torch.rrelu(torch.ones(2).half(), training=True)
+    with pytest.raises(NotImplementedError, match="binomial_cpu"):
+        torch.binomial(torch.ones(2).half(), torch.ones(2).half())

@@ -94,7 +94,8 @@ def threshold(self, threshold, value):
 
 
 @op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
-    refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), jnp.float32(1 / 6).astype(x.dtype)),), twice="zeros")
+    refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), jnp.float32(1 / 6).astype(x.dtype)),),
+    grad_back=lambda own: "NotImplemented", twice="zeros")
 def hardsigmoid(self):
     """(x + 3) / 6 between 0 and 1."""
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6

@@ -254,10 +254,10 @@ SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar v
     lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set"))
 _OLD = {"add": "sum", "multiply": "multiply"}
 SCATTER_OLD = op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
-    grad=None, inplace=True)(
+    grad="NotImplemented", inplace=True)(
     lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), _OLD[reduce]))
 SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor",
-    grad=None, inplace=True)(
+    grad="NotImplemented", inplace=True)(
     lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, _OLD[reduce]))
 SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     grad="ScatterAddBackward0", inplace=True, host=_scatter_on_host(True),

@@ -105,16 +105,21 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@jax.custom_jvp
-def _product(x):
-    return jnp.prod(x)
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def _product(x, axes, everything):
+    return jnp.prod(x, axes, keepdims=True)
 
 
 @_product.defjvp
-def _product_jvp(primals, tangents):
-    # where two are zero torch's derivatives are, whatever the others; masked first, so last in the transposed program
+def _product_jvp(axes, everything, primals, tangents):
+    # torch's formula divides by what is multiplied, unless something is 0: then each derivative is the product of the others
     (x,), (t,) = primals, tangents
-    return jax.jvp(jnp.prod, (x,), (jnp.where(jnp.sum(x == 0) > 1, jnp.zeros_like(t), t),))
+    made, zero = _product(x, axes, everything), x == 0
+    others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(made))
+    if everything:                             # where two are zero torch's derivatives are, whatever the others
+        others = jnp.where(jnp.sum(zero) > 1, jnp.zeros_like(others), others)
+    some = jnp.any(zero)
+    return made, jnp.sum(t * jnp.where(some, others, made / jnp.where(some, jnp.ones_like(x), x)), axes, keepdims=True)
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
@@ -124,9 +129,11 @@ def prod(self, dim, keepdim, dtype):
     x, out = summable(self, dtype)
     if x.dtype == np.bool_:
         return jnp.all(x, wrap_dims(dim, x.ndim), keepdims=keepdim)
-    if dim is None and x.ndim and not keepdim:
-        return cast(_product(x), out)
-    return cast(jnp.prod(x, wrap_dims(dim, x.ndim), keepdims=keepdim), out)
+    axes = wrap_dims(dim, x.ndim)
+    if not x.ndim or P.kind_of(x.dtype) < 2:
+        return cast(jnp.prod(x, axes, keepdims=keepdim), out)
+    made = _product(x, tuple(axes), dim is None)
+    return cast(made if keepdim else jnp.squeeze(made, tuple(axes)), out)
 
 
 def on_diagonal(shape):

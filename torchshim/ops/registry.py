@@ -522,6 +522,9 @@ class InplaceOp(Operator):
     def bound(self, base, target):
         made = base.out_metas[0]
         if made.shape != target.shape:
+            if self.op.name in ("addmm", "addmv", "baddbmm"):          # no TensorIterator's kernels
+                raise RuntimeError(f"Bad in-place call: input tensor size {shown(target.shape)} and output tensor size {shown(made.shape)} "
+                                   "should match")
             raise RuntimeError(f"output with shape {shown(target.shape)} doesn't match the broadcast shape {shown(made.shape)}")
         if self.op.out == "dtype" and target.dtype == np.bool_:        # the scans, which run in the target's own dtype
             if target.numel and target.shape:

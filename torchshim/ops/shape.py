@@ -17,6 +17,9 @@ CLONE = op("clone.strides(Tensor self, int[]? strides=None) -> Tensor", grad="Cl
            strides=lambda inst, m, strides: strides)(lambda self, strides: self)
 
 
+COPIED = op("view_copy.own(Tensor self, str name) -> Tensor", grad=lambda inst: inst.layout[1])(lambda self, name: self)
+
+
 class _To(Operator):
     """Copy to a dtype and layout; layout is (dtype, strides)."""
     name, grad = "to", "ToCopyBackward0"

@@ -45,7 +45,7 @@ def _log_ndtr(x):
     return jnp.where(x < 1, left, jnp.log1p(-jax.lax.erfc(t) / 2))
 
 
-declare("ndtr", special.ndtr, "The normal distribution function.", "Mul", refuses=("erf_vml_cpu", "c"), **SPECIAL)
+declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
         rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",
@@ -124,7 +124,7 @@ def check_polygamma(n, self):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
 
-@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True,
+@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True, inplace_grad="PolygammaBackward1",
     check=check_polygamma)
 def polygamma(n, self):
     """The n-th derivative of digamma."""

@@ -21,7 +21,7 @@ def declare(name, f, doc, grad, aliases=(), **options):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad + "Backward0", aliases=aliases, **options)(body)
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if grad[-1].isdigit() else grad + "Backward0", aliases=aliases, **options)(body)
 
 
 @jax.custom_jvp
@@ -61,10 +61,10 @@ atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), r
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
 tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,), grad_back="TanhBackward")
-asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
-acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), rule=(
+asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1", rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1", rule=(
     lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
-atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), rule=(lambda out, x: 1 / (1 - x * x),))
+atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1", rule=(lambda out, x: 1 / (1 - x * x),))
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),

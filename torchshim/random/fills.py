@@ -9,12 +9,13 @@ from ..engine import context, half, literal, meta_of, value_of
 from ..ops import promotion as P
 from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
-from ..tensor.api import creation
+from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
 from ..tensor.api.overloads import type_name
 from ..tensor.api.reduction import as_int
 from ..tensor.api.signatures import guarded
+from ..tensor.api.undefined import no_derivative
 from ..tensor.core.device import to_jax
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import np_dtype
@@ -268,6 +269,10 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         if d is P.complex32:
             return half.pack(half.unpack(z.view(np.uint32)) + m).view(d).ravel()
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
+    wanting = [x.expand(shape).clone() for x in (mean, std) if isinstance(x, TensorBase) and x.requires_grad] if context.grad and out is None else []
+    if wanting:                                # gradients of zeros
+        which = 3 if isinstance(mean, TensorBase) and w is not None else 1 if w is None else 2
+        return refill(wanting[0] if len(wanting) == 1 else wanting[0] + wanting[1], draw, f"NormalBackward{which}")
     t = made(draw, shape, d, first._ts_meta.device)
     return t if out is None else into(out, t, "normal", (mean, std))
 
@@ -306,7 +311,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 def poisson(input, generator=None):
     """Poisson counts with the rates of input."""
     a, device = input.detach()._ts_host(), input._ts_meta.device
-    return _drawn(stream(generator, device).poisson(a.ravel()), a, device)
+    drawn = stream(generator, device).poisson(a.ravel())
+    if input.requires_grad and context.grad:           # a gradient of zeros
+        return refill(input.clone(), lambda n, c: drawn, "PoissonBackward0")
+    return _drawn(drawn, a, device)
 
 
 @function("_standard_gamma", method=False)
@@ -322,6 +330,8 @@ def standard_gamma(input, generator=None):
 def sample_dirichlet(input, generator=None):
     """Points of the simplex drawn with the concentrations along the last dimension of input."""
     a, device = input.detach()._ts_host(), input._ts_meta.device
+    if a.dtype.itemsize == 2:
+        raise NotImplementedError(f"\"dirichlet\" not implemented for '{P.c_name(a.dtype)}'")
     g = stream(generator, device).standard_gamma(a.astype(np.float64).ravel()).reshape(a.shape)
     one = np.ones((), a.dtype)
     x = (g / g.sum(-1, keepdims=True)).astype(a.dtype)
@@ -333,8 +343,18 @@ def sample_dirichlet(input, generator=None):
 def binomial(count, prob, generator=None):
     """Counts of successes in `count` trials of probability `prob`."""
     n, p = np.broadcast_arrays(count.detach()._ts_host(), prob.detach()._ts_host())
+    if n.dtype.itemsize == 2 and P.kind_of(n.dtype) == 2:
+        raise NotImplementedError(f"\"binomial_cpu\" not implemented for '{P.c_name(n.dtype)}'")
     device = count._ts_meta.device
-    return _drawn(stream(generator, device).binomial(n.ravel(), p.ravel()), n, device)
+    return no_derivative(_drawn(stream(generator, device).binomial(n.ravel(), p.ravel()), n, device), (count, prob), "aten::binomial")
+
+
+def _slopes(x, lower, upper, generator):
+    a, device = x.detach()._ts_host(), x._ts_meta.device
+    return _drawn(stream(generator, device).rrelu_noise(a, lower, upper), a, device)
+
+
+elementwise.slopes = _slopes
 
 
 def _drawn(flat, like, device):

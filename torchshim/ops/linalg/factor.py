@@ -84,12 +84,21 @@ def cholesky_old(self, upper):
     return _positive("cholesky", self, upper)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def by_cholesky(L, B, upper):
-    """A^-1 B with A = L L^H, or L^H L when `upper`."""
+    """A^-1 B with A = L L^H, or L^H L when `upper`. As in torch its derivative by L is that of all elements, those that are not read too."""
     L, B = broadcast_batch(L, B)
     first = dict(left_side=True, lower=not upper, transpose_a=upper, conjugate_a=upper)
     then = dict(left_side=True, lower=not upper, transpose_a=not upper, conjugate_a=not upper)
     return triangular_solve(L, triangular_solve(L, B, **first), **then)
+
+
+@by_cholesky.defjvp
+def _by_cholesky_jvp(upper, primals, tangents):
+    (L, B), (dL, dB) = primals, tangents
+    X = by_cholesky(L, B, upper)
+    dA = mm(mH(dL), L) if upper else mm(dL, mH(L))
+    return X, by_cholesky(L, dB - mm(dA + mH(dA), X), upper)
 
 
 def _solvable(name, b, A, first="b", second="A"):
@@ -103,8 +112,26 @@ def _solvable(name, b, A, first="b", second="A"):
     same_dtype(name, b, A, first, second)
 
 
+def _summed(g, like):
+    """g, summed over the dimensions of batches that `like` was stretched to."""
+    return jax.vjp(lambda x: jnp.broadcast_to(x, g.shape[:-2] + x.shape[-2:]), like)[1](g)[0]
+
+
+def _cholesky_solve_back(ct, self, input2, upper):
+    g = by_cholesky(input2, ct, upper)
+    both = mm(g, mH(by_cholesky(input2, self, upper)))
+    both = both + mH(both)
+    return [_summed(g, self), _summed(-mm(input2, both) if upper else -mm(both, input2), input2)]
+
+
+def _cholesky_inverse_back(ct, self, upper):
+    inverse = by_cholesky(self, jnp.broadcast_to(jnp.eye(self.shape[-1], dtype=self.dtype), self.shape), upper)
+    both = mm(inverse, mm(ct + mH(ct), inverse))
+    return [-mm(self, both) if upper else -mm(both, self)]
+
+
 @op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0", strides=columns(),
-    twice="zeros")
+    twice="zeros", rule=_cholesky_solve_back)
 def cholesky_solve(self, input2, upper):
     """A^-1 self, where A has the Cholesky factor input2."""
     _solvable("cholesky_solve", self, input2, second="u")
@@ -114,7 +141,8 @@ def cholesky_solve(self, input2, upper):
     return by_cholesky(input2, self, upper)
 
 
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns(), twice="zeros")
+@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns(), twice="zeros",
+    rule=_cholesky_inverse_back)
 def cholesky_inverse(self, upper):
     """The inverse of the matrix whose Cholesky factor is given."""
     square("cholesky_inverse", self)

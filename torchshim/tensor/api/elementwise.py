@@ -11,9 +11,8 @@ from ...ops import promotion as P
 from ...ops.half_kernels import refused
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
-from .bind import FUNCTIONS, NAMESPACES, call, function, into, number, pack, type_name
+from .bind import NAMESPACES, call, function, into, number, pack, type_name
 from ..core.dispatch import apply, apply1, apply2, apply3
-from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, meta, read
 from ..core.write import apply_inplace
 
@@ -313,7 +312,7 @@ def softsign(input):
     return input / (input.abs() + 1)
 
 
-def _rrelu(input, lower, upper, training, inplace):
+def _rrelu(input, lower, upper, training, inplace, generator=None):
     if not isinstance(input, TensorBase):
         raise TypeError(f"rrelu{'_' if inplace else ''}(): argument 'input' (position 1) must be Tensor, not {type_name(input)}")
     for what, bound in (("lower", lower), ("upper", upper)):
@@ -322,7 +321,7 @@ def _rrelu(input, lower, upper, training, inplace):
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if training:
-        noise = _slopes(input, lower, upper)
+        noise = slopes(input, lower, upper, generator)
         return apply_inplace(NOISY.inplace_op, (input, noise), NOISY.layout) if inplace else apply2(NOISY, input, noise, NOISY.layout)
     slope = (lower + upper) / 2
     nums, layout = (slope,), (T, SF)
@@ -331,15 +330,7 @@ def _rrelu(input, lower, upper, training, inplace):
     return apply(RRELU, (input,), layout, nums, "f")
 
 
-def _slopes(x, lower, upper):
-    """1 where x is positive, else a number drawn between lower and upper, one after the other as torch draws them."""
-    from ..core.tensor import tensor_from
-    low = ~(x.detach()._ts_host() > 0)
-    noise = np.ones(low.shape, np.float64)
-    noise[low] = FUNCTIONS["empty"](int(low.sum()), dtype=FROM_NP[P.float64], device=x.device).uniform_(lower, upper)._ts_host()
-    return tensor_from(noise.astype(x._ts_meta.dtype), x._ts_meta.device)
-
-
+slopes = None              # (tensor, lower, upper, generator) -> 1, or a number drawn where it is not positive; set by torchshim.random.fills
 RRELU, NOISY = activation.rrelu, activation.rrelu_noisy
 
 
@@ -352,13 +343,13 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 @function("rrelu", method=False)
 def _torch_rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """leaky_relu with a random slope in training, the mean slope otherwise."""
-    return _rrelu(input, lower, upper, training, False)
+    return _rrelu(input, lower, upper, training, False, generator)
 
 
 @function("rrelu_", method=False)
 def _torch_rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """rrelu in place."""
-    return _rrelu(input, lower, upper, training, True)
+    return _rrelu(input, lower, upper, training, True, generator)
 
 
 NAMESPACES["nn.functional"]["rrelu_"] = _torch_rrelu_

@@ -22,7 +22,7 @@ from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
 from .slicing import select, sliced
-from .views import expanded, integer, reshaped, swap, warn_once
+from .views import expanded, integer, swap, view, warn_once
 
 
 def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
@@ -496,7 +496,7 @@ def take_along_dim(input, indices, dim=None):
     m, im = meta(input), meta(indices)
     flat = dim is None
     if flat:
-        input, indices, dim = reshaped(input, (m.numel,)), reshaped(indices, (im.numel,)), 0
+        input, indices, dim = view(input, (m.numel,)), view(indices, (im.numel,)), 0
         m, im = meta(input), meta(indices)
     if m.ndim != im.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "

@@ -16,7 +16,7 @@ from ...ops.registry import OPS, SI, T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
 from .bind import FUNCTIONS, PACKED, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
-from ..core.dtype import int64
+from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import begin_anew
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
@@ -645,16 +645,25 @@ def vander(x, N=None, increasing=False):
         columns.append(columns[-1] * x)
     if not columns:
         return FUNCTIONS["empty"]((m.numel, 0), dtype=int64 if whole else x.dtype)
-    return stack(columns if increasing else columns[::-1], 1)
+    made = stack(columns, 1)
+    return made if increasing else made.flip(1)
 
 
 # -- views as copies --------------------------------------------------------------------------------------------------------
+def _copied(view, x, name=None):
+    """A contiguous copy of a view of x that is made for it; its node has the view's name, or the given one."""
+    fn = view.grad_fn
+    if fn is None or isinstance(x, TensorBase) and fn is x.grad_fn:
+        return clone(view, memory_format=contiguous_format)
+    return call(S.COPIED, (view, name or f"{type(fn).__name__}_copy"))
+
+
 def _copy_of(name):
     def f(*args, **kwargs):
+        if name == "view" and not args[0].is_contiguous() and not isinstance(args[1], torch_dtype):
+            args = (args[0].contiguous(), *args[1:])
         out = FUNCTIONS.get(name, getattr(Tensor, name, None))(*args, **kwargs)
-        copied = tuple([clone(x, memory_format=contiguous_format) for x in out]) if isinstance(out, tuple) else \
-            clone(out, memory_format=contiguous_format)
-        return copied
+        return tuple([_copied(x, args and args[0]) for x in out]) if isinstance(out, tuple) else _copied(out, args and args[0])
     f.__name__ = f.__qualname__ = name + "_copy"
     f.__doc__ = f"As `{name}`, with memory of its own."
     function(name + "_copy", method=False, out=True)(f)
@@ -669,7 +678,7 @@ for _name in ("as_strided", "detach", "diagonal", "expand", "permute", "select",
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """As `input[start:end:step]` along a dimension, with memory of its own."""
     d = wrap_dim(dim, input.ndim)
-    return clone(input[(slice(None),) * d + (slice(start, end, step),)], memory_format=contiguous_format)
+    return _copied(input[(slice(None),) * d + (slice(start, end, step),)], input, "SliceBackward0_copy")
 
 
 @function("narrow_copy", out=True)
@@ -682,4 +691,4 @@ def narrow_copy(input, dim, start, length):
                            "improved?  If so, please report an enhancement request to PyTorch.)")
     if length < 0:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
-    return clone(FUNCTIONS["narrow"](input, dim, start, length), memory_format=contiguous_format)
+    return _copied(FUNCTIONS["narrow"](input, dim, start, length), input, "NarrowCopyBackward0")

@@ -6,8 +6,6 @@ from __future__ import annotations
 import builtins
 
 from .bind import FUNCTIONS, function
-from ..core.dispatch import apply1
-from ...ops.shape import CLONE
 
 
 def _wants(layout, *names):
@@ -56,14 +54,10 @@ _no_kernel("to_padded_tensor", "sparse_resize_", "sparse_resize_and_clear_", "_n
 _no_kernel("int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points", torch=True)
 
 
-def _copied(self):
-    return apply1(CLONE, self, CLONE.layout)
-
-
 @function(torch=False)
 def to_dense(self, dtype=None, *, masked_grad=None):
-    """A copy, in another dtype if one is given."""
-    return _copied(self) if dtype is None else self.to(dtype, copy=True)
+    """Itself, or a copy in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype, copy=True)
 
 
 @function()

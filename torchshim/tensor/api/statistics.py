@@ -143,4 +143,4 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 def sum_to_size(self, *size):
     """Sum down to a shape that broadcasts to this one."""
     shape = ints(size, "sum_to_size")
-    return self if shape == tuple(self.shape) else call(S.sum_to_size, (self, shape))
+    return self if shape == tuple(self.shape) != () else call(S.sum_to_size, (self, shape))
