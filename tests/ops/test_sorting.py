@@ -248,3 +248,30 @@ def test_bincount_and_histc_of_few_and_of_none():
 
 def test_bincount_in_a_function_that_is_mapped():
     assert torch.vmap(lambda x: x + 1)(torch.bincount(torch.tensor([1, 1]))).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("right", (False, True))
+def test_searchsorted_of_many_values_is_that_of_few(right):
+    """Many values are looked up by all halvings at once, few one after the other: in the same places, with and without order, nan, infinity."""
+    torch.manual_seed(0)
+    for n in (1, 2, 3, 4, 5, 31, 64, 1000):
+        for sequence in (torch.randn(n).sort().values, torch.randn(n).cumsum(0), torch.randint(-5, 5, (n,)),
+                         torch.randn(n).index_fill(0, torch.tensor([n // 2]), float("nan"))):
+            values = torch.randn(5000) * 3
+            if sequence.is_floating_point():
+                values[::7], values[1::9], values[2] = float("nan"), sequence[n // 3], -float("inf")
+            values = values.to(sequence.dtype)
+            many = torch.searchsorted(sequence, values, right=right)
+            few = torch.cat([torch.searchsorted(sequence, part, right=right) for part in values.split(3 if n == 64 else 500)])
+            assert torch.equal(many, few)
+            want, s = [], sequence.tolist()
+            for v in values[:300].tolist():
+                low, high = 0, n
+                while low < high:
+                    middle = (low + high) // 2
+                    if (s[middle] > v) if right else (s[middle] >= v):
+                        high = middle
+                    else:
+                        low = middle + 1
+                want.append(low)
+            assert many[:300].tolist() == want

@@ -24,6 +24,8 @@ _COSTLY = {**dict.fromkeys((
     "erf": 50, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
     "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50}
+# Likewise, of calls that have a rule of their own.
+_KNOWN = {"insertions_left": -2000, "insertions_right": -2000}
 # Likewise, of small arrays, where NumPy's are computed by way of float64; of larger ones that part of it.
 _ROUNDED, _ROUNDED_MOST, _ROUNDED_MORE = dict.fromkeys(("exp", "exp2", "tanh", "logistic"), 10), 1 << 14, 0.15
 # Those without a rule are calls of small compiled programs when they are interpreted.
@@ -43,6 +45,10 @@ def weighed(jaxpr):
     total = [0, 0, 0, 0, 0]
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
+        if eqn.params.get("name") in _KNOWN:
+            total[0], total[1] = total[0] + 1, total[1] + 2 * _DEAR["while"]
+            total[3] += sum([math.prod(v.aval.shape) for v in eqn.outvars]) * _KNOWN[eqn.params["name"]]
+            continue
         inner = [weighed(j) for j in _programs(eqn.params)]
         if inner and not name.startswith(("reduce", "scatter", "custom_linear")):
             turns = eqn.params.get("length", 1) if name == "scan" else _LOOPS.get(name, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -329,6 +330,8 @@ def _insertions(side):
             return None
         n = ins[0].shape[-1]
 
+        tree = functools.cache(lambda: _tree(n)) if n <= _KEPT_TREE else lambda: _tree(n)
+
         def insertions(sequence, values):
             sequence, values = key(sequence), key(values)
             if sequence.ndim == 1:
@@ -338,32 +341,55 @@ def _insertions(side):
             return [np.array([among(a, v) for a, v in zip(rows, values)], dtype).reshape(shape)]
 
         def among(sequence, values):
+            if values.size >= _MANY_VALUES and values.size >= n:
+                return _down(*tree(), sequence, values, side)
             if (sequence[1:] >= sequence[:-1]).all() and sequence[-1] == sequence[-1]:
                 return sequence.searchsorted(values, side)
-            if values.size > n and (sequence == sequence).all():
-                return by_marks(sequence, values)
-            return halving(sequence, values)
-
-        def by_marks(sequence, values):
-            """Between two neighbours of those in the sequence halving takes the same way for any value: it is gone once for each."""
-            marks = np.unique(sequence)
-            table, at = halving(sequence, marks), marks.searchsorted(values, side)
-            table = np.concatenate([table, [n]] if side == "left" else [[0], table])
-            return table.take(at)
-
-        def halving(sequence, values):
-            low = np.zeros(values.shape, np.int64)         # NumPy would not only halve where there is no order
-            high = low + n
-            while (low < high).any():
-                middle = low + (high - low) // 2
-                found = sequence.take(middle, mode="clip")
-                left, going = found > values if side == "right" else found >= values, low < high
-                low, high = np.where(going & ~left, middle + 1, low), np.where(going & left, middle, high)
-            return low
+            return _down(*tree(), sequence, values, side)          # NumPy would not only halve where there is no order
 
         return insertions
 
     return make
+
+
+_MANY_VALUES = 1 << 12     # from which on they are looked up sooner by all halvings at once than one after the other
+_KEPT_TREE = 1 << 16       # places
+_BLOCK = 1 << 13           # values that stay in the processor's nearest memory
+
+
+def _tree(n):
+    """How one halves n places: (the middles, node k's below it at 2 k and 2 k + 1, from 1 on; where the ways down end)."""
+    low, high, middles = np.zeros(1, np.int64), np.full(1, n), [np.zeros(1, np.int64)]
+    for _ in range(n.bit_length()):
+        middle = low + (high - low) // 2
+        middles.append(middle)
+        ended = low == high
+        low, high = [np.stack(pair, 1).reshape(-1) for pair in ((np.where(ended, low, middle + 1), low), (high, np.where(ended, high, middle)))]
+    return np.concatenate(middles), low
+
+
+def _down(middles, ends, sequence, values, side):
+    """Where halving `sequence` leads for each of `values`, which NumPy looks up one after the other. Order is not asked for."""
+    nodes, before = sequence.take(middles, mode="clip"), np.greater if side == "right" else np.greater_equal
+    out, flat, levels = np.empty(values.shape, np.int64), values.reshape(-1), len(sequence).bit_length()
+    to, size = out.reshape(-1), min(_BLOCK, values.size)
+    at, found, first = np.empty(size, np.int64), np.empty(size, sequence.dtype), np.zeros(size, np.int64)
+    flags = first.view(np.bool_)[_LOW_BYTE::8]             # a comparison writes integers where they are added
+    for start in range(0, flat.size, _BLOCK):
+        v = flat[start:start + _BLOCK]
+        a, f, one, flag = [x[:v.size] for x in (at, found, first, flags)]
+        a.fill(1)
+        for _ in range(levels):
+            nodes.take(a, out=f, mode="clip")
+            before(f, v, flag)
+            np.add(a, a, a)
+            np.add(a, one, a)
+        a -= len(ends)
+        ends.take(a, out=to[start:start + v.size], mode="clip")
+    return out
+
+
+_LOW_BYTE = 0 if np.little_endian else 7
 
 
 known_call(_insertions("left"), "insertions_left")
