@@ -57,6 +57,7 @@ def test_what_numpy_does_faster_is_never_compiled_for_its_own_sake(monkeypatch):
     for _ in range(30):
         x.sort().values.tolist()
         x.argmax().item()
+        x.norm().item()
     assert compiles() == before
 
 

@@ -28,6 +28,7 @@ _COSTLY = {**dict.fromkeys((
 _KNOWN = {"insertions_left": -2000, "insertions_right": -2000}
 # Likewise, of small arrays, where NumPy's are computed by way of float64; of larger ones that part of it.
 _ROUNDED, _ROUNDED_MOST, _ROUNDED_MORE = dict.fromkeys(("exp", "exp2", "tanh", "logistic"), 10), 1 << 14, 0.15
+_PRODUCTS, _SUM_OF_PRODUCTS = frozenset(("mul", "square", "integer_pow")), -7     # each is rounded, in a compiled program
 # Those without a rule are calls of small compiled programs when they are interpreted.
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
@@ -42,7 +43,7 @@ _DEAR = {"conv_general_dilated": 40, "scan": 3, "while": 3}
 def weighed(jaxpr):
     """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions,
     and of those that small arrays have rounded). They are symbolic where sizes are."""
-    total = [0, 0, 0, 0, 0]
+    total, products = [0, 0, 0, 0, 0], set()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         if eqn.params.get("name") in _KNOWN:
@@ -59,7 +60,12 @@ def weighed(jaxpr):
         elements = sum([math.prod(getattr(v.aval, "shape", ())) for v in (eqn.invars if name.startswith(_SHRINK) else eqn.outvars)])
         total[0] += 1
         total[1] += _DEAR.get(name, 1)
-        if name in _CALLED:
+        if name in _PRODUCTS and len({getattr(v.aval, "shape", ()) for v in eqn.invars}) == 1:
+            products.update(eqn.outvars)
+        if name == "reduce_sum" and eqn.invars[0] in products and len(eqn.invars[0].aval.shape) - 1 in eqn.params["axes"]:
+            total[2] -= elements               # the product is not written down
+            total[3] += elements * _SUM_OF_PRODUCTS
+        elif name in _CALLED:
             total[3] += _ONE_CALL
         elif name == "gather" and not all([n == 1 for n in eqn.params["slice_sizes"]]):
             pass                               # NumPy copies rows as fast

@@ -13,7 +13,7 @@ from ...ops import index as I
 from ...ops import promotion as P
 from ...ops.registry import PACKED, SB, SC, SF, SI, T
 from ...ops.shape import FILL_ITEM
-from ...ops.views import NEW, SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
+from ...ops.views import SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, whole
 from .bind import number, pack
 from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
@@ -24,10 +24,9 @@ from ..core.write import (apply_inplace, check_inplace, count, is_inference, lea
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
-from .slicing import all_of, basic_index, basic_of, sliced
+from .slicing import NEW_DIM, all_of, basic_index, basic_of, sliced
 from .views import alias_of, expanded, reshaped
 
-NEW_DIM = (NEW, 0, 1, 1)
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 
 

@@ -6,7 +6,7 @@ from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
 from ...ops.promotion import c_name, kind_of
-from ...ops.views import SELECT, SLICE, slice_op as SLICE_OP, whole
+from ...ops.views import NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.graph import node_class
 from ..core.handle import TensorBase, meta, offset_of, refusal
@@ -291,7 +291,7 @@ def unfold(self, dimension, size, step):
 
 # -- basic indices ---------------------------------------------------------------------------------------------------------------
 class Basic:
-    """What an index of integers and slices without steps means for a Meta: the layouts of the view and of a write, the name of the view's
+    """What an index of integers, slices and new dimensions means for a Meta: the layouts of the view and of a write, the name of the view's
     grad_fn (None: it is no view), how far into the tensor it begins, whether it may be written in one step, whether it is one place, and
     the view's Meta."""
     __slots__ = ("layout", "put", "name", "shift", "plain", "single", "_part")
@@ -304,11 +304,12 @@ class Basic:
         return self._part
 
 
+NEW_DIM = (NEW, 0, 1, 1)
 _basics = Memo(4096)       # {(Meta, the entries): Basic}
 
 
 def basic_index(m, key):
-    """The Basic of a key; None for other keys, and for what is out of range."""
+    """The Basic of a key of integers, slices, None and an ellipsis; None for other keys, and for what is out of range."""
     c = key.__class__
     if c is int:
         return _basics.get((m, key)) or _read_basic(m, (key,), (m, key))
@@ -323,13 +324,21 @@ def basic_index(m, key):
     else:
         form, entries = [m, ...], (key,)       # x[:] is a slice, x[:,] an alias
     for x in entries:
-        if x.__class__ is int:
+        c = x.__class__
+        if c is int or x is None:
             form.append(x)
-        elif x.__class__ is slice:
-            start, stop = x.start, x.stop
-            if x.step is not None or not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)):
+        elif c is slice:
+            start, stop, step = x.start, x.stop, x.step
+            if not ((start is None or start.__class__ is int) and (stop is None or stop.__class__ is int)):
                 return None
-            form += (slice, start, stop)       # the class tells a slice from two integers
+            if step is None:
+                form += (slice, start, stop)   # the class tells a slice from two integers
+            elif step.__class__ is int and step > 0:
+                form += (range, start, stop, step)
+            else:
+                return None
+        elif x is Ellipsis:
+            form.append("...")
         else:
             return None
     form = tuple(form)
@@ -337,18 +346,27 @@ def basic_index(m, key):
 
 
 def _read_basic(m, key, form):
-    if len(key) > m.ndim:
+    used = sum([x is not None and x is not Ellipsis for x in key])
+    if used > m.ndim or len([x for x in key if x is Ellipsis]) > 1:
         return None
-    spec, name, d, shift = [], "SliceBackward0" if form[1:2] == (...,) else None, 0, 0
+    spec, name, d, shift = [], "SliceBackward0" if form[1:2] == (...,) and key[0].__class__ is slice else None, 0, 0
     for x in key:
+        if x is None:
+            spec.append(NEW_DIM)
+            name = "UnsqueezeBackward0"
+            continue
+        if x is Ellipsis:
+            spec += all_of(m.shape)[d:d + m.ndim - used]
+            d += m.ndim - used
+            continue
         n = m.shape[d]
         if x.__class__ is slice:
-            start, stop, _ = x.indices(n)
-            length = stop - start if stop > start else 0
-            if length != n or x.start:         # a start of its own makes a view of it, even of all
+            start, stop, step = x.indices(n)
+            length = -(-(stop - start) // step) if stop > start else 0
+            if length != n or x.start or step != 1:        # a start of its own makes a view of it, even of all
                 shift += start * m.strides[d]
                 name = "SliceBackward0"
-            spec.append((SLICE, start, length, 1))
+            spec.append((SLICE, start, length, step))
         elif -n <= x < n:
             i = x + n if x < 0 else x
             spec.append((SELECT, i, 0, 1))
