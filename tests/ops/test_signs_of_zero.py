@@ -66,3 +66,11 @@ def test_complex_gradients_have_torchs_zeros(loss, imaginary):
     w = torch.tensor([0.5 + 0j, 1 + 0j, 2 + 1j, -1 + 0j])
     loss(z, w).backward()
     assert [repr(round(v, 6)) for v in z.grad.imag.tolist()] == [repr(v) for v in imaginary]
+
+
+@pytest.mark.parametrize("f", [torch.acos, torch.atan, torch.log2, lambda z: z / 2, lambda z: 2 / z, torch.nn.functional.normalize,
+                               lambda z: torch.logaddexp(z, z), torch.var, lambda z: torch.linalg.norm(z, dim=-1)])
+def test_complex_gradients_of_quotients_and_logarithms(f):
+    """Formulas that begin with a number."""
+    z = torch.tensor([[0.5 + 0.25j, 0.75 - 0.5j], [0.25 + 1j, -0.5 + 0.5j]], dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda z: torch.view_as_real(f(z)) if f(z).is_complex() else f(z), z)

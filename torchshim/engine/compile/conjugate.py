@@ -46,7 +46,7 @@ def pushed(closed, first, cotangents):
         return isinstance(v, Literal) and v.val == 0
 
     def conjugated(v):
-        return v in made and made[v].primitive.name == "conj"
+        return not isinstance(v, Literal) and v in made and made[v].primitive.name == "conj"
 
     def evaluate(*args):
         env, turned = dict(zip(jaxpr.constvars, closed.consts)), {}
