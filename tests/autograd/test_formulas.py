@@ -55,6 +55,7 @@ def test_names_of_copies_and_writes():
     named = lambda y: type(y.grad_fn).__name__
     assert [named(f) for f in (torch.view_copy(x, (9,)), torch.t_copy(x), torch.narrow_copy(x, 0, 1, 2), torch.slice_copy(x, 0, 1, 2))] == [
         "ViewBackward0_copy", "TBackward0_copy", "NarrowCopyBackward0", "SliceBackward0_copy"]
+    assert named(x.log2()) == "Log2Backward0" and named(torch.special.ndtr(x)) == "MulBackward1"
     assert named((x * 1).acosh_()) == "AcoshBackward1" and named((x * 1).polygamma_(1)) == "PolygammaBackward1"
     assert torch.view_copy(x[:, ::2], (3, 2)).shape == (3, 2) and x.to_dense() is x
 

@@ -21,7 +21,7 @@ def declare(name, f, doc, grad, aliases=(), **options):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if grad[-1].isdigit() else grad + "Backward0", aliases=aliases, **options)(body)
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if "Backward" in grad else grad + "Backward0", aliases=aliases, **options)(body)
 
 
 @jax.custom_jvp
