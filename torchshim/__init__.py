@@ -94,12 +94,12 @@ def is_tensor(obj, /):
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input, /):
+def is_floating_point(input):
     """Whether the dtype is floating."""
     return input.is_floating_point()
 
 
-def is_complex(input, /):
+def is_complex(input):
     """Whether the dtype is complex."""
     return input.is_complex()
 
@@ -120,30 +120,34 @@ def typename(obj, /):
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-def get_device(input, /):
+def get_device(input):
     """The index of the tensor's device, -1 for a CPU."""
     return input.get_device()
 
 
-def is_signed(input, /):
+def is_signed(input):
     """Whether the dtype has negative numbers."""
     return input.is_signed()
 
 
-def is_inference(input, /):
+def is_inference(input):
     """Whether the tensor was made in inference mode."""
     return input.is_inference()
 
 
-def numel(input, /):
+def numel(input):
     """Number of elements."""
     return input.numel()
 
 
-def is_nonzero(input, /):
+def is_nonzero(input):
     """The truth of a tensor with one element."""
     return input.__bool__()
 
+
+for _f in (is_floating_point, is_complex, get_device, is_signed, is_inference, is_nonzero, numel):
+    globals()[_f.__name__] = _bind.guarded(_f, _f.__name__, False)
+del _f
 
 from . import tracebacks as _tracebacks
 from .tensor.api import docs as _docs

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from . import Tensor, device as _device
 from .engine import warn
+from .tensor.api.signatures import guarded as _guarded
 
 has_lapack = has_spectral = True              # NumPy's and XLA's
 has_mkl = has_openmp = False
@@ -13,9 +14,12 @@ def is_vulkan_available():
     return False
 
 
-def is_distributed(input, /):
+def is_distributed(input):
     """False: no tensor is of the kind that torch once meant."""
     return input.is_distributed()
+
+
+is_distributed = _guarded(is_distributed, "is_distributed", False)
 
 
 def _assert(condition, message):

@@ -77,9 +77,9 @@ class no_grad(_Decorating):
 
     before = True
 
-    def __new__(cls, f=None):
+    def __new__(cls, orig_func=None):
         self = object.__new__(cls)
-        return self if f is None else self(f)
+        return self if orig_func is None else self(orig_func)
 
     def __enter__(self):
         self.before, context.grad = context.grad, off

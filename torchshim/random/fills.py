@@ -192,8 +192,8 @@ def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=N
 
 
 @function(method=False)
-def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False,
-                 memory_format=None):
+def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False,
+                 requires_grad=False, memory_format=None):
     """Integers in [low, high) with the size, dtype and layout of `input`; one number, or `high` alone: from 0 on."""
     if high is None:
         low, high = 0, low
@@ -240,7 +240,8 @@ def _is_number(x):
 
 @function(method=False)
 @with_batches
-def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+           requires_grad=False):
     """Normal numbers with the given means and standard deviations (tensors or numbers)."""
     if size is not None:                       # where a tensor without dimensions is a number
         mean, std = [x.item() if _is_number(x) else x for x in (mean, std)]

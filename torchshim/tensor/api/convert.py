@@ -62,11 +62,20 @@ def _parse(args, kw):
     return dtype, device, kw.get("copy", copy), fmt
 
 
+def refusal_of_to(args, kw):
+    """torch's error for a call of `to` with a keyword that it does not have."""
+    got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kw.items())]
+    more = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
+    return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}{', ' if kw and not args else ''}), but expected "
+                     f"one of:\n * (torch.device device = None, torch.dtype dtype = None, {more}\n * (torch.dtype dtype, {more}\n"
+                     f" * (Tensor tensor, {more}\n")
+
+
 def to(self, *args, **kw):
     """This tensor with another dtype, device or memory format; itself when nothing changes (unless copy=True)."""
     unknown = set(kw) - {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
     if unknown:
-        raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
+        raise refusal_of_to(args, kw)
     dtype, device, copy, fmt = _parse(args, kw)
     m = self._ts_meta
     t = self
@@ -108,6 +117,8 @@ _LEGACY_NAME = {v: k for k, v in _LEGACY.items()}
 
 def type_(self, dtype=None, non_blocking=False, **kw):
     """The old type name of this tensor, or the tensor as `dtype`."""
+    if kw.keys() - {"async"}:
+        raise TypeError(f"type() got an unexpected keyword argument '{min(kw.keys() - {'async'})}'")
     if dtype is None:
         where = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
         return where + _LEGACY_NAME.get(self.dtype.name, f"{P.c_name(self.dtype.np)}Tensor")
@@ -183,7 +194,7 @@ def share_memory_(self):
 
 
 @function(torch=False)
-def record_stream(self, stream):
+def record_stream(self, s):
     """Without effect on an accelerator: JAX keeps memory as long as work that was given out needs it. NotImplementedError on the CPU, as
     in torch."""
     if self.device.type == "cpu":
@@ -242,8 +253,9 @@ def set_default_tensor_type(t, /):
 
 
 @function(method=False)
-def result_type(tensor1, tensor2):
+def result_type(tensor=None, other=None, *, scalar=None, scalar1=None, scalar2=None):
     """The dtype of arithmetic between two tensors or numbers."""
+    tensor1, tensor2 = [x for x in (scalar1, scalar, tensor, other, scalar2) if x is not None]
     from ...ops import promotion as P
     from ..core.dtype import FROM_NP
     dims, zeros, nums = [], [], []

@@ -570,9 +570,10 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-def new(self, *args, size=None, device=None):
+def new(self, *args, size=None, storage=None, other=None, device=None):
     """The old constructor, of this tensor's dtype: of sizes, a sequence, a storage or a tensor."""
-    return legacy(args if size is None else (Size(size),), self.dtype, self.device if device is None else device, self.device.type)
+    named = [x for x in (size if size is None else Size(size), storage, other) if x is not None]
+    return legacy((*args, *named), self.dtype, self.device if device is None else device, self.device.type)
 
 
 Tensor.new_tensor, Tensor.new = new_tensor, new

@@ -188,7 +188,10 @@ def _kind(p):
 
 
 def _printed(p):
-    said = int(p.default) if isinstance(p.default, float) and p.default == p.default // 1 else p.default
+    said = int(p.default) if isinstance(p.default, float) and p.default == p.default // 1 and p.name != "base" else p.default
+    if isinstance(said, (list, tuple)) and said:
+        said = "{" + ",".join(map(str, said)) + "}"
+        return f"{_kind(p)} {shown_name(p)} = {said}"
     default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(said, str) else f" = {said}"
     return f"{_kind(p)} {shown_name(p)}{default}"
 

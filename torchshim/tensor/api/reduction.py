@@ -81,7 +81,8 @@ def _norm_method(self, p="fro", dim=None, keepdim=False, dtype=None):
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
-_norm_method.__name__ = "norm"
+_norm_method.__name__, _norm_method.__qualname__ = "norm", "Tensor.norm"
+_norm_method.__code__ = _norm_method.__code__.replace(co_qualname="Tensor.norm")
 function("norm", torch=False)(_norm_method)
 
 

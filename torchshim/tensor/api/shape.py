@@ -14,7 +14,7 @@ from ...ops.common import wrap_dim
 from ...ops.index import MASKED_FILL
 from ...ops.registry import OPS, SI, T
 from ...ops.shape import CLONE, COPY, DIAGONAL_COPY, FILL, FILL_ITEM, FILL_TENSOR, ZERO
-from .bind import FUNCTIONS, PACKED, call, function, number, pack, type_name
+from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_name
 from ..core.dispatch import Tensor, apply, apply1, apply2, wrap
 from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import begin_anew
@@ -24,7 +24,7 @@ from ..core.view import detached, make_view
 from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap,
                           write)
 from .undefined import no_derivative
-from .views import as_strided, expanded, ints, integer, reshaped, unsqueezed, view, warn_once
+from .views import as_strided, expanded, given_size, ints, integer, reshaped, unsqueezed, view, warn_once
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------------
@@ -58,11 +58,15 @@ Tensor.contiguous = contiguous
 _CPP = {"channels_last": "ChannelsLast", "channels_last_3d": "ChannelsLast3d"}
 
 
-def copy_(self, src, non_blocking=False):
-    """Write the elements of `src`, broadcast and cast, into this tensor."""
+def copy_(self, other=UNSET, non_blocking=False):
+    """Write the elements of `other`, broadcast and cast, into this tensor."""
+    src = other
     if not isinstance(src, TensorBase):
         n = number(src)
         if n is None:
+            if src is UNSET:
+                raise TypeError("copy_() received an invalid combination of arguments - got (), but expected (Tensor other, "
+                                "bool non_blocking = False)")
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         return fill_(self, n)
     m, sm = meta(self), meta(src)
@@ -92,7 +96,7 @@ def copy_(self, src, non_blocking=False):
 Tensor.copy_ = copy_
 
 
-def fill_(self, value, op=FILL):
+def fill_(self, value=UNSET, op=FILL):
     """Write one number, or the value of a 0-d tensor, everywhere."""
     if isinstance(value, TensorBase):
         if meta(value).ndim:
@@ -111,6 +115,9 @@ def filler(value, m, name, item=False):
     """A number that can be stored in a tensor like `m`; torch's errors for others. `item`: it is assigned to an index, where
     one beyond a half type becomes infinite."""
     n = number(value)
+    if value is UNSET:
+        raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected one of:\n * (Tensor value)\n"
+                        " * (Number value)\n")
     if n is None:
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
                         f" * (Tensor value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n"
@@ -130,14 +137,19 @@ def filler(value, m, name, item=False):
     return n
 
 
-def _fill_(self, value):
+def _fill_(self, value=UNSET):
     """Write one number, or the value of a 0-d tensor, everywhere."""
     return fill_(self, value)
 
 
 Tensor.fill_ = _fill_
 _fill_.__name__ = _fill_.__qualname__ = "fill_"
-FUNCTIONS["fill_"] = lambda input, value: fill_(input, value)
+
+
+@function("fill_", method=False)
+def _filled(input, value):
+    """Write one number, or the value of a 0-d tensor, everywhere."""
+    return fill_(input, value)
 
 
 @function("fill", method=False)
@@ -158,8 +170,18 @@ def zero_(self):
 
 
 Tensor.zero_ = zero_
-FUNCTIONS["zero_"] = lambda input: zero_(input)
-FUNCTIONS["zero"] = lambda input: call(ZERO, (input,))
+
+
+@function("zero_", method=False)
+def _zeroed_(input):
+    """Write zeros everywhere."""
+    return zero_(input)
+
+
+@function("zero", method=False)
+def zero(input):
+    """A tensor like this one of zeros."""
+    return call(ZERO, (input,))
 
 
 def _zeroed(op, t, layout):
@@ -203,8 +225,9 @@ def fill_diagonal_(input, fill_value, wrap=False):
     return input
 
 
-def resize_(self, *sizes, memory_format=None):
+def resize_(self, *sizes, size=None, memory_format=None):
     """Another shape in the same memory, which grows if it is too small."""
+    sizes = given_size("resize_", sizes, size)
     from .creation import check_memory, check_size
     from .views import as_strided, become
     shape = ints(sizes, "resize_")
@@ -245,8 +268,17 @@ def resize_as_(input, the_template, *, memory_format=None):
     return resize_(input, meta(the_template).shape)
 
 
-Tensor.resize_as = lambda self, other: resize_as_(self.detach(), other)
-Tensor.resize = lambda self, *sizes: resize_(self.detach(), *sizes)
+def resize_as(self, tensor):
+    """`resize_as_` of the detached tensor, which shares its memory."""
+    return resize_as_(self.detach(), tensor)
+
+
+def resize(self, *sizes):
+    """`resize_` of the detached tensor, which shares its memory."""
+    return resize_(self.detach(), *sizes)
+
+
+Tensor.resize_as, Tensor.resize = resize_as, resize
 
 
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
@@ -507,12 +539,17 @@ Tensor.repeat = repeat
 
 def tile(input, *args, dims=None):
     """As `repeat`, where missing counts are 1."""
-    dims = ints(args if dims is None else (dims,), "tile", "dims")
+    dims = ints(given_size("tile", args, dims, "dims"), "tile", "dims")
     return call(S.repeat, (input, (1,) * (meta(input).ndim - len(dims)) + dims))
 
 
 Tensor.tile = tile
-FUNCTIONS["tile"] = lambda input, dims: tile(input, dims)
+
+
+@function("tile", method=False)
+def _tile(input, dims):
+    """As `repeat`, where missing counts are 1."""
+    return tile(input, dims)
 
 
 def _check_counts(repeats):
@@ -574,7 +611,12 @@ def flip(self, *args, dims=None):
 
 
 Tensor.flip = flip
-FUNCTIONS["flip"] = lambda input, dims: flip(input, dims)
+
+
+@function("flip", method=False)
+def _flip(input, dims):
+    """The elements of some dimensions in reverse order."""
+    return flip(input, dims)
 
 
 @function("fliplr")
@@ -612,7 +654,7 @@ def diagflat(input, offset=0):
 
 
 def _triangle_indices(name, keep):
-    def f(row, col, offset=0, *, dtype=None, device=None, layout=None):
+    def f(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
         from ..core.tensor import tensor_from
         if row < 0 or col < 0:
             raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got{row if row < 0 else col}")
@@ -620,6 +662,8 @@ def _triangle_indices(name, keep):
             raise NotImplementedError(f"\"{name}\" not implemented for '{P.c_name(dtype.np)}'")
         at = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset))).astype(np.int64)
         t = tensor_from(at, None)
+        if requires_grad:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return t.to(dtype or t.dtype).to(device) if device is not None or dtype is not None else t
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "The places of a triangle of a matrix: rows, then columns."

@@ -7,6 +7,7 @@ their declaration.
 from __future__ import annotations
 
 import functools
+import re
 
 from ...engine.site import TRACED_ERRORS, asked_by, leaving
 from ...ops.schema import parse_schema
@@ -15,14 +16,20 @@ from .overloads import Overload, foreign, misfit, shown_name
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 _MADE = "Tensor? out=None, " + _OPTIONS
+_LIKE = "MemoryFormat? memory_format=None, " + _OPTIONS
 
 #: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
 _SIGNATURES = (
     ("Tensor self, int[] shape", "reshape"),
     ("Tensor self",
      "ravel t squeeze alias_copy view_as_real view_as_complex real imag conj is_conj is_neg resolve_conj resolve_neg adjoint "
-     "square square_ positive conj_physical conj_physical_ zero_ fliplr flipud detach_copy squeeze_copy t_copy view_as_real_copy "
-     "view_as_complex_copy nonzero argwhere inverse det matrix_exp slogdet msort squeeze_ t_ linalg_eig linalg_eigvals"),
+     "square square_ positive conj_physical conj_physical_ zero_ zero fliplr flipud detach_copy squeeze_copy t_copy view_as_real_copy "
+     "view_as_complex_copy is_floating_point is_complex get_device is_signed is_inference is_nonzero numel is_distributed "
+     "nonzero argwhere inverse det matrix_exp slogdet msort squeeze_ t_ linalg_eig linalg_eigvals"),
+    ("Tensor tensor, Tensor other", "result_type"),
+    ("Scalar scalar, Tensor tensor", "result_type"),
+    ("Tensor tensor, Scalar other", "result_type"),
+    ("Scalar scalar1, Scalar scalar2", "result_type"),
     ("Tensor self, int start_dim=0, int end_dim=-1", "flatten"),
     ("Tensor self, int dim0, int dim1", "transpose swapdims transpose_copy swapdims_ transpose_"),
     ("Tensor self, int axis0, int axis1", "swapaxes swapaxes_"),
@@ -31,25 +38,23 @@ _SIGNATURES = (
     ("Tensor self, int[] source, int[] destination", "movedim moveaxis"),
     ("Tensor self, int dim", "squeeze unsqueeze squeeze_copy unsqueeze_copy squeeze_ unsqueeze_"),
     ("Tensor self, int[] dim", "squeeze squeeze_copy squeeze_"),
+    ("Tensor self, ScalarType dtype", "view"),
     ("Tensor self, int[] size", "broadcast_to view"),
     ("Tensor self, int[] size, int[] stride, int? storage_offset=None", "as_strided as_strided_ as_strided_copy"),
-    ("Tensor self, Tensor other", "is_same_size equal copy_ expand_as reshape_as type_as view_as"),
-    ("Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
-     "bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "zeros_like ones_like empty_like rand_like randn_like"),
-    ("Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "full_like"),
+    ("Tensor self, Tensor other", "is_same_size equal expand_as reshape_as type_as view_as"),
+    (f"Tensor self, *, Generator? generator, {_LIKE}", "rand_like randn_like"),
+    (f"Tensor self, *, {_LIKE}", "zeros_like ones_like empty_like rand_like randn_like"),
+    (f"Tensor self, Scalar fill_value, *, {_LIKE}", "full_like"),
     ("Tensor self, int dim, int index", "select select_copy"),
-    ("Tensor self, int dim, int start, int length", "narrow narrow_copy"),
     ("Tensor self, int dim, Tensor start, int length", "narrow"),
+    ("Tensor self, int dim, int start, int length", "narrow narrow_copy"),
     ("Tensor self, int[] split_sizes, int dim=0", "split_with_sizes unsafe_split_with_sizes split_with_sizes_copy"),
     ("Tensor self, int chunks, int dim=0", "chunk unsafe_chunk"),
     ("Tensor self, int split_size, int dim=0", "unsafe_split split_copy"),
     ("Tensor self, int dim=0", "unbind unbind_copy"),
-    ("Tensor self, int sections, int dim=0", "tensor_split"),
     ("Tensor self, int[] indices, int dim=0", "tensor_split"),
     ("Tensor self, Tensor tensor_indices_or_sections, int dim=0", "tensor_split"),
+    ("Tensor self, int sections, int dim=0", "tensor_split"),
     ("Tensor self, int sections", "hsplit vsplit dsplit"),
     ("Tensor self, int[] indices", "hsplit vsplit dsplit"),
     ("Tensor self, int offset=0, int dim1=0, int dim2=1", "diagonal diagonal_copy"),
@@ -64,21 +69,20 @@ _SIGNATURES = (
     ("Tensor self, Tensor? weights=None, int minlength=0", "bincount"),
     ("Tensor self, Tensor other, int? dim=None", "cross"),
     ("Tensor self, *, MemoryFormat? memory_format=None", "clone"),
-    ("Tensor self, Scalar value", "fill_ fill"),
     ("Tensor self, Tensor value", "fill_ fill"),
+    ("Tensor self, Scalar value", "fill_ fill"),
     ("Tensor self, Scalar fill_value, bool wrap=False", "fill_diagonal_"),
     ("Tensor[] tensors, int dim=0", "cat concat concatenate stack"),
     ("Tensor[] tensors", "hstack vstack row_stack dstack column_stack"),
     ("Tensor self, int r=2, bool with_replacement=False", "combinations"),
-    ("Tensor repeats, *, int? output_size=None", "repeat_interleave"),
     ("Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None", "repeat_interleave"),
+    ("Tensor repeats, *, int? output_size=None", "repeat_interleave"),
     ("Tensor self, int repeats, int? dim=None, *, int? output_size=None", "repeat_interleave"),
     ("Tensor self, int diagonal=0", "diag"),
     ("Tensor self, int offset=0", "diagflat"),
     ("Tensor x, int? N=None, bool increasing=False", "vander"),
     ("Tensor self, int[] size, *, bool implicit=False", "expand_copy expand"),
     ("Tensor self, int dimension, int size, int step", "unfold_copy unfold"),
-    ("Tensor self, ScalarType dtype", "view"),
     ("Tensor self, int dim=0, int? start=None, int? end=None, int step=1", "slice_copy"),
     ("Tensor self, int dim, Tensor index, *, bool sparse_grad=False", "gather"),
     ("Tensor self, int dim, Tensor index, Tensor src", "scatter scatter_add scatter_ scatter_add_"),
@@ -108,53 +112,36 @@ _SIGNATURES = (
     ("Tensor self, bool some=True, bool compute_uv=True", "svd"),
     ("Tensor self, float rcond=1e-15", "pinverse"),
     ("Tensor self, int n", "matrix_power linalg_matrix_power"),
-    ("Tensor self, bool keepdim=False", "nuclear_norm"),
     ("Tensor self, int[2] dim, bool keepdim=False", "nuclear_norm"),
+    ("Tensor self, bool keepdim=False", "nuclear_norm"),
     ("Tensor self, int[1] dim, bool keepdim=False", "frobenius_norm"),
-    ("Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear'", "quantile nanquantile"),
-    ("Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear'", "quantile nanquantile"),
-    ("Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None", "searchsorted"),
-    ("Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None", "searchsorted"),
-    ("Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False", "bucketize"),
+    ("Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? out=None", "quantile nanquantile"),
+    ("Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor? out=None", "quantile nanquantile"),
+    ("Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, "
+     "Tensor? out=None", "searchsorted"),
+    ("Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, "
+     "Tensor? out=None", "searchsorted"),
+    ("Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor? out=None", "bucketize"),
     ("Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False", "bucketize"),
-    ("Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False", "histogram"),
-    ("Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False", "histogram"),
-    ("Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "rand_like randn_like"),
-    ("Tensor self, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, "
-     "bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
-    ("Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
-    ("Tensor self, int low, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
-    ("Tensor self, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
-    ("Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-     "bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
-    ("Tensor self, int low, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, "
-     "Device? device=None, bool? pin_memory=False, bool? requires_grad=False, MemoryFormat? memory_format=None",
-     "randint_like"),
+    ("Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor[]? out=None", "histogram"),
+    ("Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor[]? out=None", "histogram"),
+    *[(f"Tensor self, {high}, *, {drawn}{_LIKE}", "randint_like") for high in ("int low, int high", "Tensor high", "int high")
+      for drawn in ("Generator? generator, ", "")],
     ("Tensor mean, Tensor std, *, Generator? generator=None, Tensor? out=None", "normal"),
     ("Tensor mean, float std=1., *, Generator? generator=None, Tensor? out=None", "normal"),
     ("float mean, Tensor std, *, Generator? generator=None, Tensor? out=None", "normal"),
     ("float mean, float std, int[] size, *, Generator? generator=None, Tensor? out=None, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=False, bool? requires_grad=False",
      "normal"),
-    ("Tensor self, *, Generator? generator=None", "bernoulli"),
+    ("Tensor self, *, Generator? generator=None, Tensor? out=None", "bernoulli"),
     ("Tensor self, float p, *, Generator? generator=None", "bernoulli geometric_"),
-    ("Tensor self, Tensor p, *, Generator? generator=None", "bernoulli bernoulli_"),
+    ("Tensor self, Tensor p, *, Generator? generator=None", "bernoulli_"),
     ("Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None", "multinomial"),
     ("Tensor self, Generator? generator=None", "poisson"),
     ("Tensor count, Tensor prob, Generator? generator=None", "binomial"),
     ("Tensor self, float p=0.5, *, Generator? generator=None", "bernoulli_"),
     ("Tensor self, float median=0., float sigma=1., *, Generator? generator=None", "cauchy_"),
-    ("Tensor self, Tensor src, bool non_blocking=False", "copy_"),
+    ("Tensor self, Tensor other, bool non_blocking=False", "copy_"),
     ("Tensor self, float lambd=1., *, Generator? generator=None", "exponential_"),
     ("Tensor self, Tensor tensor", "is_set_to"),
     ("Tensor self, float mean=1., float std=2., *, Generator? generator=None", "log_normal_"),
@@ -183,13 +170,12 @@ _SIGNATURES = (
     ("Tensor self, *, bool hermitian=False", "linalg_ldl_factor"),
     ("Tensor A, bool full_matrices=True, *, str? driver=None", "linalg_svd"),
     ("Tensor A, *, str? driver=None", "linalg_svdvals"),
-    ("Tensor self, float tol, bool hermitian=False", "linalg_matrix_rank"),
-    ("Tensor input, Tensor tol, bool hermitian=False", "linalg_matrix_rank"),
-    ("Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False", "linalg_matrix_rank"),
+    ("Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False", "linalg_matrix_rank linalg_pinv"),
     ("Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False", "linalg_matrix_rank linalg_pinv"),
-    ("Tensor self, float rcond, bool hermitian=False", "linalg_pinv"),
-    ("Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False", "linalg_pinv"),
+    ("Tensor self, Tensor tol, bool hermitian=False", "linalg_matrix_rank"),
+    ("Tensor self, float tol, bool hermitian=False", "linalg_matrix_rank"),
     ("Tensor self, Tensor rcond, bool hermitian=False", "linalg_pinv"),
+    ("Tensor self, float rcond, bool hermitian=False", "linalg_pinv"),
     ("Tensor A, Tensor B, *, bool left=True, bool check_errors=False", "linalg_solve_ex"),
     ("Tensor A, Tensor B, *, bool left=True", "linalg_solve"),
     ("Tensor A, *, bool check_errors=False", "linalg_inv_ex"),
@@ -218,29 +204,40 @@ _SIGNATURES = (
     (f"int[] size, Scalar fill_value, *, {_MADE}", "full"),
     (f"int[] size, *, Generator? generator, {_MADE}", "rand randn"),
     (f"int[] size, *, {_MADE}", "rand randn"),
-    (f"int high, int[] size, *, Generator? generator=None, {_MADE}", "randint"),
-    (f"int low, int high, int[] size, *, Generator? generator=None, {_MADE}", "randint"),
+    (f"int high, int[] size, *, Generator? generator, {_MADE}", "randint"),
+    (f"int high, int[] size, *, {_MADE}", "randint"),
+    (f"int low, int high, int[] size, *, Generator? generator, {_MADE}", "randint"),
+    (f"int low, int high, int[] size, *, {_MADE}", "randint"),
     (f"int n, *, Generator? generator, {_MADE}", "randperm"),
     (f"int n, *, {_MADE}", "randperm eye"),
     (f"int n, int m, *, {_MADE}", "eye"),
     (f"Scalar end, *, {_MADE}", "arange"),
-    (f"Scalar start, Scalar end, *, {_MADE}", "arange"),
+    (f"Scalar start, Scalar end, *, {_OPTIONS}", "arange"),
     (f"Scalar start, Scalar end, Scalar step=1, *, {_MADE}", "arange range"),
-    *[(f"{a} start, {b} end, int steps, *, {_MADE}", "linspace") for a in ("Tensor", "Scalar") for b in ("Tensor", "Scalar")],
-    *[(f"{a} start, {b} end, int steps, float base=10, *, {_MADE}", "logspace") for a in ("Tensor", "Scalar") for b in ("Tensor", "Scalar")],
+    *[(f"{a} start, {b} end, int steps, *, {_MADE}", "linspace") for b in ("Tensor", "Scalar") for a in ("Tensor", "Scalar")],
+    *[(f"{a} start, {b} end, int steps, float base=10.0, *, {_MADE}", "logspace") for b in ("Tensor", "Scalar") for a in ("Tensor", "Scalar")],
     (f"int row, int col, int offset=0, *, {_OPTIONS}", "tril_indices triu_indices"),
     (f"int window_length, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
     (f"int window_length, bool periodic, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
     (f"int window_length, bool periodic, float alpha, *, {_OPTIONS}", "hamming_window"),
     (f"int window_length, bool periodic, float alpha, float beta, *, {_OPTIONS}", "hamming_window"),
     (f"int window_length, bool periodic, float beta, *, {_OPTIONS}", "kaiser_window"),
+    ("Tensor self, float p, bool train",
+     "dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_"),
+    ("Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True", "layer_norm"),
+    ("Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True", "group_norm"),
+    ("Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1", "binary_cross_entropy_with_logits"),
+    ("Tensor self, Tensor target, float margin=1.0, int reduction=1", "hinge_embedding_loss"),
+    ("Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1", "margin_ranking_loss cosine_embedding_loss"),
+    *[(f"Tensor self, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool {of_batch}, float momentum, float eps, "
+       "bool cudnn_enabled", name) for of_batch, name in (("training", "batch_norm"), ("use_input_stats", "instance_norm"))],
     # operators that are declared once here
     ("Tensor self, *, ScalarType? dtype=None", "sum prod"),
     ("Tensor self, *, ScalarType? dtype=None, Tensor? out=None", "mean"),
     ("Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor? out=None", "sum mean"),
     ("Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor? out=None", "prod"),
-    ("Tensor self, int? dim=None, *, Tensor? out=None", "count_nonzero"),
-    ("Tensor self, int[] dim, *, Tensor? out=None", "count_nonzero"),
+    ("Tensor self, int? dim=None", "count_nonzero"),
+    ("Tensor self, int[] dim", "count_nonzero"),
     ("Tensor self, *, Tensor? out=None", "all any round"),
     ("Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor? out=None", "all any"),
     ("Tensor self, int dim, bool keepdim=False, *, Tensor? out=None", "all any"),
@@ -261,8 +258,8 @@ _SIGNATURES = (
     ("Tensor self, Tensor other, *, Scalar alpha=1", "rsub"),
     ("Tensor self, Scalar other, Scalar alpha=1", "rsub"),
     ("Tensor self, Tensor other, *, str? rounding_mode, Tensor? out=None", "div divide"),
+    ("Tensor self, Scalar other", "divide"),
     ("Tensor self, Scalar other, *, str? rounding_mode", "div divide"),
-    ("Tensor self, Scalar other", "div divide"),
     ("Tensor self, Tensor end, Tensor weight, *, Tensor? out=None", "lerp"),
     ("Tensor self, Tensor end, Scalar weight, *, Tensor? out=None", "lerp"),
     ("Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor? out=None", "clamp clip"),
@@ -272,6 +269,10 @@ _SIGNATURES = (
     ("Tensor self, Tensor max, *, Tensor? out=None", "clamp_max"),
     ("Tensor self, Scalar max, *, Tensor? out=None", "clamp_max"),
 )
+
+
+#: Operators that take a number for a tensor, and do not tell.
+_NUMBERS = {"div": ("other",)}
 
 
 class _Unset:
@@ -284,10 +285,11 @@ UNSET = _Unset()                               # what a required parameter has t
 
 class Declared:
     """What `Overload` asks of an operator: its signature."""
-    numbers, fields = frozenset(), None
+    fields = None
 
     def __init__(self, schema):
         self.name, self.params, _ = parse_schema(schema)
+        self.numbers = _NUMBERS.get(self.name, ())
 
 
 @functools.cache
@@ -303,13 +305,18 @@ def _table():
 def _overloads(name, method, out=False):
     """The overloads of one of NAMES."""
     schemas = _table()[name]
-    if any(["? out=" in schema for schema in schemas]):        # it says which have one
+    if name in _WITHOUT_OUT or any(["? out=" in schema for schema in schemas]):        # it says which have one
         out = False
-    if method:
-        schemas = [schema.replace(", *, Tensor? out=None", "").replace(", Tensor? out=None", "") for schema in schemas]
+    if method:                                 # self comes first, wherever it stands
+        schemas = [schema.replace("Tensor self, ", "", 1).replace("(", "(Tensor self, ", 1) if "Tensor self, " in schema else schema
+                   for schema in schemas if "Tensor self" in schema]
+        schemas = [re.sub(r"(, \*)?, Tensor(\[\])?\? out=None", "", schema) if "*, Tensor? out" in schema else
+                   re.sub(r", Tensor(\[\])?\? out=None", "", schema) for schema in schemas]
     return [Overload(Declared(schema), None, method, out) for schema in schemas]
 
 
+#: Functions with out= of which torch's errors do not tell.
+_WITHOUT_OUT = frozenset(["count_nonzero", "index_fill", "masked_fill"])
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
 
 
@@ -347,7 +354,7 @@ def no_overload(name, op, given, method, out):
 def refused_by_operator(op, name, args, method, out):
     """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults."""
     old = op.full_name in OLD_FORMS and op.full_name != "rsub"
-    if old and not any([x is UNSET for x in args]) or op.full_name in KEPT_ALONG and args[1] is None:
+    if old and not any([x is UNSET for x in args]) or op.full_name in KEPT_ALONG and args[1] is None and args[0] is not UNSET:
         return None                            # these have words of their own
     given, kwargs = [], {}
     values = args[1:] if method else args

@@ -95,8 +95,9 @@ def _pieces(t, d, sizes, name):
 
 
 @function(method=False)
-def split(input, split_size_or_sections, dim=0):
+def split(tensor, split_size_or_sections, dim=0):
     """Pieces of one size (the last may be smaller), or of the sizes listed."""
+    input = tensor
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(input, split_size_or_sections, dim)
     m = meta(input)
@@ -207,9 +208,9 @@ def unbind(input, dim=0, *, axis=None):
 
 
 @function("tensor_split")
-def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None, axis=None):
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None, tensor_indices_or_sections=None, axis=None):
     """Pieces between indices, or `sections` pieces whose sizes differ by one at most."""
-    what = next((x for x in (indices_or_sections, indices, sections) if x is not None), None)
+    what = next((x for x in (indices_or_sections, indices, sections, tensor_indices_or_sections) if x is not None), None)
     m = meta(input)
     if not m.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

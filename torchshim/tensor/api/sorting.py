@@ -108,9 +108,9 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 
 
 @function(method=False)
-def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
-    """Whether each element is among `test_elements`; either may be a number."""
-    a, b = elements, test_elements
+def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, out=None, element=None, test_element=None):
+    """Whether each element is among `test_elements`; either may be a number, then called `element` or `test_element`."""
+    a, b = element if elements is None else elements, test_element if test_elements is None else test_elements
     if number(a) is not None and number(b) is not None or not all(isinstance(x, TensorBase) or number(x) is not None for x in (a, b)):
         raise TypeError(f"isin() received an invalid combination of arguments - got ({type(a).__name__}, {type(b).__name__})")
     if number(a) is not None:

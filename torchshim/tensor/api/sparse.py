@@ -61,10 +61,10 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 @function()
-def dequantize(self):
+def dequantize(input):
     """A float32 copy."""
     from ..core.dtype import ALL
-    return self.to(ALL["float32"], copy=True)
+    return input.to(ALL["float32"], copy=True)
 
 
 @function(torch=False)
@@ -93,8 +93,8 @@ def _answers():
 
 def _dense_products(*names):
     for name in names:
-        def f(self, mat2):
-            return FUNCTIONS["mm"](self, mat2)
+        def f(input, mat2):
+            return FUNCTIONS["mm"](input, mat2)
         f.__doc__ = "The product of two matrices, by the name that it has for sparse ones."
         f.__name__ = f.__qualname__ = name
         function(name, method=False)(f)

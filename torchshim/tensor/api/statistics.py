@@ -12,7 +12,7 @@ from .ranges import linspace
 from ..core.handle import TensorBase
 from .reduction import need_tensor
 from .undefined import no_derivative
-from .views import ints
+from .views import given_size, ints
 
 
 @function(method=False)
@@ -140,7 +140,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 @function(torch=False)
-def sum_to_size(self, *size):
+def sum_to_size(self, *sizes, size=None):
     """Sum down to a shape that broadcasts to this one."""
-    shape = ints(size, "sum_to_size")
+    shape = ints(given_size("sum_to_size", sizes, size), "sum_to_size")
     return self if shape == tuple(self.shape) != () else call(S.sum_to_size, (self, shape))

@@ -58,10 +58,12 @@ def mapped(filename, shared, size, dtype):
 
 
 @function(method=False)
-def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False):
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False,
+              requires_grad=False):
     """A tensor of the first `size` elements of a file, mapped into memory; with `shared` what is written to it is written to the file."""
     dtype = get_default_dtype() if dtype is None else dtype
-    return mapped(filename, bool(shared), size, dtype.np)._tensor(dtype)
+    found = mapped(filename, bool(shared), size, dtype.np)._tensor(dtype)
+    return found.requires_grad_() if requires_grad else found
 
 
 def tensor_on(storage, dtype, offset, size, stride):

@@ -48,6 +48,17 @@ def ints(args, name, what="size"):
     return tuple(out)
 
 
+def given_size(name, args, size, what="size"):
+    """What `ints` gets of a call: arguments, or a sequence by its name; TypeError where there is neither."""
+    if size is None:
+        if not args:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{what}"')
+        return args
+    if not isinstance(size, (list, tuple)):
+        raise TypeError(f"{name}(): argument '{what}' must be tuple of ints, not {type_name(size)}")
+    return (size,)
+
+
 def _no_ints(args, k, spread, what):
     """torch's words for the first of `args`, number `k`, that is no integer."""
     kind = type_name(args[k])
@@ -140,7 +151,7 @@ def reshaped(t, shape, copied="UnsafeViewBackward0"):
 
 def reshape(self, *args, shape=None):
     """The same elements with another shape: a view if possible, else a copy."""
-    return reshaped(self, ints(args if shape is None else (shape,), "reshape", "shape"))
+    return reshaped(self, ints(args if shape is None and args else given_size("reshape", args, shape, "shape"), "reshape", "shape"))
 
 
 Tensor.reshape = reshape
@@ -268,12 +279,18 @@ def swap(t, a, b, name="TransposeBackward0"):
     return permuted(t, tuple(perm), name)
 
 
-@function("transpose", "swapdims", "swapaxes")
+@function("transpose", "swapdims")
 def transpose(input, dim0, dim1):
     """Dimensions dim0 and dim1 exchanged."""
     n = meta(input).ndim
     dims = wrap_dim(integer(dim0, "transpose", "dim0"), n, input), wrap_dim(integer(dim1, "transpose", "dim1"), n, input)
     return input if not n and "transform" in context.modes else swap(input, *dims)        # a batch of numbers is left as it is
+
+
+@function("swapaxes")
+def swapaxes(input, axis0, axis1):
+    """Dimensions axis0 and axis1 exchanged."""
+    return transpose(input, axis0, axis1)
 
 
 _TURNED = (1, 0), "TBackward0"
@@ -576,7 +593,7 @@ def _inplace(name, f):
     setattr(Tensor, name, g)
 
 
-for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxes_", transpose), ("t_", t), ("squeeze_", squeeze),
+for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxes_", swapaxes), ("t_", t), ("squeeze_", squeeze),
                   ("unsqueeze_", unsqueeze)):
     _inplace(_name, _f)
 

@@ -12,12 +12,18 @@ _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "h
           "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone", "tpu")
 
 
+_UNFIT = ("device() received an invalid combination of arguments - got (), but expected one of:\n * (torch.device device)\n"
+          " * (str type, int index = -1)\n")
+
+
 class device:
     """A device: `torch.device("cuda:0")`, `torch.device("cuda", 0)`, or a context in which new tensors are made there."""
     __module__ = "torchshim"
     __slots__ = ("type", "index")
 
-    def __init__(self, type="cpu", index=None):
+    def __init__(self, type=None, index=None):
+        if type is None:
+            raise TypeError(_UNFIT)
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int):
@@ -74,9 +80,12 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def set_default_device(d):
+_device = device
+
+
+def set_default_device(device):
     """Where new tensors are made."""
-    _thread.devices[-1] = None if d is None else device(d)
+    _thread.devices[-1] = None if device is None else _device(device)
 
 
 def get_default_device():

@@ -118,7 +118,7 @@ def get_default_dtype():
 def set_default_dtype(d, /):
     """Set the dtype of new floating tensors and of what integers become where a float is needed."""
     if not isinstance(d, dtype):
-        raise TypeError("invalid dtype object")
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     context.trace.flush()
@@ -147,6 +147,10 @@ def promote_types(type1, type2):
 
 def can_cast(from_, to):
     """Whether torch's in-place rules allow the cast: no narrowing of kind."""
+    from_, to = of_python(from_), of_python(to)
+    for k, (what, d) in enumerate((("from_", from_), ("to", to)), 1):
+        if not isinstance(d, dtype):
+            raise TypeError(f"can_cast(): argument '{what}' (position {k}) must be torch.dtype, not {type(d).__name__}")
     return P.can_cast(from_.np, to.np)
 
 

@@ -584,10 +584,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def __hash__(self):
         return id(self)
 
-    def __format__(self, spec):
+    def __format__(self, format_spec):
         if self._ts_meta.ndim == 0 and not self.is_meta and type(self) is Tensor:
-            return self.item().__format__(spec)
-        return object.__format__(self, spec)
+            return self.item().__format__(format_spec)
+        return object.__format__(self, format_spec)
 
     def __repr__(self, *, tensor_contents=None):
         from .text import tensor_text
@@ -604,7 +604,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         from .copying import shallow
         return shallow(self)
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, proto):
         from ..._tensor import reduce
         return reduce(self)
 

@@ -243,7 +243,7 @@ def _product_rows(name, a, b):
 
 
 @handles("hspmm", "hsmm")
-def hspmm(mat1, mat2):
+def hspmm(mat1, mat2, *, out=None):
     """The product of a sparse matrix and a dense one: sparse in its rows, which are dense."""
     if not is_sparse(mat1) or mat1._layout is not COO:
         backend = f"{NAMES[mat1._layout.name]}CPU" if is_sparse(mat1) else "CPU"
@@ -252,7 +252,8 @@ def hspmm(mat1, mat2):
         raise NotImplementedError("torchshim: hspmm of two sparse matrices")
     rows, vals = _product_rows("hspmm", mat1, mat2)
     index = on(to_jax(mat1.device), rows.astype(np.int64)[None])
-    return traced("NotImplemented", made(COO, (index,), vals, (mat1.shape[0], mat2.shape[1])), (mat1, mat2), (underivable("hspmm"),) * 2)
+    result = traced("NotImplemented", made(COO, (index,), vals, (mat1.shape[0], mat2.shape[1])), (mat1, mat2), (underivable("hspmm"),) * 2)
+    return delivered("hspmm", result, out)
 
 
 @handles("sspaddmm", "saddmm")
