@@ -64,12 +64,6 @@ def test_ldexp_by_integers_has_an_integers_factor(dtype):
     assert small.grad.tolist() == [64.0, -128.0, 0.0]
 
 
-def test_what_is_missing_says_so_by_its_name():
-    for name in ("quantize_per_tensor", "quantize_per_channel"):
-        with pytest.raises(NotImplementedError, match=name):
-            getattr(torch, name)(torch.ones(2, 2))
-
-
 @pytest.mark.parametrize("name, dims, out", [("sum", "tuple of ints dim", ""), ("mean", "tuple of ints dim", ", Tensor out = None"),
                                              ("prod", "int dim", "")])
 def test_dimensions_are_kept_of_a_reduction_along_some(name, dims, out):
