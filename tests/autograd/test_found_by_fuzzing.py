@@ -104,3 +104,84 @@ def test_a_derivative_that_is_missing_waits_for_leaves_that_were_ready_before():
     with pytest.raises(RuntimeError, match="derivative for aten::heaviside is not implemented"):
         x.sub(one.heaviside(torch.rand(3, requires_grad=True))).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_what_an_operator_returned_and_saved_is_named_after_it_whatever_was_written_since():
+    x = torch.rand(3, requires_grad=True)
+    y = x.tanh()
+    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    y.sigmoid_()
+    with pytest.raises(RuntimeError, match="is output 0 of Tanh, is at version 1"):
+        g.sum().backward()
+
+
+def test_derivatives_save_inference_tensors():
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos()
+    with torch.inference_mode():
+        x = torch.zeros(3)
+    cubed = lambda t: (t ** 3).sum()
+    assert torch.func.grad(lambda t: Sine.apply(t).sum())(x).tolist() == [1.0, 1.0, 1.0]
+    twice = torch.func.grad(lambda t: torch.func.grad(cubed)(t + 1).sum())
+    assert twice(x).tolist() == [6.0, 6.0, 6.0]
+    with torch.inference_mode():
+        one = torch.ones(2)
+    assert torch.func.grad(lambda t: torch.func.grad(lambda u: torch.func.grad(cubed)(u).sum())(t).sum())(one).tolist() == [6.0, 6.0]
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        x * torch.ones(3, requires_grad=True)
+
+
+def test_pieces_of_an_inference_tensor_are_inference_tensors_first():
+    with torch.inference_mode():
+        x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside InferenceMode"):
+        x.split(1)[-1].mul_(torch.ones(1, requires_grad=True))
+
+
+def test_the_names_of_a_product_with_one_matrix_that_wants_a_gradient():
+    one, many = torch.ones(1, 3, 2, requires_grad=True), torch.ones(2, 2, 3)
+    assert (one @ many).grad_fn.name() == "CloneBackward0" and (one @ many[..., :1]).grad_fn.name() == "TransposeBackward0"
+    assert (one.detach() @ many.requires_grad_()).grad_fn.name() == "UnsafeViewBackward0"
+
+
+def test_conjugates_of_real_numbers_are_not_written():
+    x = torch.ones(3).expand(2, 3)
+    assert x.conj_physical_() is x and x._version == 1
+
+
+def test_complex_numbers_have_no_derivative_of_nan_to_num():
+    z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^nan_to_num does not support automatic differentiation for outputs with complex dtype"):
+        z.nan_to_num()
+    assert z.clone().nan_to_num_().requires_grad and not z.detach().nan_to_num().requires_grad
+
+
+def test_a_hook_that_gives_another_kind_of_numbers_back():
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        filled, chosen = x.masked_fill(x > 0, 1.0), torch.where(x > 0, x, x * 2)
+    with pytest.raises(RuntimeError, match="^masked_fill_ only supports boolean masks, but got mask with dtype long int"):
+        filled.sum().backward()
+    with pytest.raises(RuntimeError, match="^where expected condition to be a boolean tensor, but got a tensor with dtype Long"):
+        chosen.sum().backward()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.long(), lambda t: t):
+        y = x.abs()
+    with pytest.raises(RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients"):
+        y.sum().backward()
+
+
+def test_gradients_of_nothing_are_followed():
+    x, one = torch.zeros(0, requires_grad=True), torch.ones((), requires_grad=True)
+    g, = torch.autograd.grad(one.xlogy(x + 2).sum(), one, create_graph=True)
+    g.backward()
+    assert x.grad.shape == (0,)

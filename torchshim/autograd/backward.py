@@ -429,7 +429,8 @@ def _apply(node, box, mode, part=None):
         grads[i] = g
     op = node._ts_inst.op
     # one operator here, of which torch has one for each gradient
-    if len(box) < len(plan.cts) and isinstance(op.op if op.__class__ is Batched else op, VjpOp):
+    if (len(box) < len(plan.cts) and isinstance(op.op if op.__class__ is Batched else op, VjpOp)
+            and all([m.numel for m in node._ts_inst.in_metas])):               # what is empty tells nothing
         reads = influences(node._ts_inst)
         for i in plan.needs:
             if not reads[i] & box.keys():

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
-from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence
+from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence, unversioned
 from ..tensor.core.handle import edge, log_grad, read, version, version as writes
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on
-from ..tensor.core.write import bump, check_inplace, is_inference, needs_grad, rebase
+from ..tensor.core.write import bump, check_inplace, needs_grad, rebase
 from . import anomaly_mode
 from .graph import Packed, active as active_hooks
 from .levels import below, innermost_vmap, levels, is_traced, rebatched, unbatched
@@ -408,7 +408,7 @@ def _save(ctx, args, outs, done, wants):
             continue
         if not isinstance(t, Tensor):
             raise TypeError(f"save_for_backward can only save variables, but argument {k} is of type {type(t).__name__}")
-        if is_inference(t):
+        if unversioned(t):
             raise RuntimeError(INFERENCE)
         nr = next((k for k, o in enumerate(outs) if o is t), None)
         made_here = nr is not None and isinstance(done[nr], Tensor) and (

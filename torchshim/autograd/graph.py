@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context
+from ..ops import promotion as P
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, accumulator, around_nodes, leads_nowhere, node_class
@@ -86,15 +87,32 @@ class HookedNode(Node):
         for k in _order(self):
             saved[k] = read(saved[k].unpack())
         metas = [self._ts_inst.in_metas[i] for i in plan.args] + [self._ts_inst.out_metas[k] for k in plan.outs]
-        for m, v in zip(metas, saved):
+        for k, (m, v) in enumerate(zip(metas, saved)):
             if v.meta.shape != m.shape:
                 broadcast_shapes([m.shape, v.meta.shape])
                 raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of {list(m.shape)}")
+            if v.meta.dtype != m.dtype:
+                _refuse_dtype(self, m, v.meta, k < len(plan.args))
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
         grads = [None] * len(self._ts_next)
         for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):
             grads[i] = g
         return grads
+
+
+def _refuse_dtype(node, packed, given, operand):
+    """What torch's formulas say of a tensor that came back from a hook with another kind of dtype."""
+    was, now = P.kind_of(packed.dtype), P.kind_of(given.dtype)
+    name = node._ts_inst.op.name.partition(".")[0].rstrip("_")
+    if operand and was > 1 >= now:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if was == 0 and name == "where":
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {P.c_name(given.dtype)}")
+    if was == 0 and name in ("masked_fill", "masked_scatter"):
+        named = {"Long": "long int", "Double": "double", "Float": "float", "Int": "int"}.get(P.c_name(given.dtype), P.c_name(given.dtype))
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {named}")
+    if was == 1 != now or was == 0 and name in ("masked_select", "index"):
+        raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(given.dtype)} for one of {P.c_name(packed.dtype)}")
 
 
 def active():

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 
-from ..engine import meta_of
+from ..engine import VjpOp, meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
@@ -131,12 +131,22 @@ def residuals(node):
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
                                                      None if e is None else "AsStrided")))
             continue
+        if _is_result(node, args[k]) and e is not None:
+            producer, nr = end_of(e)
+            wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, producer.name(), nr)))
+            continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps, offset)))
     wrong = [w for w in wrong if _read_for_some(node, w[1])]
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
     return saved
+
+
+def _is_result(node, i):
+    """Whether operand `i` of a gradient is what the differentiated operator returned: torch saves that apart from the tensor, and knows who made it."""
+    op = node._ts_inst.op
+    return op.__class__ is VjpOp and 0 <= i - len(op.plan_of.args) < len(op.plan_of.outs)
 
 
 def _read_for_some(node, k):

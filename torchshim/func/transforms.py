@@ -25,6 +25,9 @@ def _inner(x, dual):
     if edge(x) is None:
         return leaf(x.data if is_inference(x) else x.detach())
     y = x.view_as(x)
+    if is_inference(x):                        # whose views have no history
+        y = x.data
+        y._ts_edge = chain_node(x, ())
     if not dual:
         y._ts_edge.__class__ = node_class(type(y._ts_edge).__name__, Entrance)
     return y

@@ -121,6 +121,14 @@ def _matmul_name(inst):
     return "SqueezeBackward4" if a == 1 and b == 2 else "UnsafeViewBackward0"
 
 
+def _turned(inst, needs):
+    """One matrix with a batch of its own that wants a gradient, times a stack: torch multiplies the transposed ones, and turns the result."""
+    a, b = inst.in_metas
+    if 0 in needs and a.ndim == 3 == b.ndim and a.shape[0] == 1 != b.shape[0]:
+        return "TransposeBackward0" if 1 in (a.shape[1], b.shape[2]) else "CloneBackward0"
+    return None
+
+
 def fits_matmul(a, b):
     if not a.ndim or not b.ndim:
         raise at_once(RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"))
@@ -185,7 +193,7 @@ def _fold_words(metas, wanted):
 
 
 @op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True,
-    saved_as=_factors, words=_fold_words)
+    saved_as=_factors, words=_fold_words, grad_for=_turned)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)

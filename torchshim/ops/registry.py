@@ -67,6 +67,8 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   is given comes back as it is ("compared") for a single element, or none.
 grad_back: the name of the grad_fn of its gradients, without "Backward0", where torch's is not MulBackward0; True: the same as its own; or a
   function of that.
+grad_for: a function of (Instance, numbers of the gradients that are wanted): the grad_fn's name where it depends on these (else None), or
+  torch's refusal to follow the call.
 back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot subtract
   a bool tensor that it saved; or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
@@ -125,7 +127,8 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True):
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True,
+                 grad_for=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -141,7 +144,7 @@ class Op(Operator):
         if least is not None:
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
-        self.back_refuses, self.grad_back, self.saved_as, self.words = back_refuses, grad_back, saved_as, words
+        self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
         self.plain_gradients, self.pushes = plain_gradients, pushes
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
@@ -497,7 +500,7 @@ class InplaceOp(Operator):
     def __init__(self, op):
         super().__init__(op.name + "_")
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
-        self.back_refuses, self.grad_back = op.back_refuses, op.grad_back
+        self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()

@@ -51,7 +51,7 @@ class Instance:
     is made for these shapes. `results`, where they are known, are the shapes and dtypes: then nothing is traced until somebody asks for
     the jaxpr or the family. `jaxpr`: what tracing `fn` would give, where that is there already. `wide`: see engine/half.py.
     """
-    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "node_class", "plans", "steps",
+    __slots__ = ("op", "layout", "fn", "in_metas", "kinds", "out_metas", "out", "_family", "_sizes", "_alike", "plans", "steps",
                  "_jaxpr", "_jit", "_interp", "_cost", "info", "wide", "diff_ins", "diff_outs", "grad_fn_name")
 
     def __init__(self, op, layout, fn, in_metas, kinds, device, out_strides=None, alike=None, results=None, values=(), remade=None,
@@ -65,7 +65,7 @@ class Instance:
         self.out_metas = tuple([meta_of(shape, dtype, device, s) for (shape, dtype), s in zip(results, strides, strict=True)])
         self.out = self.out_metas[0] if len(results) == 1 else self.out_metas
         self.plans = {}
-        self.node_class = self.grad_fn_name = None
+        self.grad_fn_name = None
         self.diff_ins = _inexact(in_metas)
         self.diff_outs = _inexact(self.out_metas)
 

@@ -30,6 +30,7 @@ class Operator:
     apart = None               # static arguments that are sizes: it compares none with another size, and they are alike from here on
     ordered = None             # likewise, where it has to know which of its sizes are larger
     multiple = None            # a cell's gates: some dimensions are so many times another
+    grad_for = None            # function of (Instance, numbers of the gradients): the node's name where it depends on these, or a refusal
     saves_number = False       # whether a Python number counts among what a node saved
     weight = None              # function of an Instance: what `cost.weighed` would say of it, so that it need not be traced for that
     in_blocks = True           # whether what `on_host` gives goes through memory once, block by block

@@ -309,9 +309,10 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
             edges = tuple([e if mask >> i & 1 else None for i, e in enumerate(edges)])
             needs = mask
         plan = inst.plan(needs)
-    cls = inst.node_class
+    cls = plan.node_class
     if cls is None:
-        cls = inst.node_class = node_class(inst.grad_fn_name)
+        name = inst.op.grad_for and inst.op.grad_for(inst, plan.needs)
+        cls = plan.node_class = node_class(name or inst.grad_fn_name)
     node = new(cls)
     node._ts_inst, node._ts_plan, node._ts_next, node._ts_extra = inst, plan, edges, None
     args = plan.args
@@ -322,7 +323,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
             if t is not None:
                 st, vw, x = t._ts_st, t._ts_view, t._ts_extra
                 version = st.version
-                if version != version and _unversioned(t):         # NaN: made in inference mode
+                if version != version and unversioned(t):         # NaN: made in inference mode
                     raise RuntimeError(INFERENCE)
                 if x is not None and x.version is not None:
                     born, st = version, OwnVersion(st, x.version)
@@ -346,7 +347,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
 def refuse_to_save(op, layout, metas, kinds, tensors, edges):
     """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
     What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one."""
-    if op.composed or not any([_unversioned(t) for t in tensors]):
+    if op.composed or not any([unversioned(t) for t in tensors]):
         return
     for n in (None, 3, 2, 1):
         try:
@@ -357,17 +358,19 @@ def refuse_to_save(op, layout, metas, kinds, tensors, edges):
         for i in inst.diff_ins:
             if edges[i] is not None:
                 needs |= 1 << i
-        if needs and inst.diff_outs and any([_unversioned(tensors[i]) for i in inst.plan(needs).args]):
+        if needs and inst.diff_outs and any([unversioned(tensors[i]) for i in inst.plan(needs).args]):
             raise RuntimeError(INFERENCE) from None
         return
 
 
-def _unversioned(t):
+def unversioned(t):
     """Whether a tensor, or None, was made in inference mode, and is not what a transform made of such a one, to follow it."""
     if t is None or t._ts_st.version == t._ts_st.version:
         return False
     x = t._ts_extra
-    return x is None or x.version is None or t._ts_edge is None
+    if x is not None and x.version is not None and t._ts_edge is not None:
+        return False
+    return not any([level.kind == "grad" for level in context.modes.get("transform", ())])     # there torch has wrapped it
 
 
 _plain_node, _around = make_node, {}

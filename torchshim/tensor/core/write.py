@@ -587,8 +587,8 @@ def check_inplace(t, needs):
     """torch's refusals of in-place writes that the graph would have to follow; `needs`: some operand needs a gradient."""
     if not needs or context.grad is not True:
         return
-    vw = t._ts_view
-    if vw is not None and vw.base is not None:
+    vw, counted = t._ts_view, t._ts_st.version
+    if vw is not None and vw.base is not None and counted == counted:          # not NaN: no view of memory born in inference mode
         if vw.creation is not None:
             raise RuntimeError(creation_error(t, vw))
         if vw.base._ts_edge in (None, True) and needs_grad(t):
