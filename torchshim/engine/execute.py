@@ -14,7 +14,7 @@ from operator import is_, itemgetter
 import jax
 import numpy as np
 
-from . import device, direct
+from . import device, direct, unread
 from .blas import one_thread, restore
 from .compile import policy
 from .compile.program import OWN, needed_steps, state_device, steps_of
@@ -43,6 +43,9 @@ def run_trace(tr):
     early, wanted = _early(tr, state) if tr.checks and tier != "operators" else None, live
     if early:
         wanted = [k for k in live if k not in early.made]
+    plan = unread.plan_of(state, wanted) if state.variants and tier != "operators" else None
+    if plan is not None:
+        wanted = [k for k in wanted if k not in plan.slots]
     p = policy.find(state, wanted, dead) if dead is not None else None
     try:
         pays = p is not None or policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state))
@@ -50,12 +53,15 @@ def run_trace(tr):
         return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
     if not pays:
         counters["interpreted"] += 1
+        if state.seen == unread.WATCHED and tier == "auto" and not tr.context.eager:
+            return unread.watched(state, tr, live, lambda made: run_operators(state, made, inputs, tr.nums, live, tr))
         return run_operators(state, values, inputs, tr.nums, live, tr)
     direct.disturbed(tr.context)
     with jax.enable_x64(True):
         try:
             if p is None:
-                p = policy.compiled(state, wanted, policy.donatable(inputs, state) if dead is None else dead, values)
+                dead = policy.donatable(inputs, state) if dead is None else dead
+                p = policy.compiled(state, wanted, dead if plan is None else dead - plan.inputs, values)
             else:
                 counters["hits"] += 1
             if early:
@@ -70,10 +76,13 @@ def run_trace(tr):
                 raise
             return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
     policy.used(p)
-    where, live = p.where, wanted
+    where = p.where
     if tr.checks:
-        live = withhold(tr, live, lambda slot: arrays[where[slot]])
-    for k in live:
+        wanted = withhold(tr, live, lambda slot: arrays[where[slot]])
+        wanted = [k for k in wanted if k in where]
+    if plan is not None:
+        plan.defer(tr, where, run_operators)
+    for k in wanted:
         v = values[k]
         v.extra, v.array = OWN, arrays[where[k]]
 
