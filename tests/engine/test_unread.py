@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
-from torchshim.engine import context
+from torchshim.engine import context, unread
 from torchshim.engine.compile import cost, policy
 from torchshim.engine.record import trie
 
@@ -16,6 +16,7 @@ def third_time(monkeypatch):
     """A trace is compiled when it is met for the third time, after the second was watched."""
     monkeypatch.setattr(cost, "repetitions", lambda saved, price: 3)
     monkeypatch.setattr(policy, "tier", "auto")
+    monkeypatch.setattr(unread, "FEWEST", 1)
 
 
 class Net:

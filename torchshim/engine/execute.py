@@ -46,6 +46,8 @@ def run_trace(tr):
     plan = unread.plan_of(state, wanted) if state.variants and tier != "operators" else None
     if plan is not None:
         wanted = [k for k in wanted if k not in plan.slots]
+    if plan is not None and dead:
+        dead = dead - plan.inputs
     p = policy.find(state, wanted, dead) if dead is not None else None
     try:
         pays = p is not None or policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state))
@@ -60,8 +62,9 @@ def run_trace(tr):
     with jax.enable_x64(True):
         try:
             if p is None:
-                dead = policy.donatable(inputs, state) if dead is None else dead
-                p = policy.compiled(state, wanted, dead if plan is None else dead - plan.inputs, values)
+                if dead is None:
+                    dead = policy.donatable(inputs, state) - (plan.inputs if plan is not None else set())
+                p = policy.compiled(state, wanted, dead, values)
             else:
                 counters["hits"] += 1
             if early:

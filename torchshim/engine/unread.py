@@ -17,6 +17,7 @@ from .compile.program import needed_steps, steps_of
 from .record.value import lost, value_of
 
 WATCHED = 2                # the repetition that is watched; nothing is compiled before, on a host
+FEWEST = 4                 # Values: to remember what fewer of them are computed from costs more than they do
 
 
 class _Later:
@@ -40,10 +41,10 @@ class Held(_Later):
 
 class Deferred(_Later):
     """What a run of a compiled trace did not make: `values` (weak references by slot) can be computed from `inputs` and `nums`."""
-    __slots__ = ("values", "inputs", "nums", "plan", "run")
+    __slots__ = ("values", "inputs", "nums", "plan", "run", "late")
 
     def __init__(self, plan, values, inputs, nums, run):
-        self.plan, self.run, self.inputs, self.nums = plan, run, inputs, nums
+        self.plan, self.run, self.inputs, self.nums, self.late = plan, run, inputs, nums, False
         self.values = {k: weakref.ref(v) for k, v in values}
         for _, v in values:
             v.trace = self
@@ -51,24 +52,28 @@ class Deferred(_Later):
     def finish(self, v):
         with policy.lock:
             if v.array is None and v.trace is self:
-                self.settle([v.slot])
+                if not self.late:
+                    self.plan.counted()
+                self.settle(v if not self.late else None)      # who asks for a second one will ask for more
+                self.late = True
         if v.array is None:
             raise lost(v)
 
-    def settle(self, asked=None):
-        """Compute what is still there. asked: the slots that somebody asks for; all of them are too old otherwise."""
+    def settle(self, only=None):
+        """Compute what is still there, or that Value alone."""
         found = [(k, r()) for k, r in self.values.items()]
-        values = {k: v for k, v in found if v is not None and v.trace is self}
+        values = {k: v for k, v in found if v is not None and v.trace is self and (only is None or v is only)}
         state = self.plan.state
         inputs = [_nothing] * state.n_inputs
         for k, v in self.inputs:
             inputs[k] = v
         made = _stand_ins(values)
         self.run(state, made, inputs, self.nums, sorted(made))
-        self.inputs = self.nums = ()
         for k, v in values.items():
             _take(v, made[k])
-        self.plan.counted(made if asked is None else asked)
+            self.plan.asked.add(k)
+        if only is None:
+            self.inputs = self.nums = ()
 
 
 _nothing = value_of(None, None)
@@ -77,10 +82,10 @@ _nothing = value_of(None, None)
 class Plan:
     """The `slots` of a state that nobody reads, the inputs they are computed from, and how often somebody asked for one all the same.
     `last` gives what the last run left out while some of it is there."""
-    __slots__ = ("state", "slots", "inputs", "late", "last")
+    __slots__ = ("state", "slots", "inputs", "late", "last", "asked")
 
     def __init__(self, state, slots):
-        self.state, self.slots, self.late, self.last = state, slots, 0, _gone
+        self.state, self.slots, self.late, self.last, self.asked = state, slots, 0, _gone, set()
         self.inputs = frozenset([~s for step in needed_steps(steps_of(state), slots) for s in step[1] if s < 0])
 
     def defer(self, tr, made, run):
@@ -88,6 +93,7 @@ class Plan:
         last = self.last()
         if last is not None:                   # it would keep its inputs as long as it is there
             with policy.lock:
+                self.counted()
                 last.settle()
         all_of = tr.values
         values = [(k, all_of[k]) for k in self.slots if k not in made]
@@ -96,11 +102,11 @@ class Plan:
             inputs = tr.inputs
             self.last = weakref.ref(Deferred(self, values, [(k, inputs[k]) for k in self.inputs], list(tr.nums), run))
 
-    def counted(self, asked):
-        """Note that these slots were computed late. As often as would pay a compile, and they are made with the others."""
+    def counted(self):
+        """Note that some were computed late. When that was as often as would pay a compile, those are made with the others."""
         self.late += 1
-        if self.late >= (self.state.due or 2):
-            left = self.slots.difference(asked)
+        if self.late >= (self.state.due or 2) and self.asked:
+            left = self.slots - self.asked
             self.state.kept()["unread"] = Plan(self.state, left) if left else None
 
 
@@ -129,7 +135,7 @@ def watched(state, tr, live, run):
         v = values[k]
         if v.trace is None:                    # withheld
             continue
-        if m.array is None or k in checked:
+        if m.array is None or k in checked or v.meta.numel <= 1:       # a loss is printed now and then, and costs next to nothing
             _take(v, m)
         else:
             h = Held(m, k, asked)
@@ -146,7 +152,8 @@ def plan_of(state, live):
     if watched:
         held, asked = watched
         slots = frozenset([k for k, h in held.items() if k not in asked and h() is None])
-        known["unread"] = Plan(state, slots) if slots else None
-        state.due = None                       # with fewer results, compiling pays earlier
+        if len(slots) >= FEWEST:
+            known["unread"] = Plan(state, slots)
+            state.due = None                   # with fewer results, compiling pays earlier
     plan = known.get("unread")
     return plan if plan is not None and not plan.slots.issuperset(live) else None
