@@ -16,7 +16,7 @@ from ..engine import context
 from ..overrides import begin as _let_functions_ask
 from ..tensor.core import overriding
 from ..tensor.core.overriding import dispatches
-from .schemas import schema, table
+from .schemas import schema, table, whole_table, writes_out
 
 _KEY = "dispatch"
 
@@ -222,9 +222,12 @@ _NUMBERS_AS_TENSORS = frozenset("add sub mul div floor_divide add_ sub_ mul_ div
 _OTHER_NAMES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "dims": "dims"}
 
 
-def chosen(name, args, kwargs):
-    """(overload, its arguments) for a call of the public function that is `aten::name`; None where none takes it."""
-    for overload in table()[name]:
+def chosen(name, args, kwargs, whole=False):
+    """(overload, its arguments) for a call of the public function that is `aten::name`; None where none takes it. whole: composite overloads
+    too, which are not dispatched themselves."""
+    for overload in (whole_table() if whole else table())[name]:
+        if writes_out(name, overload) != ("out" in kwargs):
+            continue
         if overload in ("Scalar", "Scalar_mode") and name in _NUMBERS_AS_TENSORS:
             continue
         fitted = _fitted(schema(name, overload), name, args, kwargs)

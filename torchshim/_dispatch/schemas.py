@@ -1,410 +1,108 @@
-"""ATen's operators as `__torch_dispatch__` meets them: their overloads, in the order in which a call is compared with them.
+"""ATen's operators: the schemas of their overloads, as torch.ops prints them, and what torch says of each.
 
-One line each, as torch.ops prints the schema: without `-> Tensor`; `+` says that there is an in-place form of the same arguments; FACTORY,
-LIKE and INTEGERS stand for the options of functions that make tensors. What torch makes of other operators before anything is dispatched
-(`matmul`, `reshape`) is not here, but in `decomposed`.
+`aten.json` has [flags, schema] of each: letters of `_TAGS`, and C for what torch makes of other operators before anything is dispatched
+(`matmul`, `reshape`; what these are is in `decomposed`). Overloads stand in the order in which a call is compared with them.
 """
 from __future__ import annotations
 
+import enum
 import functools
+import json
+import pathlib
 
 from ..library.schema import parse
 
-_ELEMENTWISE = """abs acos acosh asin asinh atan atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac i0 lgamma log
-    log10 log1p log2 neg rad2deg reciprocal relu rsqrt sgn sigmoid sign sin sinc sinh sqrt tan tanh trunc bitwise_not logical_not silu mish
-    hardswish hardsigmoid zero"""
-_FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-_OPTIONS = {"FACTORY": _FACTORY, "INTEGERS": _FACTORY.replace("=None", "=4", 1), "LIKE": _FACTORY + ", MemoryFormat? memory_format=None"}
 
-_TABLE = """
-_adaptive_avg_pool2d(Tensor self, int[2] output_size)
-_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self)
-_int_mm(Tensor self, Tensor mat2)
-_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
-_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
-_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-_local_scalar_dense(Tensor self) -> Scalar
-_log_softmax(Tensor self, int dim, bool half_to_float)
-_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)
-_prelu_kernel(Tensor self, Tensor weight)
-_safe_softmax(Tensor self, int dim, ScalarType? dtype=None)
-_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor?
-    attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
-_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor
-    logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key,
-    Tensor grad_value)
-_softmax(Tensor self, int dim, bool half_to_float)
-_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)
-_to_copy(Tensor self, *, FACTORY, bool non_blocking=False, MemoryFormat? memory_format=None)
-_unsafe_view(Tensor self, int[] size)
-+add.Scalar(Tensor self, Scalar other, Scalar alpha=1)
-+add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
-+addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)
-+addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)
-+addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)
-+addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)
-addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1)
-+addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)
-+addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)
-alias(Tensor(a) self) -> Tensor(a)
-all(Tensor self)
-all.dim(Tensor self, int dim, bool keepdim=False)
-all.dims(Tensor self, int[]? dim=None, bool keepdim=False)
-amax(Tensor self, int[1] dim=[], bool keepdim=False)
-amin(Tensor self, int[1] dim=[], bool keepdim=False)
-angle(Tensor self)
-any(Tensor self)
-any.dim(Tensor self, int dim, bool keepdim=False)
-any.dims(Tensor self, int[]? dim=None, bool keepdim=False)
-arange(Scalar end, *, FACTORY)
-arange.start(Scalar start, Scalar end, *, FACTORY)
-arange.start_step(Scalar start, Scalar end, Scalar step=1, *, FACTORY)
-argmax(Tensor self, int? dim=None, bool keepdim=False)
-argmin(Tensor self, int? dim=None, bool keepdim=False)
-as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)
-as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None)
-+atan2(Tensor self, Tensor other)
-avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int?
-    divisor_override=None)
-avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool
-    count_include_pad, int? divisor_override)
-+baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)
-baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1)
-bernoulli(Tensor self, *, Generator? generator=None)
-+bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None)
-bernoulli.p(Tensor self, float p, *, Generator? generator=None)
-bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None)
-binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)
-binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1)
-binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)
-+bitwise_and.Scalar(Tensor self, Scalar other)
-bitwise_and.Scalar_Tensor(Scalar self, Tensor other)
-+bitwise_and.Tensor(Tensor self, Tensor other)
-+bitwise_or.Scalar(Tensor self, Scalar other)
-bitwise_or.Scalar_Tensor(Scalar self, Tensor other)
-+bitwise_or.Tensor(Tensor self, Tensor other)
-+bitwise_xor.Scalar(Tensor self, Scalar other)
-bitwise_xor.Scalar_Tensor(Scalar self, Tensor other)
-+bitwise_xor.Tensor(Tensor self, Tensor other)
-bmm(Tensor self, Tensor mat2)
-bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype)
-cat(Tensor[] tensors, int dim=0)
-+celu(Tensor self, Scalar alpha=1.)
-+clamp(Tensor self, Scalar? min=None, Scalar? max=None)
-+clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)
-+clamp_max(Tensor self, Scalar max)
-+clamp_max.Tensor(Tensor self, Tensor max)
-+clamp_min(Tensor self, Scalar min)
-+clamp_min.Tensor(Tensor self, Tensor min)
-clone(Tensor self, *, MemoryFormat? memory_format=None)
-constant_pad_nd(Tensor self, int[] pad, Scalar value=0)
-convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[]
-    output_padding, int groups)
-convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation,
-    bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
-+copy(Tensor self, Tensor src, bool non_blocking=False)
-+copysign.Scalar(Tensor self, Scalar other)
-+copysign.Tensor(Tensor self, Tensor other)
-count_nonzero(Tensor self, int? dim=None)
-count_nonzero.dim_IntList(Tensor self, int[] dim)
-cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
-cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
-+cumprod(Tensor self, int dim, *, ScalarType? dtype=None)
-+cumsum(Tensor self, int dim, *, ScalarType? dtype=None)
-detach(Tensor(a) self) -> Tensor(a)
-detach_(Tensor(a!) self)
-diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
-diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)
-+div.Scalar(Tensor self, Scalar other)
-+div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)
-+div.Tensor(Tensor self, Tensor other)
-+div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)
-dot(Tensor self, Tensor tensor)
-+elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)
-elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)
-embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
-embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)
-empty.memory_format(int[] size, *, LIKE)
-empty_like(Tensor self, *, LIKE)
-empty_strided(int[] size, int[] stride, *, FACTORY)
-+eq.Scalar(Tensor self, Scalar other)
-+eq.Tensor(Tensor self, Tensor other)
-equal(Tensor self, Tensor other) -> bool
-expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)
-exponential_(Tensor(a!) self, float lambd=1., *, Generator? generator=None)
-eye(int n, *, FACTORY)
-eye.m(int n, int m, *, FACTORY)
-+fill.Scalar(Tensor self, Scalar value)
-+fill.Tensor(Tensor self, Tensor value)
-flip(Tensor self, int[] dims)
-floor_divide(Tensor self, Tensor other)
-+floor_divide.Scalar(Tensor self, Scalar other)
-floor_divide_.Tensor(Tensor(a!) self, Tensor other)
-fmax(Tensor self, Tensor other)
-fmin(Tensor self, Tensor other)
-+fmod.Scalar(Tensor self, Scalar other)
-+fmod.Tensor(Tensor self, Tensor other)
-full(int[] size, Scalar fill_value, *, FACTORY)
-full_like(Tensor self, Scalar fill_value, *, LIKE)
-gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)
-+ge.Scalar(Tensor self, Scalar other)
-+ge.Tensor(Tensor self, Tensor other)
-+gelu(Tensor self, *, str approximate="none")
-gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none")
-glu(Tensor self, int dim=-1)
-glu_backward(Tensor grad_output, Tensor self, int dim)
-+gt.Scalar(Tensor self, Scalar other)
-+gt.Tensor(Tensor self, Tensor other)
-hardshrink(Tensor self, Scalar lambd=0.5)
-hardsigmoid_backward(Tensor grad_output, Tensor self)
-hardswish_backward(Tensor grad_output, Tensor self)
-+hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)
-hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)
-huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.)
-huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)
-+hypot(Tensor self, Tensor other)
-index.Tensor(Tensor self, Tensor?[] indices)
-+index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)
-+index_copy(Tensor self, int dim, Tensor index, Tensor source)
-+index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)
-+index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)
-+index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)
-index_select(Tensor self, int dim, Tensor index)
-isinf(Tensor self)
-isnan(Tensor self)
-isneginf(Tensor self)
-isposinf(Tensor self)
-kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-+le.Scalar(Tensor self, Scalar other)
-+le.Tensor(Tensor self, Tensor other)
-+leaky_relu(Tensor self, Scalar negative_slope=0.01)
-leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result)
-+lerp.Scalar(Tensor self, Tensor end, Scalar weight)
-+lerp.Tensor(Tensor self, Tensor end, Tensor weight)
-lift_fresh_copy(Tensor self)
-lift_fresh(Tensor(a) self) -> Tensor(a)
-linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
-linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
-linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)
-linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
-linspace(Scalar start, Scalar end, int steps, *, FACTORY)
-linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, FACTORY)
-linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, FACTORY)
-linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, FACTORY)
-log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)
-log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
-logaddexp(Tensor self, Tensor other)
-logaddexp2(Tensor self, Tensor other)
-logcumsumexp(Tensor self, int dim)
-+logical_and(Tensor self, Tensor other)
-+logical_or(Tensor self, Tensor other)
-+logical_xor(Tensor self, Tensor other)
-+logit(Tensor self, float? eps=None)
-logsumexp(Tensor self, int[1] dim, bool keepdim=False)
-+lt.Scalar(Tensor self, Scalar other)
-+lt.Tensor(Tensor self, Tensor other)
-+masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)
-+masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)
-+masked_scatter(Tensor self, Tensor mask, Tensor source)
-masked_select(Tensor self, Tensor mask)
-max(Tensor self)
-max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) ->
-    (Tensor, Tensor)
-max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation,
-    bool ceil_mode, Tensor indices)
-maximum(Tensor self, Tensor other)
-mean(Tensor self, *, ScalarType? dtype=None)
-mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)
-median(Tensor self)
-median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-min(Tensor self)
-min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-minimum(Tensor self, Tensor other)
-mm(Tensor self, Tensor mat2)
-mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype)
-mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-mse_loss(Tensor self, Tensor target, int reduction=1)
-mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)
-+mul.Scalar(Tensor self, Scalar other)
-+mul.Tensor(Tensor self, Tensor other)
-multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None)
-mv(Tensor self, Tensor vec)
-+nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)
-nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
-narrow_copy(Tensor self, int dim, int start, int length)
-native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum,
-    float eps) -> (Tensor, Tensor, Tensor)
-native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean,
-    Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
-native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)
-native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group,
-    bool[3] output_mask) -> (Tensor, Tensor, Tensor)
-native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
-native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor?
-    bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
-+ne.Scalar(Tensor self, Scalar other)
-+ne.Tensor(Tensor self, Tensor other)
-new_empty(Tensor self, int[] size, *, FACTORY)
-new_empty_strided(Tensor self, int[] size, int[] stride, *, FACTORY)
-new_full(Tensor self, int[] size, Scalar fill_value, *, FACTORY)
-new_ones(Tensor self, int[] size, *, FACTORY)
-new_zeros(Tensor self, int[] size, *, FACTORY)
-nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)
-nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight)
-nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)
-nonzero(Tensor self)
-norm.Scalar(Tensor self, Scalar p=2)
-normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)
-normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)
-normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)
-normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, FACTORY)
-normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None)
-ones(int[] size, *, FACTORY)
-ones_like(Tensor self, *, LIKE)
-permute(Tensor(a) self, int[] dims) -> Tensor(a)
-pow.Scalar(Scalar self, Tensor exponent)
-pow.Tensor_Scalar(Tensor self, Scalar exponent)
-pow.Tensor_Tensor(Tensor self, Tensor exponent)
-pow_.Scalar(Tensor(a!) self, Scalar exponent)
-pow_.Tensor(Tensor(a!) self, Tensor exponent)
-prod(Tensor self, *, ScalarType? dtype=None)
-prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)
-rand(int[] size, *, FACTORY)
-rand_like(Tensor self, *, LIKE)
-randint(int high, int[] size, *, INTEGERS)
-randint.low(int low, int high, int[] size, *, INTEGERS)
-randint_like(Tensor self, int high, *, LIKE)
-randint_like.low_dtype(Tensor self, int low, int high, *, LIKE)
-randn(int[] size, *, FACTORY)
-randn_like(Tensor self, *, LIKE)
-random_(Tensor(a!) self, *, Generator? generator=None)
-random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None)
-random_.to(Tensor(a!) self, int to, *, Generator? generator=None)
-randperm(int n, *, INTEGERS)
-+remainder.Scalar(Tensor self, Scalar other)
-remainder.Scalar_Tensor(Scalar self, Tensor other)
-+remainder.Tensor(Tensor self, Tensor other)
-repeat(Tensor self, int[] repeats)
-resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None)
-roll(Tensor self, int[1] shifts, int[1] dims=[])
-+round(Tensor self)
-+round.decimals(Tensor self, *, int decimals)
-rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)
-rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
-scalar_tensor(Scalar s, *, FACTORY)
-+scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)
-+scatter.src(Tensor self, int dim, Tensor index, Tensor src)
-+scatter.value(Tensor self, int dim, Tensor index, Scalar value)
-+scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce)
-+scatter_add(Tensor self, int dim, Tensor index, Tensor src)
-select.int(Tensor(a) self, int dim, int index) -> Tensor(a)
-select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)
-sigmoid_backward(Tensor grad_output, Tensor output)
-signbit(Tensor self)
-silu_backward(Tensor grad_output, Tensor self)
-mish_backward(Tensor grad_output, Tensor self)
-slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)
-slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)
-smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.)
-smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)
-softplus(Tensor self, Scalar beta=1, Scalar threshold=20)
-softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)
-softshrink(Tensor self, Scalar lambd=0.5)
-sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]
-split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]
-squeeze(Tensor(a) self) -> Tensor(a)
-squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
-squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
-squeeze_(Tensor(a!) self)
-squeeze_.dim(Tensor(a!) self, int dim)
-squeeze_.dims(Tensor(a!) self, int[] dim)
-stack(Tensor[] tensors, int dim=0)
-std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)
-+sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)
-+sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
-sum(Tensor self, *, ScalarType? dtype=None)
-sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)
-t(Tensor(a) self) -> Tensor(a)
-t_(Tensor(a!) self)
-take(Tensor self, Tensor index)
-tanh_backward(Tensor grad_output, Tensor output)
-+threshold(Tensor self, Scalar threshold, Scalar value)
-threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)
-topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
-transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-transpose_(Tensor(a!) self, int dim0, int dim1)
-+tril(Tensor self, int diagonal=0)
-+triu(Tensor self, int diagonal=0)
-unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
-uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None)
-unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
-unsqueeze_(Tensor(a!) self, int dim)
-upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None)
-upsample_nearest2d(Tensor self, int[2] output_size, float? scales_h=None, float? scales_w=None)
-var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)
-var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-view(Tensor(a) self, int[] size) -> Tensor(a)
-view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
-view_as_complex(Tensor(a) self) -> Tensor(a)
-view_as_real(Tensor(a) self) -> Tensor(a)
-where.self(Tensor condition, Tensor self, Tensor other)
-+xlogy.Scalar_Other(Tensor self, Scalar other)
-xlogy.Scalar_Self(Scalar self, Tensor other)
-+xlogy.Tensor(Tensor self, Tensor other)
-zeros(int[] size, *, FACTORY)
-zeros_like(Tensor self, *, LIKE)
-"""
+class Tag(enum.IntEnum):
+    """What is said of an operator."""
+    core = 0
+    cudagraph_unsafe = 1
+    data_dependent_output = 2
+    dynamic_output_shape = 3
+    flexible_layout = 4
+    generated = 5
+    inplace = 6
+    inplace_view = 7
+    maybe_aliasing_or_mutating = 8
+    needs_contiguous_strides = 9
+    needs_exact_strides = 10
+    needs_fixed_stride_order = 11
+    nondeterministic_bitwise = 12
+    nondeterministic_seeded = 13
+    out = 14
+    out_variant = 15
+    pointwise = 16
+    pt2_compliant_tag = 17
+    reduction = 18
+    view_copy = 19
+
+    def __repr__(self):
+        return f"<Tag.{self.name}: {self.value}>"
+
+    def __str__(self):
+        return f"Tag.{self.name}"
 
 
-def _lines():
-    text = _TABLE.replace("\n    ", " ").strip()
-    yield from [f"+{name}(Tensor self)" for name in _ELEMENTWISE.split()]
-    yield from text.split("\n")
-
-
-def _full(text):
-    for short, options in _OPTIONS.items():
-        text = text.replace(short, options)
-    return text if ") ->" in text else f"{text} -> Tensor"
-
-
-def _in_place(text):
-    """The in-place form's schema."""
-    name, bracket, rest = text.partition("(")
-    base, dot, overload = name.partition(".")
-    arguments = rest.rpartition(" ->")[0].replace("Tensor self", "Tensor(a!) self", 1)
-    return f"{base}_{dot}{overload}({arguments} -> Tensor(a!)"
+_TAGS = {"p": Tag.pointwise, "c": Tag.core, "n": Tag.nondeterministic_seeded, "i": Tag.inplace, "v": Tag.view_copy, "r": Tag.reduction,
+         "d": Tag.dynamic_output_shape, "w": Tag.inplace_view, "m": Tag.maybe_aliasing_or_mutating, "e": Tag.needs_exact_strides,
+         "o": Tag.data_dependent_output, "f": Tag.needs_fixed_stride_order}
 
 
 @functools.cache
-def table():
-    """{name: {overload: its schema's text}}; "default" is the overload without a name."""
+def _entries():
+    """{name: {overload: (flags, the schema's text)}}; "default" is the overload without a name."""
     found = {}
-
-    def add(text):
+    for flags, text in json.loads(pathlib.Path(__file__).with_name("aten.json").read_text(encoding="utf-8")):
         name, _, overload = text.partition("(")[0].partition(".")
-        found.setdefault(name, {})[overload or "default"] = text
-    for line in _lines():
-        text = _full(line.lstrip("+"))
-        if text.startswith(tuple("abcdefghijklmnopqrstuvwxyz_")) and text.partition("(")[0].partition(".")[0].endswith("_"):
-            text = text.rpartition(" ->")[0] + " -> Tensor(a!)"
-        add(text)
-        if line.startswith("+"):
-            add(_in_place(text))
+        found.setdefault(name, {})[overload or "default"] = flags, text
     return found
 
 
 @functools.cache
+def table():
+    """{name: {overload: its schema's text}} of what is dispatched."""
+    found = {}
+    for name, overloads in _entries().items():
+        kept = {o: text for o, (flags, text) in overloads.items() if "C" not in flags}
+        if kept:
+            found[name] = kept
+    return found
+
+
+@functools.cache
+def whole_table():
+    """The same of all, with what is made of others."""
+    return {name: {o: text for o, (_, text) in overloads.items()} for name, overloads in _entries().items()}
+
+
+def composite(name, overload):
+    """Whether `aten::name.overload` is made of other operators before anything is dispatched."""
+    return "C" in _entries().get(name, {}).get(overload, ("", ""))[0]
+
+
+def tags(name, overload):
+    """What torch says of `aten::name.overload`."""
+    entry = _entries().get(name, {}).get(overload)
+    if entry is None:
+        return []
+    found = {Tag.pt2_compliant_tag, *[_TAGS[c] for c in entry[0] if c in _TAGS]}
+    if writes_out(name, overload):
+        found.add(Tag.out)
+    return sorted(found)
+
+
+def writes_out(name, overload):
+    """Whether an overload writes its results where it is told to."""
+    known = schema(name, overload)
+    return known is not None and any([a.mutated and a.kwarg_only for a in known.arguments])
+
+
+@functools.cache
 def schema(name, overload):
-    """The parsed schema of `aten::name.overload`; None for what is not in the table."""
-    text = table().get(name, {}).get(overload)
-    if text is None:
+    """The parsed schema of `aten::name.overload`; None for what is not among them."""
+    entry = _entries().get(name, {}).get(overload)
+    if entry is None:
         return None
-    made = parse(text)
-    made.name = "aten::" + made.name
+    made = parse(entry[1].replace("SymInt", "int"))
+    made.name, made.text = "aten::" + made.name, "aten::" + entry[1]
     return made

@@ -87,6 +87,19 @@ class OpOverload:
         from .._dispatch.schemas import schema
         return schema(self._overloadpacket.__name__, self._overloadname) if self.namespace == "aten" else None
 
+    @functools.cached_property
+    def tags(self):
+        """What is said of it, as torch.Tags."""
+        from .._dispatch.schemas import tags
+        if self.namespace == "aten":
+            return tags(self._overloadpacket.__name__, self._overloadname)
+        return list(getattr(self._overloadpacket._kernel, "tags", ()))
+
+    @property
+    def is_view(self):
+        """Whether a result shares memory with an argument that is not written to."""
+        return any([a.alias and not a.mutated for a in self._schema.arguments])
+
     overloadpacket = property(lambda self: self._overloadpacket, doc="All overloads of the name.")
 
     def name(self):
@@ -101,6 +114,12 @@ class OpOverload:
             return self._overloadpacket(*args, **kwargs)
         from .._dispatch.python import call
         return call(self, args, kwargs)
+
+    @functools.cached_property
+    def composite(self):
+        """Whether it is made of other operators before anything is dispatched."""
+        from .._dispatch.schemas import composite
+        return self.namespace == "aten" and composite(self._overloadpacket.__name__, self._overloadname)
 
     def __str__(self):
         return f"{self._overloadpacket}.{self._overloadname}"
@@ -130,10 +149,10 @@ class OpOverloadPacket:
         NotImplementedError for others."""
         if not self._qualified_op_name.startswith("aten::"):
             return ["default"]
-        from .._dispatch.schemas import table
-        if self.__name__ not in table():
+        from .._dispatch.schemas import whole_table
+        if self.__name__ not in whole_table():
             raise NotImplementedError(f"torchshim: the overloads of {self}")
-        return list(table()[self.__name__])
+        return list(whole_table()[self.__name__])
 
     def __call__(self, /, *args, **kwargs):
         if self._qualified_op_name.startswith("aten::") and overriding.dispatch is not None:

@@ -97,7 +97,7 @@ class CustomOpDef:
         """What runs for meta tensors: the registered function; nothing for what writes and returns nothing. None where a Library's
         operator has none; RuntimeError for one of `custom_op`."""
         found = self._fake or self._implicit
-        if found is None and self._schema is not None and self._schema.mutated and self._schema.returns == "()":
+        if found is None and self._schema is not None and self._schema.mutated and self._schema.result == "()":
             return lambda *args, **named: None
         if found is None and self._strict:
             raise RuntimeError(f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to "
@@ -192,9 +192,9 @@ class CustomOpDef:
                     return (None,) * (1 + sum([1 if n is None else n for n in lengths]))
                 if out_lengths is not None and any([n is not None for n in out_lengths]):
                     grads = _nested(grads, out_lengths)
-                    if op._schema.returns == "Tensor[]":
+                    if op._schema.result == "Tensor[]":
                         grads = [list(grads)]
-                elif out_lengths is not None and op._schema is not None and op._schema.returns == "Tensor[]":
+                elif out_lengths is not None and op._schema is not None and op._schema.result == "Tensor[]":
                     grads = [list(grads)]
                 given = op._backward(ctx, *grads)
                 given = given if isinstance(given, tuple) else (given,)

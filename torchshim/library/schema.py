@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections.abc
+import functools
 import inspect
 import itertools
 import typing
@@ -11,14 +12,32 @@ from ..tensor.core.device import device
 from ..tensor.core.dtype import dtype
 
 
+class AliasInfo(typing.NamedTuple):
+    """Which letters an argument shares with results, and whether it is written to."""
+    before_set: set
+    is_write: bool
+    after_set: set
+
+
 class Argument(typing.NamedTuple):
-    """One argument: its type as schemas write it, whether it has a default and which, whether it goes by name only and is written to."""
+    """One argument: its type as schemas write it, whether it has a default and which, whether it goes by name only and is written to, and
+    which letter says so."""
     name: str
     type: str
     default: object
     has_default: bool
     kwarg_only: bool
     mutated: bool
+    alias: str = ""
+
+    default_value = property(lambda self: self.default, doc="The default; None where there is none.")
+    is_write = property(lambda self: self.mutated, doc="Whether it is written to.")
+    is_out = property(lambda self: self.mutated and self.kwarg_only, doc="Whether a result is put there.")
+
+    @property
+    def alias_info(self):
+        """None for what shares nothing."""
+        return AliasInfo({self.alias}, self.mutated, {self.alias}) if self.alias else None
 
 
 _PYTHON = {"Tensor": Tensor, "int": int, "SymInt": int, "float": float, "bool": bool, "str": str, "ScalarType": dtype, "Device": device}
@@ -38,10 +57,21 @@ class Schema:
     """name(arguments) -> returns."""
 
     def __init__(self, name, arguments, returns):
-        self.name, self.arguments, self.returns = name, arguments, returns
-        self.mutated = [a.name for a in arguments if a.mutated]
+        self.name, self.arguments, self.result = name, arguments, returns
+        self.mutated, self.text = [a.name for a in arguments if a.mutated], None
+
+    overload_name = property(lambda self: self.name.partition("::")[2].partition(".")[2], doc="After the dot; empty for the first one.")
+    is_mutable = property(lambda self: bool(self.mutated), doc="Whether an argument is written to.")
+
+    @functools.cached_property
+    def returns(self):
+        """The results, as Arguments."""
+        inner = self.result[1:-1] if self.result.startswith("(") else self.result
+        return [_declared(piece) for piece in _pieces(inner)]
 
     def __str__(self):
+        if self.text is not None:
+            return self.text
         marks, parts, star = itertools.count(), [], False
         for a in self.arguments:
             if a.kwarg_only and not star:
@@ -52,7 +82,7 @@ class Schema:
             if a.mutated:
                 kind = kind.replace("Tensor", f"Tensor(a{place}!)", 1)
             parts.append(f"{kind} {a.name}" + (f"={_shown(a.default, a.type)}" if a.has_default else ""))
-        return f"{self.name}({', '.join(parts)}) -> {self.returns}"
+        return f"{self.name}({', '.join(parts)}) -> {self.result}"
 
     __repr__ = __str__
 
@@ -138,6 +168,19 @@ def _value(text, kind):
         return ALL.get(text, text)
 
 
+def _declared(piece, by_name=False):
+    """An Argument from its text; a result needs no name."""
+    declared, equals, default = piece.partition("=")
+    declared = declared.strip().replace("(a -> *)", "(a->*)")
+    kind, _, name = declared.rpartition(" ") if " " in declared else (declared, "", "")
+    mutated, alias = "!" in kind, ""
+    if "(" in kind:
+        start, end = kind.index("("), kind.index(")")
+        alias = kind[start + 1:end].partition("!")[0].partition("->")[0]
+        kind = kind[:start] + kind[end + 1:]
+    return Argument(name, kind, _value(default.strip(), kind) if equals else None, bool(equals), by_name, mutated, alias)
+
+
 def parse(text):
     """A Schema from its text, "name(Tensor x, int n=2) -> Tensor". RuntimeError for what is none."""
     head, bracket, rest = text.partition("(")
@@ -151,13 +194,7 @@ def parse(text):
         if piece == "*":
             by_name = True
             continue
-        declared, equals, default = piece.partition("=")
-        kind, _, name = declared.strip().rpartition(" ")
-        mutated = "!" in kind
-        if "(" in kind:
-            start, end = kind.index("("), kind.index(")")
-            kind = kind[:start] + kind[end + 1:]
-        arguments.append(Argument(name, kind, _value(default.strip(), kind) if equals else None, bool(equals), by_name, mutated))
+        arguments.append(_declared(piece, by_name))
     return Schema(head.strip(), arguments, returns.strip())
 
 
