@@ -13,6 +13,7 @@ _FROM = {
         _check_value _check_with _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
         sym_constrain_range_for_size""",
     "tensor.api.segments": "segment_reduce _segment_reduce",
+    "_dispatch.schemas": "Tag",
     "nn.utils.weight_norm": "norm_except_dim",
     "serialization": "load save",
     "symbolic": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",

@@ -11,10 +11,11 @@ import math
 import torchshim as torch
 
 from .. import Tensor
+from ..tensor.api.signatures import UNSET
 from ..tensor.core.device import device as as_device, get_default_device
 from ..tensor.core.layout import strided
 from ..tensor.core.memory_format import FORMATS
-from .python import call, chosen, do, operator, unseen
+from .python import call, chosen, do, operator, unseen, whole
 from .schemas import table
 
 RULES: dict = {}
@@ -35,6 +36,11 @@ _ALIASES = dict(pair.split("=") for pair in """__add__=add __radd__=add __iadd__
     absolute_=abs_ greater=gt less=lt greater_equal=ge less_equal=le not_equal=ne negative=neg clip=clamp clip_=clamp_ concat=cat
     concatenate=cat arcsin=asin arccos=acos arctan=atan swapdims=transpose swapaxes=transpose special_expm1=expm1 special_erf=erf
     special_log1p=log1p special_expit=sigmoid special_logsumexp=logsumexp fix=trunc row_stack=vstack linalg_matmul=matmul""".split())
+#: Functions of nn.functional whose arguments are those of ATen's operator of the name.
+OF_NN = frozenset("""relu relu_ relu6 relu6_ gelu silu silu_ mish mish_ leaky_relu leaky_relu_ softplus hardswish hardswish_ hardsigmoid
+    hardsigmoid_ selu selu_ celu celu_ glu threshold threshold_ hardshrink softshrink prelu tanh sigmoid linear conv1d conv2d conv3d
+    conv_transpose1d conv_transpose2d conv_transpose3d pad pixel_shuffle pixel_unshuffle channel_shuffle one_hot bilinear
+    scaled_dot_product_attention cosine_similarity pairwise_distance pdist logsigmoid hardtanh_ elu_""".split())
 _FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided".split())
 _LIKE = frozenset("""zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full
     new_empty_strided""".split())
@@ -42,6 +48,7 @@ _LIKE = frozenset("""zeros_like ones_like empty_like full_like rand_like randn_l
 
 def run(asking, args, kwargs):
     """What a public function gives, as calls that are dispatched. NotImplemented: it computes as ever."""
+    args = tuple([x for x in args if x is not UNSET])
     key = asking.name.removeprefix("torch.").removeprefix("Tensor.").removeprefix("functional.")
     if key.startswith("nn.init."):
         return NotImplemented                  # written with methods in place
@@ -49,6 +56,7 @@ def run(asking, args, kwargs):
         base, _, form = key.rpartition(".")
         if key in PLAIN or form in ("__get__", "__set__", "__delete__") and key not in RULES:
             return _unseen_property(asking, args) if base in ("real", "imag") else NotImplemented
+    of_nn = key.startswith("nn.functional.")
     key = key.removeprefix("nn.functional.")
     for space in ("linalg.", "special.", "fft."):
         key = key.replace(space, space.replace(".", "_"))
@@ -63,7 +71,7 @@ def run(asking, args, kwargs):
         made = rule(*args, **kwargs)
         if made is not NotImplemented:
             return made
-    if key not in table():
+    if key not in table() or of_nn and key not in OF_NN:
         raise NotImplementedError(f"torchshim: {asking.name} under __torch_dispatch__")
     requires_grad = kwargs.pop("requires_grad", False)
     if key in _FACTORIES:
@@ -110,7 +118,7 @@ def rule(*names):
 
 # -- shapes -----------------------------------------------------------------------------------------------------------------
 def _ints(values):
-    return [int(n) for n in (values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values)]
+    return [whole(n) for n in (values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values)]
 
 
 def _viewable(t, size):

@@ -20,6 +20,9 @@ def compute(op, args, kwargs):
     """The result of an overload for tensors that are just tensors."""
     name = op.name().removeprefix("aten::")
     own = _KERNELS.get(name)
+    if own is None:
+        from .composites import KERNELS
+        own = KERNELS.get(name)
     if own is not None:
         return own(*args, **kwargs)
     made = op._overloadpacket._kernel(*args, **kwargs)

@@ -7,7 +7,7 @@ from .. import Tensor
 from ..tensor.core.device import device as as_device
 from ..tensor.core.layout import strided
 from .decomposed import RULES, rule
-from .python import _asked, do, unseen
+from .python import _asked, do, unseen, whole
 
 _END = 2 ** 63 - 1
 
@@ -136,8 +136,8 @@ def _indexed(self, index):
                 dim += 1
                 continue
             start, stop, step = x.start, x.stop, x.step
-            made = do("slice.Tensor", made, dim, 0 if start is None else int(start), _END if stop is None else int(stop),
-                      1 if step is None else int(step))
+            made = do("slice.Tensor", made, dim, 0 if start is None else whole(start), _END if stop is None else whole(stop),
+                      1 if step is None else whole(step))
             dim += 1
         elif isinstance(x, Tensor) and (x.ndim or x.dtype is torch.bool):
             tensors += [None] * (dim - len(tensors)) + [x]
@@ -148,7 +148,7 @@ def _indexed(self, index):
             tensors += [None] * (dim - len(tensors)) + [RULES["tensor"](x)]
             dim += 1
         else:
-            made = do("select.int", made, dim, int(x))
+            made = do("select.int", made, dim, whole(x))
     return made, [t for t in tensors if t is not ...]
 
 

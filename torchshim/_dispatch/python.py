@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 
 from .. import Tensor
+from .._toplevel import SymInt
 from ..autograd import _backward_module as _backward
 from ..engine import context
 from ..overrides import begin as _let_functions_ask
@@ -53,7 +54,7 @@ class unseen:
 @functools.cache
 def begin():
     """Let calls be dispatched from now on."""
-    from . import gradients, layers, places    # noqa: F401  (the last two: their rules)
+    from . import attention, gradients, layers, places    # noqa: F401  (all but gradients: their rules)
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients
@@ -82,13 +83,22 @@ def public(asking, args, kwargs):
     """What a public function does once somebody may want to see the operators in it; NotImplemented where it computes as ever."""
     if not wanted(args, kwargs):
         return NotImplemented
-    from . import decomposed
+    from . import above, decomposed
     try:
+        if sees_composites():
+            with state().stack[-1].running(asking):
+                return above.run(asking, args, kwargs)
         return decomposed.run(asking, args, kwargs)
     except TypeError:
         if asking.binary:
             return overriding.DECLINED
         raise
+
+
+def sees_composites():
+    """Whether the innermost mode sees operators above autograd, before what is made of others is taken apart."""
+    stack = state().stack
+    return bool(stack) and stack[-1].above_autograd
 
 
 @functools.cache
@@ -108,6 +118,11 @@ def call(op, args, kwargs):
     """Call an overload with what its schema takes: the result, with its history."""
     known = op._schema
     args, kwargs = arranged(known, args, kwargs)
+    if not state().off and sees_composites():
+        return below(op, args, kwargs)
+    if op.composite:
+        from . import kernels
+        return kernels.compute(op, args, kwargs)           # with public functions, which are dispatched
     if context.grad is True and not state().off and any([t.requires_grad for t in tensors_in((*args, *kwargs.values()))]):
         from . import gradients
         return gradients.followed(op, args, kwargs)
@@ -197,15 +212,20 @@ def same(x, default):
     return type(x) is type(default) and not isinstance(x, Tensor) and x == default
 
 
+def whole(x):
+    """An integer; a size that is a symbol stays one."""
+    return x if isinstance(x, SymInt) else int(x)
+
+
 def _as(a, x):
     kind = a.type
     if kind.startswith("int[") or kind.startswith("bool["):
         if x is None:
             return x
         if isinstance(x, (list, tuple)):
-            return [y if isinstance(y, bool) else int(y) for y in x]
+            return [y if isinstance(y, (bool, SymInt)) else int(y) for y in x]
         n = kind[4:].partition("]")[0]
-        return [int(x)] * int(n or 1)
+        return [whole(x)] * int(n or 1)
     if kind.startswith("Tensor") and "[" in kind and isinstance(x, (list, tuple)):
         return list(x)
     if kind in ("float", "float?") and type(x) is int:
@@ -240,7 +260,7 @@ def _fitted(known, name, args, kwargs):
     places = [a for a in known.arguments if not a.kwarg_only]
     given = []
     for k, a in enumerate(places):
-        if k < len(args) and a.type == "int[]" and type(args[k]) is int and (k + 1 == len(places) or len(args) > k + 1):
+        if k < len(args) and a.type == "int[]" and isinstance(args[k], (int, SymInt)) and not isinstance(args[k], bool) and (k + 1 == len(places) or len(args) > k + 1):
             given.append(tuple(args[k:]))      # several integers stand for one sequence of them
             args = ()
             break
@@ -271,7 +291,7 @@ def _takes(a, x, loose):
     if x is None:
         return a.type.endswith("?") or a.has_default and a.default is None
     if kind == "Tensor":
-        return isinstance(x, Tensor) or loose and a.name == "other" and isinstance(x, _NUMBER)
+        return isinstance(x, Tensor) or loose and a.name == "other" and isinstance(x, (*_NUMBER, SymInt))
     if kind in ("Tensor[]", "Tensor?[]"):
         return isinstance(x, (list, tuple))
     if kind.startswith("int["):
@@ -281,7 +301,7 @@ def _takes(a, x, loose):
     if kind == "int":
         return not isinstance(x, (bool, float, str, list, tuple)) and hasattr(x, "__index__")
     if kind in ("Scalar", "float"):
-        return isinstance(x, _NUMBER) or hasattr(x, "__float__") and not isinstance(x, Tensor)
+        return isinstance(x, _NUMBER) or isinstance(x, SymInt) or hasattr(x, "__float__") and not isinstance(x, Tensor)
     if kind == "bool":
         return isinstance(x, bool)
     if kind == "str":

@@ -103,6 +103,9 @@ class FakeTensor(Tensor):
     @classmethod
     def _answer(cls, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
+        if _seen_by_a_mode():
+            with DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
         name = (resolve_name(func) or getattr(func, "__name__", "")).removesuffix(".__get__").rpartition(".")[2]
         if name in _VALUES:
             raise DataDependentOutputException(_operator("_local_scalar_dense" if name != "equal" else "equal"))
@@ -123,6 +126,13 @@ class FakeTensor(Tensor):
                 args, kwargs = _meta(args), {k: _meta(x) for k, x in kwargs.items()}
             args, device = _placed(name, list(args), kwargs)
             return _faked(func(*args, **kwargs), device or _common(name, given), mode)
+
+
+def _seen_by_a_mode():
+    """Whether operators come to a mode first."""
+    from .._dispatch.python import state
+    s = state()
+    return bool(s.stack) and not s.off
 
 
 def _by_mask(name, args):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..nn import Module
-from .region import disabled, is_compiling, set_stance
+from .region import disabled, is_compiling as _in_region, set_stance
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
            "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph", "wrap_numpy"]
@@ -52,12 +52,19 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     return lambda traceable_fn: traceable_fn
 
 
-is_dynamo_compiling = is_compiling
+def is_compiling():
+    """Whether the caller runs inside a function or module that `torch.compile` made, or is traced by torch.export."""
+    return _in_region() or is_exporting()
+
+
+is_dynamo_compiling = _in_region
 
 
 def is_exporting():
-    """Whether torch.export traces the caller: never."""
-    return False
+    """Whether torch.export traces the caller."""
+    import sys
+    tracing = sys.modules.get(f"{__package__.partition('.')[0]}.export.tracing")
+    return tracing is not None and tracing.depth[0] > 0
 
 
 def reset():

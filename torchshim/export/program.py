@@ -1,208 +1,275 @@
-"""torch.export's programs. There is no graph of ATen operators: an ExportedProgram holds the module as it was, and refuses inputs that
-PyTorch's program, which is made for the examples' shapes, would refuse."""
+"""torch.export's programs: a graph of ATen operators, what its inputs and outputs stand for, and the tensors that it holds."""
 from __future__ import annotations
 
-import inspect
+import copy
+import dataclasses
+from typing import Any, Optional
 
-from .. import Tensor, serialization
-from ..nn import Module
-from ..utils._pytree import tree_flatten
-
-
-class _Missing:
-    def __init__(self, name):
-        self.name = name
-
-    def __get__(self, obj, cls=None):
-        raise NotImplementedError(f"torchshim: ExportedProgram.{self.name}; there is no graph of ATen operators (jax.export writes "
-                                  f"StableHLO)")
-
-
-def _cloned(m, memo):
-    """The module in new Module objects on the same parameters and buffers: what is set on the old ones later does not matter."""
-    if m is None or id(m) in memo:
-        return m and memo[id(m)]
-    made = memo[id(m)] = type(m).__new__(type(m))
-    made.__dict__.update(m.__dict__)
-    for name in ("_parameters", "_buffers"):
-        made.__dict__[name] = dict(m.__dict__[name])
-    made.__dict__["_modules"] = {k: _cloned(c, memo) for k, c in m._modules.items()}
-    return made
+from .. import Tensor
+from .._export.verifier import TrainingIRVerifier, Verifier
+from ..fx.codegen import _PyTreeCodeGen, _PyTreeInfo
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..nn import Module, Parameter
+from ..ops import aten
+from ..utils import _pytree as pytree
+from .graph_signature import InputKind, OutputKind
 
 
-def _named(signature, args, kwargs):
-    """(name, leaf) of each input, named as the guards name it."""
-    bound = signature.bind(*args, **kwargs)
-    found = []
-    for name, value in bound.arguments.items():
-        leaves = tree_flatten(value)[0]
-        found += [(name if leaves and leaves[0] is value else f"{name}[{k}]", v) for k, v in enumerate(leaves)]
-    return found
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """What a module is called with and returns."""
+    inputs: list
+    outputs: list
+    in_spec: Any
+    out_spec: Any
+    forward_arg_names: Optional[list] = None
 
 
-def _bounds(spec, dims):
-    """{dimension: (least, greatest)} of what dynamic_shapes says of one tensor."""
-    found = {}
-    given = spec.items() if isinstance(spec, dict) else enumerate(spec or ())
-    for k, d in given:
-        if d is None or d is getattr(type(d), "STATIC", None) or isinstance(d, int):
-            continue
-        found[k] = (getattr(d, "min", None) or 0, getattr(d, "max", None))
-    return found
+@dataclasses.dataclass
+class ModuleCallEntry:
+    """A module of the program, by its path, and how it is called where that was kept."""
+    fqn: str
+    signature: Optional[ModuleCallSignature] = None
 
 
-class ExportedProgram:
-    """A module with the inputs that it was exported for: `module()` gives what can be called."""
+@dataclasses.dataclass
+class CallSpec:
+    """How the arguments and the result of a call are nested."""
+    in_spec: Any
+    out_spec: Any
 
-    graph, graph_module, graph_signature, range_constraints, call_spec = [_Missing(n) for n in
-        ("graph", "graph_module", "graph_signature", "range_constraints", "call_spec")]
-    dialect = "TRAINING"
 
-    def __init__(self, module, args, kwargs, dynamic):
-        self._module, self.example_inputs = module, (tuple(args), dict(kwargs))
-        self._forward = inspect.signature(type(module).forward.__get__(module))
-        self._spec = tree_flatten((tuple(args), dict(kwargs)))[1]
-        names = _named(self._forward, args, kwargs)
-        free = {}
-        if isinstance(dynamic, dict):
-            top = list(self._forward.bind(*args, **kwargs).arguments)
-            if set(dynamic) != set(top):
-                from .._dynamo.exc import UserError
-                raise UserError(None, f"When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg names {top} of "
-                                      f"`inputs`, "
-                                f"but here they are {list(dynamic)}.")
-            free = {n: _bounds(dynamic[n], v) for n, v in names if n in dynamic}
-            nested = [n for n, v in names if n not in dynamic]
-            if nested and any(tree_flatten(dynamic[n.partition("[")[0]])[0] for n in nested):
-                raise NotImplementedError("torchshim: dynamic_shapes of inputs within inputs")
-        elif dynamic is not None:
-            free = {n: _bounds(d, v) for (n, v), d in zip(names, dynamic)}
-        self._guards = [(n, tuple(v.shape) if isinstance(v, Tensor) else v, free.get(n, {})) for n, v in names]
+class GuardsFn(Module):
+    """Refuses inputs that the program was not made for. guards: (name, what a value is to be, {dimension: its size as an expression});
+    ranges: {symbol: (least, greatest)}."""
 
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+    def __init__(self, guards, ranges):
+        super().__init__()
+        self.guards, self.ranges = guards, ranges
 
-    def __repr__(self):
-        return f"<ExportedProgram of {type(self._module).__name__}>"
-
-    def __str__(self):
-        raise NotImplementedError("torchshim: printing an ExportedProgram; there is no graph of ATen operators")
-
-    @property
-    def state_dict(self):
-        """The parameters and buffers by name, parameters first."""
-        return {**dict(self._module.named_parameters(remove_duplicate=False)), **dict(self._module.named_buffers(remove_duplicate=False))}
-
-    constants: dict = {}
-
-    def parameters(self):
-        """The parameters."""
-        return self._module.parameters()
-
-    def named_parameters(self):
-        """The parameters by name."""
-        return self._module.named_parameters()
-
-    def buffers(self):
-        """The buffers."""
-        return self._module.buffers()
-
-    def named_buffers(self):
-        """The buffers by name."""
-        return self._module.named_buffers()
-
-    def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
-        """The program itself: operators are not taken apart."""
-        return self
-
-    def check(self, args, kwargs):
-        """ValueError or AssertionError for inputs that the program was not made for."""
-        spec = tree_flatten((tuple(args), dict(kwargs)))[1]
-        if spec != self._spec:
-            raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{self._spec}\nbut actually got inputs with "
-                             f"tree "
-                             f"spec of: \n{spec}.\nPlease check that the inputs have the same number and type of args and kwargs as the "
-                             f"ones "
-                             "you used when tracing.")
-        for (name, want, free), (_, value) in zip(self._guards, _named(self._forward, args, kwargs)):
-            if not isinstance(value, Tensor):
+    def forward(self, *values):
+        for (name, want, free), value in zip(self.guards, values):
+            if not isinstance(want, tuple):
                 if value != want:
-                    raise AssertionError(f"Guard failed: {name} == {want}")
+                    raise AssertionError(f"Guard failed: {name} == {want!r}")
                 continue
             if value.dim() != len(want):
                 raise AssertionError(f"Guard failed: {name}.ndim == {len(want)}")
             for k, (n, w) in enumerate(zip(value.shape, want)):
                 if k not in free and n != w:
                     raise AssertionError(f"Guard failed: {name}.size()[{k}] == {w}")
-                least, most = free.get(k, (0, None))
-                if k in free and n < least:
-                    raise AssertionError(f"Guard failed: {name}.size()[{k}] >= {least}")
-                if k in free and most is not None and n > most:
-                    raise AssertionError(f"Guard failed: {name}.size()[{k}] <= {most}")
+        known = {}
+        for (name, want, free), value in zip(self.guards, values):
+            for k, size in free.items():
+                self._check(f"{name}.size()[{k}]", size, value.shape[k], known)
+
+    def _check(self, said, size, n, known):
+        symbol = size.symbol()
+        if symbol is None:
+            (symbol,) = size.symbols()
+            slope = size.at({symbol: 1}) - size.at({symbol: 0})
+            root, rest = divmod(n - size.at({symbol: 0}), slope)
+            if rest:
+                raise AssertionError(f"Guard failed: {said} % {slope} == {size.at({symbol: 0}) % slope}")
+        else:
+            root = n
+        if symbol in known and known[symbol][1] != root:
+            raise AssertionError(f"Guard failed: {said} == {str(size).replace(symbol, known[symbol][0])}")
+        known.setdefault(symbol, (said, root))
+        least, most = self.ranges[symbol]
+        if root < least:
+            raise AssertionError(f"Guard failed: {said} >= {size.at({symbol: least})}")
+        if most is not None and root > most:
+            raise AssertionError(f"Guard failed: {said} <= {size.at({symbol: most})}")
+
+
+class ExportedProgram:
+    """`module()` gives what can be called; see `torch.export.export`.
+
+    graph_module, graph: the operators. graph_signature: what inputs and outputs stand for. state_dict: parameters and buffers. constants:
+    other tensors. call_spec, module_call_graph, example_inputs: how it is called.
+    """
+
+    def __init__(self, root, graph, graph_signature, state_dict, range_constraints, module_call_graph, example_inputs=None, constants=None, *,
+                 guards=((), {}), dialect="TRAINING"):
+        made = GraphModule(root if isinstance(root, Module) else Module(), graph, "GraphModule")
+        made.meta.update(getattr(root, "meta", {}))
+        self._graph_module, self._graph_signature, self._state_dict = made, graph_signature, dict(state_dict)
+        self._range_constraints, self._module_call_graph = dict(range_constraints), list(module_call_graph)
+        self._example_inputs, self._constants, self._guards, self._dialect = example_inputs, dict(constants or {}), guards, dialect
+
+    graph_module = property(lambda self: self._graph_module, doc="The operators, as a module that takes parameters and buffers too.")
+    graph = property(lambda self: self._graph_module.graph, doc="The graph of operators.")
+    graph_signature = property(lambda self: self._graph_signature, doc="What inputs and outputs stand for.")
+    state_dict = property(lambda self: self._state_dict, doc="The parameters and buffers by name, parameters first.")
+    constants = property(lambda self: self._constants, doc="{name: tensor} of what is neither parameter nor persistent buffer.")
+    tensor_constants = constants
+    range_constraints = property(lambda self: self._range_constraints, doc="{symbol of a size: its bounds}.")
+    module_call_graph = property(lambda self: self._module_call_graph, doc="The modules that were called.")
+    dialect = property(lambda self: self._dialect, doc="\"TRAINING\", or \"ATEN\" after run_decompositions.")
+    verifiers = property(lambda self: [self.verifier], doc="What checks it.")
+    verifier = property(lambda self: TrainingIRVerifier if self._dialect == "TRAINING" else Verifier, doc="What checks it.")
+
+    @property
+    def example_inputs(self):
+        """(args, kwargs) that it was made with."""
+        return self._example_inputs
+
+    @example_inputs.setter
+    def example_inputs(self, value):
+        if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple) and isinstance(value[1], dict)):
+            raise ValueError("Example inputs should be a tuple of args and kwargs")
+        self._example_inputs = value
+
+    @property
+    def call_spec(self):
+        """How the arguments and the result of a call are nested."""
+        top = self._module_call_graph[0].signature
+        return CallSpec(top.in_spec, top.out_spec)
+
+    def parameters(self):
+        """The parameters."""
+        for _, p in self.named_parameters():
+            yield p
+
+    def named_parameters(self):
+        """The parameters by name."""
+        for name in self._graph_signature.parameters:
+            yield name, self._state_dict[name]
+
+    def buffers(self):
+        """The buffers."""
+        for _, b in self.named_buffers():
+            yield b
+
+    def named_buffers(self):
+        """The buffers by name."""
+        free = self._graph_signature.non_persistent_buffers
+        for name in self._graph_signature.buffers:
+            yield name, (self._constants if name in free else self._state_dict)[name]
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+
+    def __str__(self):
+        code = self._graph_module.print_readable(print_output=False).replace("\n", "\n    ")
+        signature = str(self._graph_signature).replace("\n", "\n    ")
+        return (f"ExportedProgram:\n    {code}\nGraph signature: {signature}\n"
+                f"Range constraints: {{{', '.join([f'{k}: {v}' for k, v in self._range_constraints.items()])}}}\n")
+
+    def _held(self, name, kind):
+        return self._constants[name] if name not in self._state_dict else self._state_dict[name]
 
     def module(self, check_guards=True):
-        """A module that computes the program, in the mode (training or not) of its export."""
-        made, program = _cloned(self._module, {}), self
-        original = type(made)
-
-        def forward(self, *args, **kwargs):
-            program.check(args, kwargs)
-            return original.forward(self, *args, **kwargs)
+        """A module that computes the program, on the same parameters and buffers. ValueError for arguments that are nested otherwise,
+        AssertionError for those that it was not made for, unless `check_guards` is False."""
+        top, signature = self._module_call_graph[0].signature, self._graph_signature
+        root, graph, steps = Module(), Graph(), {}
+        for name, m in self._graph_module.named_children():
+            root.add_module(name, m)
+        placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
+        specs = dict(zip([n.name for n in placeholders], signature.input_specs))
+        user = [n for n in placeholders if specs[n.name].kind == InputKind.USER_INPUT]
+        for n in user:
+            steps[n] = graph.placeholder(n.target)
+            steps[n].meta = dict(n.meta)
+        for n in placeholders:
+            spec = specs[n.name]
+            if spec.kind == InputKind.USER_INPUT:
+                continue
+            value = self._held(spec.target, spec.kind)
+            _put(root, spec.target, value, spec)
+            steps[n] = graph.create_node("get_attr", spec.target, (), {}, name=spec.target.replace(".", "_"))
+            steps[n].meta = dict(n.meta)
+        if check_guards and self._guards[0]:
+            root._guards_fn = GuardsFn(*self._guards)
+            graph.call_module("_guards_fn", tuple([steps[n] for n in user]))
+        for n in self.graph.nodes:
+            if n.op not in ("placeholder", "output"):
+                steps[n] = graph.node_copy(n, lambda x: steps[x])
+        out = next(n for n in reversed(list(self.graph.nodes)) if n.op == "output")
+        results = [steps.get(x, x) for x in out.args[0]]
+        by_input = {specs[n.name].arg.name: steps[n] for n in placeholders}
+        by_target = {(specs[n.name].kind, specs[n.name].target): steps[n] for n in placeholders}
+        returned = []
+        for spec, value in zip(signature.output_specs, results):
+            where = {OutputKind.BUFFER_MUTATION: lambda: by_target[InputKind.BUFFER, spec.target],
+                     OutputKind.PARAMETER_MUTATION: lambda: by_target[InputKind.PARAMETER, spec.target],
+                     OutputKind.USER_INPUT_MUTATION: lambda: by_input[spec.target]}.get(spec.kind)
+            if where is None:
+                returned.append(value)
+            else:
+                graph.call_function(aten.copy_.default, (where(), value))
+        graph.output(tuple(returned))
+        names = top.forward_arg_names or [f"arg_{k}" for k in range(len(user))]
+        graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), top.in_spec, top.out_spec)))
+        made = GraphModule(root, graph, "GraphModule")
+        for spec in signature.input_specs:     # what a GraphModule takes for persistent buffers
+            if spec.kind == InputKind.CONSTANT_TENSOR or spec.persistent is False:
+                *parents, last = spec.target.split(".")
+                holder = made.get_submodule(".".join(parents))
+                value = holder._buffers.pop(last, None)
+                if spec.persistent is False:
+                    holder.register_buffer(last, value, persistent=False)
+                elif value is not None:
+                    holder.__dict__[last] = value
+        made.register_forward_pre_hook(_Checked(top.in_spec), with_kwargs=True)
 
         def refused(name):
-            def method(self, *args):
+            def method(*args):
                 raise NotImplementedError(f"Calling {name}() is not supported yet.")
             return method
-        made.__class__ = type("GraphModule", (original,), {"forward": forward, "train": refused("train"), "eval": refused("eval")})
+        made.train, made.eval = refused("train"), refused("eval")
         return made
 
+    def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
+        """The program without writes in place, of operators that others are made of: those of `default_decompositions()` unless
+        `decomp_table` says otherwise."""
+        from .decomposing import decomposed
+        return decomposed(self, decomp_table)
 
-def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(),
-           prefer_deferred_runtime_asserts_over_guards=False):
-    """The program of a module for inputs of the examples' shapes; `dynamic_shapes` says which sizes may differ.
+    def validate(self):
+        """Nothing: programs are checked as they are made."""
 
-    The module is called once with the examples. It is not traced: Python that asks for values of tensors, which PyTorch refuses, runs at
-    each call. ValueError for what is no module, and torch's UserError for arguments that are not a tuple.
-    """
-    if not isinstance(mod, Module):
-        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
-    if not isinstance(args, tuple):
-        from .._dynamo.exc import UserError
-        raise UserError(None, f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    program = ExportedProgram(_cloned(mod, {}), args, kwargs or {}, dynamic_shapes)
-    from .. import no_grad
-    state = {k: v.clone() for k, v in mod.named_buffers()}
-    with no_grad():
-        program._module(*args, **(kwargs or {}))
-        for k, v in mod.named_buffers():       # tracing leaves what batch norm counts as it was
-            if not (v.device.type == "meta"):
-                v.copy_(state[k])
-    return program
+    def _update(self, graph_module, graph_signature, *, state_dict=None, constants=None, verifiers=None):
+        return ExportedProgram(graph_module, graph_module.graph, graph_signature, self._state_dict if state_dict is None else state_dict,
+                               copy.deepcopy(self._range_constraints), copy.deepcopy(self._module_call_graph), self._example_inputs,
+                               self._constants if constants is None else constants, guards=self._guards, dialect=self._dialect)
 
 
-def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
-    """Write a program for `load`; only torchshim reads it. TypeError for anything else."""
-    if not isinstance(ep, ExportedProgram):
-        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
-    serialization.save({"torchshim_program": (ep._module, *ep.example_inputs, ep._guards), "extra_files": dict(extra_files or {})}, f)
+class _Checked:
+    """What comes before a call: ValueError for arguments that are nested otherwise."""
+
+    def __init__(self, spec):
+        self.spec = spec
+
+    def __call__(self, module, args, kwargs):
+        want = self.spec.children()[1].context if len(self.spec.children()) == 2 else []
+        if set(kwargs) != set(want):
+            raise ValueError(f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {list(want)}")
+        kwargs = {k: kwargs[k] for k in want}
+        found = pytree.tree_structure((tuple(args), kwargs))
+        if found != self.spec:
+            raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{self.spec}\nbut actually got inputs with tree "
+                             f"spec of: \n{found}.\nPlease check that the inputs have the same number and type of args and kwargs as the ones "
+                             "you used when tracing.")
+        return args, kwargs
 
 
-def load(f, *, extra_files=None, expected_opset_version=None):
-    """A program that `save` wrote; like `torch.load(weights_only=False)` it runs what the file says.
-
-    NotImplementedError for PyTorch's files.
-    """
-    import zipfile
-    with serialization._opened(f, "rb") as file:
-        at = file.tell()
-        foreign = zipfile.is_zipfile(file) and not any([n.endswith("/data.pkl") for n in zipfile.ZipFile(file).namelist()])
-        file.seek(at)
-        found = None if foreign else serialization.load(file, weights_only=False)
-    if not isinstance(found, dict) or "torchshim_program" not in found:
-        raise NotImplementedError("torchshim: torch.export.load of a file that PyTorch wrote; it holds a graph of ATen operators")
-    module, args, kwargs, guards = found["torchshim_program"]
-    for k in extra_files or ():
-        extra_files[k] = found["extra_files"].get(k, extra_files[k])
-    program = ExportedProgram(module, args, kwargs, None)
-    program._guards = guards
-    return program
+def _put(root, path, value, spec):
+    """A tensor at its place in a module."""
+    *parents, last = path.split(".")
+    for part in parents:
+        if part not in root._modules:
+            root.add_module(part, Module())
+        root = root._modules[part]
+    if isinstance(value, Parameter) and spec.kind == InputKind.PARAMETER:
+        root.register_parameter(last, value)
+    elif isinstance(value, Tensor):
+        if spec.kind == InputKind.BUFFER:
+            root.register_buffer(last, value, persistent=bool(spec.persistent))
+        else:
+            root.__dict__[last] = value
+    else:
+        setattr(root, last, value)

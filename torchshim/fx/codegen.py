@@ -74,7 +74,7 @@ class _Writer:
     def __init__(self, codegen, root_module, namespace):
         self.codegen, self.root, self.namespace = codegen, root_module, namespace
         self.globals, self.free, self.body, self.wrapped, self.returns = {}, [], [], {}, ""
-        self.stack_trace = None
+        self.stack_trace, self.verbose = None, False
         values = {"inf": float("inf"), "nan": float("nan"), "NoneType": type(None), "torch": _torch, "device": _torch.device,
                   "fx_pytree": fx_pytree, "pytree": pytree}
         for name, value in (*codegen.additional_globals(), *[(n, values[n]) for n in CUSTOM_BUILTINS]):
@@ -133,6 +133,8 @@ class _Writer:
     def emit(self, node):
         """Add the line of one step, without its end."""
         kind = "" if node.type is None else f" : {self.type_repr(node.type)}"
+        if self.verbose and node.type is None and node.op != "output":
+            kind = _annotation(node)
         name, op, target = repr(node), node.op, node.target
         if op == "placeholder":
             default = f" = {self.value(node.args[0])}" if node.args else ""
@@ -182,6 +184,22 @@ class _Writer:
         elif self.stack_trace != "":
             self.stack_trace = ""
             self.body.append("\n# No stacktrace found for following nodes\n")
+
+
+_SHORT = {"float": "f", "complex": "c", "bfloat": "bf", "int": "i", "uint": "u"}
+
+
+def _annotation(node):
+    """What verbose code says of a step's value."""
+    val = node.meta.get("val", node.meta.get("tensor_meta"))
+    if isinstance(val, _torch.Tensor) or type(val).__name__ == "TensorMetadata":
+        name = str(val.dtype).rpartition(".")[2]
+        letters, bits = re.match(r"([a-z]+)([0-9].*)?$", name).groups()
+        short = "b8" if name == "bool" else f"{_SHORT[letters]}{bits}" if letters in _SHORT else name
+        return f': "{short}{list(val.shape)}"'
+    if isinstance(val, (_torch.SymInt, _torch.SymBool, _torch.SymFloat)):
+        return f': "Sym({val})"'
+    return ""
 
 
 def _hashable(obj):
@@ -238,7 +256,7 @@ class CodeGen:
                 last[n] = node
         for n, user in last.items():
             doomed.setdefault(user, []).append(n)
-        self._get_repr = writer.value
+        self._get_repr, writer.verbose = writer.value, verbose
         try:
             for k, node in enumerate(nodes):
                 if verbose:
@@ -294,7 +312,13 @@ class _PyTreeCodeGen(CodeGen):
         if free_vars:
             plain = [re.split(r"[ :=]", v)[0] for v in free_vars]
             typed = [f"{v}\n    " for v in [re.split(r"=", v)[0].rstrip() for v in free_vars] if ":" in v]
-            head += f"\n    {', '.join(plain)}, = fx_pytree.tree_flatten_spec([{', '.join(args)}], self._in_spec)"
+            spec = self.pytree_info.in_spec
+            given = f"[{', '.join(args)}]"
+            if spec.type is tuple and [c.type for c in spec.children()] == [tuple, dict]:        # arguments, and those by name
+                count = len(spec.children()[0].children())
+                by_name = [f"'{k}':{a}" for k, a in zip(spec.children()[1].context, args[count:])]
+                given = f"([{', '.join(args[:count])}], {{{','.join(by_name)}}})"
+            head += f"\n    {', '.join(plain)}, = fx_pytree.tree_flatten_spec({given}, self._in_spec)"
             head += "".join([f"\n    {t.rstrip()}" for t in typed])
         return head
 

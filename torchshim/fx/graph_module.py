@@ -23,6 +23,7 @@ from .namespace import CUSTOM_BUILTINS
 _torch = sys.modules[__name__.partition(".")[0]]
 _numbers = itertools.count()
 _HERE = os.path.dirname(_torch.__file__)
+_GUARDS = os.path.join("export", "program.py")           # what refuses inputs is not the generated code's own error
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"     # where `meta` keeps what is to survive copies
 _SHOWN = "Linear", "Conv1d", "Conv2d", "Conv3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d"      # their text makes them again
 _HOOKS = """_state_dict_hooks _load_state_dict_pre_hooks _load_state_dict_post_hooks _replace_hooks _create_node_hooks _erase_node_hooks
@@ -140,7 +141,7 @@ class _Call:
         try:
             return self.call(module, *args, **kwargs) if self.call is not None else super(self.cls, module).__call__(*args, **kwargs)
         except Exception as e:
-            frame = ([f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(_HERE)] or [None])[-1]
+            frame = ([f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(_HERE) or f.filename.endswith(_GUARDS)] or [None])[-1]
             if frame is None or not frame.filename.startswith("<eval_with_key>"):
                 raise
             print(traceback.format_exc(), file=sys.stderr)

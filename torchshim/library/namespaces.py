@@ -60,6 +60,12 @@ def _kernel(name):
     return known(name)
 
 
+def _named_only(name):
+    """What stands for an operator of ATen that no function of this name computes: an overload of it may be known all the same."""
+    from .._dispatch.schemas import whole_table
+    return _missing(name) if name in whole_table() else None
+
+
 def _functional(name):
     """torch.nn.functional's function where its arguments are the kernel's: a loss's kernel takes its reduction as a number."""
     found = vars(functional).get(name)
@@ -177,7 +183,9 @@ class Namespace:
         self.name = name
 
     def __getattr__(self, op):
-        kernel = _kernel(op) if self.name == "aten" and not op.startswith("__") else None
+        kernel = None
+        if self.name == "aten" and op not in ("__file__", "__path__", "__wrapped__", "__name__"):
+            kernel = (_kernel(op) if not op.startswith("__") else None) or _named_only(op)
         if kernel is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op}'")
         made = self.__dict__[op] = OpOverloadPacket(self.name, op, kernel)

@@ -18,6 +18,7 @@ class TorchDispatchMode:
     is not known which operators torch calls for it raises NotImplementedError, as does the gradient of an operator without a formula.
     """
     supports_higher_order_operators = False
+    above_autograd = False                     # whether it sees operators before those made of others are taken apart
 
     def __init__(self, _dispatch_key=None):
         pass

@@ -23,3 +23,11 @@ def has_free_symbols(val):
 
 
 is_symbolic = has_free_symbols
+
+
+class GuardOnDataDependentSymNode(RuntimeError):
+    """A condition on a value that tracing does not know."""
+
+    def __init__(self, cond, *args):
+        super().__init__(*args)
+        self.cond = cond

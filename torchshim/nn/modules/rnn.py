@@ -239,9 +239,9 @@ class LSTM(RNNBase):
         return hx if permutation is None else tuple([t.index_select(1, permutation) for t in hx])
 
     def _zero_state(self, input, batch):
-        cell = super()._zero_state(input, batch)
-        hidden = zeros(cell.shape[0], batch, self.proj_size or self.hidden_size, dtype=input.dtype, device=input.device)
-        return hidden, cell
+        layers = self.num_layers * (1 + bool(self.bidirectional))
+        hidden = zeros(layers, batch, self.proj_size or self.hidden_size, dtype=input.dtype, device=input.device)
+        return hidden, super()._zero_state(input, batch)
 
     def _check_state_dims(self, hx, batched):
         dims = 3 if batched else 2

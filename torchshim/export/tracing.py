@@ -1,0 +1,263 @@
+"""The tracing of a module's call: ATen operators above autograd, on tensors without values."""
+from __future__ import annotations
+
+import contextlib
+import operator
+import traceback
+
+from .. import Tensor, empty_like, int64, ops
+from .._dispatch.kernels import compute
+from .._dispatch.python import unseen
+from .._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from ..autograd.grad_mode import grad_mode
+from ..engine import context
+from ..fx.node import COMPILED, _as_torch
+from ..fx.passes.shape_prop import _extract_tensor_metadata
+from ..fx.proxy import _program
+from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from ..tensor.core.overriding import switches
+from ..utils import _pytree as pytree
+from ..utils._python_dispatch import TorchDispatchMode
+from .sizes import Again, DynamicInt, SymbolicTensor, symbolic as symbolic_tensor, value_in
+
+#: Operators whose kernels look at values, though their results' shapes do not depend on these.
+_SHAPES = {"bernoulli": lambda x, *p: empty_like(x), "histc": lambda x, bins=100, *ends: x.new_empty(bins),
+           "multinomial": lambda x, n, *rest: x.new_empty((*x.shape[:-1], n), dtype=int64)}
+
+depth = [0]                                    # how many traces we are in the midst of
+
+
+class Tracing(TorchDispatchMode):
+    """Writes each operator down as a step of `graph`, and gives tensors without values.
+
+    steps: {id of a tensor: (tensor, its step)}. constants: {name: tensor} of what the program holds, `names` what the module calls them.
+    """
+    above_autograd = True
+
+    def __init__(self, graph, named_constants):
+        super().__init__()
+        self.graph, self.steps, self.constants, self.names = graph, {}, {}, named_constants
+        self.fake = FakeTensorMode(allow_non_fake_inputs=True)
+        self.stack, self.counts, self.lifted, self.grad, self.function = [], {}, [], context.grad, None
+        self.constant_of = {}                  # {id of a tensor: (tensor, the constant that it is)}
+        self.sizes, self.input_sizes, self.last_size = {}, {}, None
+
+    def track(self, value, step):
+        """Let a step stand for a tensor, or for the tensors of a list."""
+        if isinstance(value, Tensor):
+            self.steps[id(value)] = value, step
+            step.meta.setdefault("val", self.noted(value))
+            if "tensor_meta" not in step.meta and step.meta.pop("described", True):
+                step.meta["tensor_meta"] = _extract_tensor_metadata(value)
+        elif isinstance(value, (tuple, list)):
+            step.meta["val"] = type(value)([self.noted(x) for x in value]) if type(value) in (tuple, list) else tuple(
+                [self.noted(x) for x in value])
+            for k, x in enumerate(value):
+                if isinstance(x, Tensor):
+                    part = self.graph.call_function(operator.getitem, (step, k))
+                    part.meta.update({n: m for n, m in step.meta.items() if n not in ("val", "tensor_meta")})
+                    self.track(x, part)
+
+    def noted(self, value):
+        """What a step's `val` says of a value."""
+        if not isinstance(value, Tensor):
+            return value
+        with unseen(), grad_mode(False), _asking():
+            made = value.detach()
+            if isinstance(value, SymbolicTensor):
+                made.__class__ = SymbolicTensor
+                made.sizes, made.cases, made.of = value.sizes, (), value.of
+        return made
+
+    def constant(self, tensor, prefix="lifted_tensor_"):
+        """The step of a tensor that the program found outside."""
+        name = self.names.get(id(tensor))
+        if name is None:
+            name = f"{prefix}{len([n for n in self.constants if n.startswith(prefix)])}"
+        with self.graph.inserting_before(self.first_input) if self.first_input else self.graph.inserting_after(self.last_held):
+            step = self.graph.placeholder("c_" + name.replace(".", "_"))
+        if not self.first_input:
+            self.last_held = step
+        step.meta["described"] = False             # torch says of constants less than of others
+        self.constants[name] = tensor
+        self.lifted.append((step, name))
+        with unseen():
+            self.track(tensor, step)
+            step.meta["val"] = self.fake.from_tensor(tensor.detach())
+        return step
+
+    def argument(self, x):
+        """An argument as the graph holds it."""
+        if isinstance(x, Tensor):
+            found = self.steps.get(id(x))
+            return self.constant(x) if found is None else found[1]
+        return self.size(x) if isinstance(x, DynamicInt) else x
+
+    def size(self, x):
+        """The step of a size that is a symbol or made of symbols."""
+        step = self.sizes.get(x.expr)
+        if step is not None:
+            return step
+        place = self.input_sizes.get(x.expr.symbol())
+        if place is not None:                  # at the top, as the inputs are
+            with self.graph.inserting_after(self.last_size or self.last_input):
+                step = self.last_size = self.graph.create_node("call_function", ops.aten.sym_size.int, place, {}, name="sym_size_int")
+        else:
+            op, args = x.steps
+            if op == "size":
+                step = self.graph.create_node("call_function", ops.aten.sym_size.int, (self.argument(args[0]), args[1]), {}, name="sym_size_int")
+            elif op == "numel":
+                step = self.graph.create_node("call_function", ops.aten.sym_numel.default, (self.argument(args[0]),), {}, name="sym_numel_default")
+            else:
+                step = self.graph.call_function(op, tuple([self.argument(a) for a in args]))
+            self.describe(step, step.name)
+        step.meta["val"] = x
+        self.sizes[x.expr] = step
+        return step
+
+    def computed(self, func, name, args, kwargs):
+        """The result of an operator; for all cases of the sizes where one of its arguments has symbols among them."""
+        given = pytree.tree_map(self.faked, (args, kwargs))
+        symbolic = [x for x in pytree.tree_leaves(given) if isinstance(x, (SymbolicTensor, DynamicInt))]
+        count = len(symbolic[0].of.cases) if symbolic else 1
+        made = []
+        for k in range(count):
+            a, named = pytree.tree_map(lambda x: value_in(x, k), given)
+            try:
+                made.append(_SHAPES[name](*a) if name in _SHAPES else compute(func, a, named))
+            except (RuntimeError, IndexError, ValueError) as error:
+                if not k or isinstance(error, (NotImplementedError, *_values())):
+                    raise
+                names = sorted({n for x in symbolic for n in ([x.expr.symbols()] if isinstance(x, DynamicInt) else [
+                    e.symbols() for e in x.sizes if not isinstance(e, int)]) for n in n}, key=list(symbolic[0].of.by_name).index)
+                raise Again("failed", names) from None
+        if count == 1:
+            return made[0]
+        of = symbolic[0].of
+
+        def joined(*each):
+            return symbolic_tensor(of, each) if isinstance(each[0], FakeTensor) and all([x is not each[0] for x in each[1:]]) else each[0]
+        return pytree.tree_map(joined, *made)
+
+    def faked(self, x):
+        """A constant without its values."""
+        if isinstance(x, Tensor) and not isinstance(x, FakeTensor):
+            return self.fake.from_tensor(x)
+        return x
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if context.grad is not self.grad:
+            raise NotImplementedError("torchshim: torch.export of a part with other gradients than the rest (torch.no_grad, enable_grad): "
+                                      "wrap_with_set_grad_enabled")
+        if name == "item":
+            found = self.constant_of.get(id(args[0]))
+            if found is not None:
+                return found[1].item()
+            raise _data_dependent(func, args[0])
+        if name == "lift_fresh":
+            func, name = ops.aten.lift_fresh_copy.default, "lift_fresh_copy"
+        if name == "_assert_tensor_metadata":
+            self.describe(self.graph.call_function(func, (self.argument(args[0]),), {"dtype": args[3], **kwargs}), name)
+            return None
+        step = self.graph.create_node("call_function", func, pytree.tree_map(self.argument, tuple(args)),
+                                      pytree.tree_map(self.argument, dict(kwargs)), name=self.graph._target_to_str(name))
+        self.describe(step, name)
+        with unseen(), self.fake, _asking():
+            try:
+                made = self.computed(func, name, tuple(args), dict(kwargs))
+            except _values() as error:
+                raise _data_dependent(func, args[0], error) from None
+        if name in ("detach_", "lift_fresh_copy"):
+            known = args[0] if not isinstance(args[0], FakeTensor) else self.constant_of.get(id(args[0]), (0, None))[1]
+            if known is not None:
+                self.constant_of[id(made)] = made, known
+        self.track(made, step)
+        return made
+
+    def describe(self, step, name):
+        """Where a step comes from: the modules whose forwards run, the program's lines, the function."""
+        frames = _program(traceback.extract_stack())
+        at = next((k for k, f in enumerate(frames) if f.name == "forward" or self.stack), 0)
+        step.meta["stack_trace"] = "".join(traceback.format_list(frames[at:][-3:]))
+        step.meta["nn_module_stack"] = {key: (path, kind) for key, path, kind in self.stack}
+        step.meta["torch_fn"] = self.function or (f"{name}_1", f"builtin_function_or_method.{name}")
+
+    @contextlib.contextmanager
+    def running(self, asking):
+        """A block of a public function, whose steps say which it was."""
+        if self.function is not None:
+            yield
+            return
+        place, _, name = asking.name.rpartition(".")
+        count = self.counts[name] = self.counts.get(name, 0) + 1
+        if place.startswith("torch.Tensor"):
+            kind = "method-wrapper" if name in ("__get__", "__set__") else "wrapper_descriptor" if name in (
+                "__getitem__", "__setitem__") else "method_descriptor"
+        else:
+            kind = "function" if place == "torch.functional" or place == "torch.nn.functional" and name not in COMPILED else (
+                "builtin_function_or_method")
+        self.function = f"{name}_{count}", f"{kind}.{name}"
+        try:
+            yield
+        finally:
+            self.function = None
+
+    # -- modules -------------------------------------------------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def within(self, root):
+        """A context in which calls of modules are followed."""
+        paths, called = {}, {}
+        for path, m in root.named_modules(remove_duplicate=False):
+            paths.setdefault(id(m), path)
+
+        def enter(m, args):
+            path = paths.get(id(m))
+            if path is not None:
+                count = called[path] = called.get(path, -1) + 1
+                again = f"@{count}" if count else ""
+                self.stack = [*self.stack, (f"L__self__{path}{again}", path, f"{_as_torch(type(m).__module__)}.{type(m).__qualname__}")]
+
+        def leave(m, args, result):
+            if id(m) in paths:
+                self.stack = self.stack[:-1]
+        hooks = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+
+@contextlib.contextmanager
+def _asking():
+    """A block in which tensors without values are asked, whatever function is running."""
+    s = switches()
+    before, s.off = s.off, None
+    try:
+        yield
+    finally:
+        s.off = before
+
+
+def _values():
+    from .._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+    return DataDependentOutputException, DynamicOutputShapeException
+
+
+def _data_dependent(func, tensor, error=None):
+    """The error of a program that asks for values: as torch has it for conditions; numbers that torch would keep symbolic are missing here."""
+    from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+    if error is not None or tensor.dtype is not _bool():
+        return NotImplementedError(f"torchshim: torch.export of {func}: sizes and numbers that depend on values")
+    frame = _program(traceback.extract_stack())[-1]
+    return GuardOnDataDependentSymNode(
+        None, "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\nconsider using "
+        "data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true.\n\nThe following call raised this "
+        f'error:\n  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n')
+
+
+def _bool():
+    from .. import bool as kind
+    return kind
