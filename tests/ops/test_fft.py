@@ -85,3 +85,16 @@ def test_windows():
     assert torch.signal.windows.nuttall(1).tolist() == [1] and torch.hamming_window(0).shape == (0,)
     with pytest.raises(ValueError, match="Tau must be positive, got: 0 instead"):
         torch.signal.windows.exponential(3, tau=0)
+
+
+def test_whole_transforms_of_real_numbers_are_those_of_complex_ones():
+    """Interpreted they are made of their first half: of all lengths, dimensions in any order, cut or filled up, scaled."""
+    torch.manual_seed(0)
+    for shape, dims, s in (((1,), (0,), None), ((2,), (0,), None), ((5,), (0,), (7,)), ((8,), (0,), (5,)), ((4, 5), (0, 1), None), ((4, 5), (1, 0), None),
+                           ((3, 4, 6), (2, 0), (5, 4)), ((2, 3, 4), (0, 1, 2), (2, 2, 2)), ((1, 6, 1), (1, 2), None), ((3, 5, 4), (1,), None)):
+        for norm in (None, "ortho", "forward"):
+            x = torch.randn(*shape, dtype=torch.float64)
+            whole, want = torch.fft.fftn(x, s=s, dim=dims, norm=norm), torch.fft.fftn(x + 0j, s=s, dim=dims, norm=norm)
+            assert whole.dtype == torch.complex128 and torch.allclose(whole, want, rtol=1e-12, atol=1e-12)
+            assert torch.fft.fftn(x.float(), s=s, dim=dims, norm=norm).dtype == torch.complex64
+    assert torch.fft.fft(torch.zeros(0, 4)).shape == (0, 4)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import contiguous_strides
+from ..engine.interpret import spectra
 from . import promotion as P
 from .registry import op
 
@@ -86,8 +87,17 @@ def _last_kept(inst, m, dims, sizes, *rest):
     return tuple(place[order.index(d)] for d in range(m.ndim))
 
 
+def _real_on_host(inst):
+    (m,), (_, dims, sizes, scale, onesided) = inst.in_metas, inst.layout
+    sizes = tuple([m.shape[d] if n < 0 else n for d, n in zip(dims, sizes)])
+    if onesided or m.dtype not in (P.float32, P.float64) or not m.numel or 0 in sizes or len(set(dims)) < len(dims):
+        return None
+    n = math.prod(sizes)
+    return spectra.of_real(dims, sizes, None if scale == "none" else 1 / (n if scale == "n" else math.sqrt(n)), inst.out.dtype)
+
+
 @op("fft_r2c(Tensor self, int[] dim, int[] s, str scale, bool onesided) -> Tensor", **DECLARED, grad="FftR2CBackward0",
-    strides=_last_kept)
+    strides=_last_kept, host=_real_on_host)
 def fft_r2c(self, dim, s, scale, onesided):
     """The transform of real numbers; the half of the last dimension that tells everything if `onesided`."""
     x = resized(promoted(self, False), dim, s)

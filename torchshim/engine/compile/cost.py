@@ -23,7 +23,7 @@ _COSTLY = {**dict.fromkeys((
     "erfc", "reduce_window_sum", "reduce_window_max"), 20),
     "erf": 50, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
-    "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50}
+    "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50, "fft": -20}
 # Likewise, of calls that have a rule of their own.
 _KNOWN = {"insertions_left": -2000, "insertions_right": -2000}
 # Likewise, of small arrays, where NumPy's are computed by way of float64; of larger ones that part of it.
