@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from .. import device as _device
+from ..dropin import missing_attribute as _missing_attribute
 from .. import engine as _engine
 from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current
 
@@ -98,3 +99,33 @@ def synchronize(device=None, /):
 
 from ..cuda import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,   # noqa: E402
                     reset_accumulated_memory_stats, reset_peak_memory_stats)
+
+
+def get_memory_info(device_index=None, /):
+    """(free, all) bytes of the accelerator's memory."""
+    from ..cuda import mem_get_info
+    _needed()
+    return mem_get_info(device_index)
+
+
+def get_device_capability(device_index=None, /):
+    """What the accelerator can: {"supported_dtypes": set of dtypes}."""
+    from .. import bfloat16, bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8
+    _needed()
+    return {"supported_dtypes": {bfloat16, bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8}}
+
+
+def empty_host_cache():
+    """Nothing to empty: no host memory is pinned."""
+    _needed()
+
+
+class Graph:
+    """Refuses to be made: RuntimeError without an accelerator, else NotImplementedError."""
+
+    def __new__(cls, *args, **kwargs):
+        _needed()
+        raise NotImplementedError("torchshim: torch.accelerator.Graph; what repeats becomes one XLA program by itself")
+
+
+__getattr__ = _missing_attribute(__name__, lazy=("memory", "graphs"))

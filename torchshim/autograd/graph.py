@@ -251,6 +251,14 @@ def allow_mutation_on_saved_tensors():
 
 
 # -- hooks on several gradients --------------------------------------------------------------------------------------------
+def set_warn_on_accumulate_grad_stream_mismatch(enabled):
+    """Accepted: there are no streams to differ."""
+
+
+def set_override_stale_capture_stream(enabled):
+    """Accepted: nothing is captured on streams."""
+
+
 class _MultiHandle:
     """The handles of one hook on several tensors."""
 

@@ -6,14 +6,19 @@ Work is recorded before it runs, so a range ends with what was recorded in it be
 from __future__ import annotations
 
 import functools
-import json
 import os
+import sys
 import threading
 import time
 from collections import defaultdict
 
+from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, flush
+from .device_type import DeviceType
+from .profiler_util import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, MemRecordsAcc,     # noqa: F401
+                            StringTable)
 
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _running = []                                  # profiles, the innermost last
 
 
@@ -21,94 +26,15 @@ def _now():
     return time.perf_counter_ns() / 1000       # microseconds
 
 
-class FunctionEvent:
-    """One thing that ran: `name`, `cpu_time_total` and `self_cpu_time_total` (µs), `count`, `thread`, `time_range`."""
-
-    def __init__(self, name, start, thread, parent=None):
-        self.name = self.key = name
-        self.start, self.end, self.thread, self.cpu_parent, self.cpu_children = start, None, thread, parent, []
-        self.count, self.id, self.is_async, self.input_shapes, self.stack, self.flops = 1, 0, False, [], [], 0
-        if parent is not None:
-            parent.cpu_children.append(self)
-
-    cpu_time_total = property(lambda self: self.end - self.start, doc="Microseconds from beginning to end.")
-    self_cpu_time_total = property(lambda self: self.cpu_time_total - sum([c.cpu_time_total for c in self.cpu_children]),
-                                   doc="The same without the events within.")
-    cpu_time = property(lambda self: self.cpu_time_total / self.count, doc="Microseconds a call.")
-    device_time_total = self_device_time_total = cuda_time_total = self_cuda_time_total = device_time = cuda_time = 0
-    cpu_memory_usage = self_cpu_memory_usage = device_memory_usage = self_device_memory_usage = 0
-
-    def __repr__(self):
-        return f"<{type(self).__name__} name={self.key} cpu_time={_shown(self.cpu_time_total)} count={self.count}>"
-
-
-class FunctionEventAvg(FunctionEvent):
-    """All events of one name together."""
-
-    def __init__(self, events):
-        first = events[0]
-        super().__init__(first.name, first.start, first.thread)
-        self.count = len(events)
-        self._total, self._self = sum([e.cpu_time_total for e in events]), sum([e.self_cpu_time_total for e in events])
-
-    cpu_time_total = property(lambda self: self._total, doc="Microseconds in all.")
-    self_cpu_time_total = property(lambda self: self._self, doc="The same without the events within.")
-
-
-def _shown(us):
-    return f"{us / 1e6:.3f}s" if us >= 1e6 else f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
-
-
-class EventList(list):
-    """Events, with their sums and tables."""
-
-    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
-        """One event for each name."""
-        groups = defaultdict(list)
-        for e in self:
-            groups[e.key].append(e)
-        return EventList([FunctionEventAvg(g) for g in groups.values()])
-
-    def total_average(self):
-        """One event for all."""
-        return FunctionEventAvg(list(self)) if self else None
-
-    self_cpu_time_total = property(lambda self: sum([e.self_cpu_time_total for e in self]), doc="Microseconds of all events.")
-
-    def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55, max_shapes_column_width=80, header=None,
-              top_level_events_only=False):
-        """A table of the events, by an attribute (such as "cpu_time_total"), the largest first; row_limit -1: all of them."""
-        events = list(self)
-        if sort_by is not None:
-            key = sort_by.replace("cuda", "device")
-            events.sort(key=lambda e: getattr(e, key), reverse=True)
-        if top_level_events_only:
-            events = [e for e in events if e.cpu_parent is None]
-        total = self.self_cpu_time_total
-        percent = lambda x: f"{100 * x / total if total else 0:.2f}%"
-        rows = [("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")]
-        for e in events[:None if row_limit == -1 else row_limit]:
-            name = e.key if len(e.key) <= max_name_column_width else e.key[:max_name_column_width - 3] + "..."
-            rows.append((name, percent(e.self_cpu_time_total), _shown(e.self_cpu_time_total), percent(e.cpu_time_total),
-                         _shown(e.cpu_time_total), _shown(e.cpu_time), str(e.count)))
-        widths = [max([len(r[k]) for r in rows]) + 2 for k in range(len(rows[0]))]
-        line = "  ".join(["-" * w for w in widths])
-        text = ["  ".join([c.rjust(w) for c, w in zip(r, widths)]) for r in rows]
-        top = [line] if header is None else [line, header, line]
-        return "\n".join([*top, text[0], line, *text[1:], line, f"Self CPU time total: {_shown(total)}", ""])
-
-    __str__ = table
-
-    def export_chrome_trace(self, path):
-        """Write a file that chrome://tracing and Perfetto show."""
-        events = [{"ph": "X", "cat": "cpu_op", "name": e.name, "pid": os.getpid(), "tid": e.thread, "ts": e.start, "dur": e.cpu_time_total}
-                  for e in self]
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump({"schemaVersion": 1, "traceEvents": events}, f)
-
-    def export_stacks(self, path, metric):
-        """NotImplementedError: no stacks are kept."""
-        raise NotImplementedError("torchshim: export_stacks; chrome traces show ranges within ranges")
+def _stack():
+    """The program's own lines, the innermost first."""
+    found, frame = [], sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HERE):
+            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return found
 
 
 class _Timed:
@@ -132,27 +58,62 @@ class _Timed:
 
 
 class profile:
-    """A context in which what this thread runs is timed. enabled=False: nothing happens; other options are accepted.
+    """A context in which what this thread runs is timed. enabled=False: nothing happens.
 
-    Afterwards: `key_averages()`, `table()`, `export_chrome_trace(path)`, `function_events`.
+    with_stack: events have the program's lines of code (of what was recorded, where it was computed), for `export_stacks`. Other options are
+    accepted: shapes, memory, flops and modules are not told. Afterwards: `key_averages()`, `table()`, `export_chrome_trace(path)`,
+    `function_events`.
     """
+    function_events = None
 
     def __init__(self, enabled=True, *, use_cuda=False, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
                  with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, experimental_config=None, acc_events=False,
-                 custom_trace_id_callback=None):
-        self.enabled, self.entered = enabled, False
-        self.function_events = None
-        self._events, self._open = [], []
+                 custom_trace_id_callback=None, post_processing_timeout_s=None, activity_filters=None):
+        self.enabled, self.entered, self.with_stack = enabled, False, with_stack
+        self.record_shapes, self.with_flops, self.profile_memory, self.with_modules = record_shapes, with_flops, profile_memory, with_modules
+        self.experimental_config, self.custom_trace_id_callback, self.trace_id = experimental_config, custom_trace_id_callback, ""
+        self._events, self._open, self._collecting = [], [], True
 
-    def _begin(self, name):
-        event = FunctionEvent(name, _now(), threading.get_ident(), self._open[-1] if self._open else None)
-        event.id = len(self._events)
+    def config(self, create_trace_id=False):
+        """What it was made with: {option: value}."""
+        if create_trace_id:
+            self.trace_id = self.create_trace_id()
+        return {name: getattr(self, name) for name in ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules",
+                                                       "experimental_config", "trace_id")}
+
+    def default_trace_id(self):
+        """A name for the trace: 32 digits drawn at random."""
+        import uuid
+        return f"{uuid.uuid4().int:032X}"
+
+    def create_trace_id(self):
+        """What custom_trace_id_callback gives, or `default_trace_id`."""
+        return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
+
+    def toggle_collection_dynamic(self, enabled, activities):
+        """Stop timing in the middle, or go on with it; `activities` are ProfilerActivity's."""
+        if not self.entered:
+            raise RuntimeError("toggle_collection_dynamic is called while no profile runs")
+        if activities:
+            flush()
+            self._collecting = bool(enabled)
+
+    def _begin(self, name, annotation=False):
+        if not self._collecting:
+            return None
+        event = FunctionEvent(len(self._events), name, threading.get_ident(), _now(), None, is_user_annotation=annotation,
+                              stack=_stack() if self.with_stack else [], input_shapes=[], flops=0)
+        if self._open:
+            event.cpu_parent = self._open[-1]
+            self._open[-1].cpu_children.append(event)
         self._events.append(event)
         self._open.append(event)
         return event
 
     def _finish(self, event):
-        event.end = _now()
+        if event is None:
+            return
+        event.time_range.end = _now()
         if event in self._open:
             del self._open[self._open.index(event):]
 
@@ -161,7 +122,7 @@ class profile:
             return self
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
-        self.entered = True
+        self.entered, self.trace_id = True, self.create_trace_id()
         flush()                                # what was recorded before is not ours
         _running.append(self)
         self._plain, context.executor = context.executor, _Timed(context.executor, self)
@@ -174,9 +135,10 @@ class profile:
         context.executor = self._plain
         _running.remove(self)
         for e in self._events:
-            if e.end is None:
-                e.end = _now()
-        self.function_events = EventList(self._events)
+            if e.time_range.end is None:
+                e.time_range.end = _now()
+        self.function_events = EventList(self._events, profile_memory=self.profile_memory, with_flops=self.with_flops)
+        self.function_events._tree_built = True
         return False
 
     def _checked(self):
@@ -196,9 +158,21 @@ class profile:
         """See `EventList.total_average`."""
         return self._checked().total_average()
 
-    def export_chrome_trace(self, path):
-        """See `EventList.export_chrome_trace`."""
-        return self._checked().export_chrome_trace(path)
+    def export_chrome_trace(self, path, metadata=None, use_python_export=False):
+        """See `EventList.export_chrome_trace`; metadata: a dict that is written beside the events."""
+        self._checked().export_chrome_trace(path)
+        if metadata:
+            import json
+            with open(path, encoding="utf-8") as f:
+                written = json.load(f)
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({**written, **metadata}, f)
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """See `EventList.export_stacks`; AssertionError without with_stack=True."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        return self._checked().export_stacks(path, metric)
 
     self_cpu_time_total = property(lambda self: self._checked().self_cpu_time_total, doc="Microseconds of all events.")
 
@@ -215,17 +189,17 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self):
-        self._event = None
+        self._begun = ()
         if _running:
             flush()
-            self._profile = _running[-1]
-            self._event = self._profile._begin(self.name)
+            self._begun = [(p, p._begin(self.name, True)) for p in _running]
         return self
 
     def __exit__(self, *exc):
-        if self._event is not None:
+        if self._begun:
             flush()
-            self._profile._finish(self._event)
+            for p, event in reversed(self._begun):
+                p._finish(event)
         return False
 
     def __call__(self, func):
@@ -252,6 +226,61 @@ class emit_nvtx:
 emit_itt = emit_nvtx
 
 
+class EnforceUnique:
+    """Refuses a key that it saw before."""
+
+    def __init__(self):
+        self._seen = set()
+
+    def see(self, *key):
+        """RuntimeError for a key that was seen."""
+        if key in self._seen:
+            raise RuntimeError("duplicate key: " + str(key))
+        self._seen.add(key)
+
+
+class KinetoStepTracker:
+    """The step of several that count, by name: the furthest."""
+    _current_step, _step_dict = 0, defaultdict(int)
+
+    @classmethod
+    def init_step_count(cls, requester):
+        """Begin to count for somebody."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester):
+        """End it; whether there was one."""
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester):
+        """Another step of somebody's; the furthest."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        cls._current_step = max(cls._current_step, *cls._step_dict.values())
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls):
+        """The furthest."""
+        return cls._current_step
+
+
+def parse_nvprof_trace(path):
+    """NotImplementedError: files of NVIDIA's old profiler."""
+    raise NotImplementedError("torchshim: parse_nvprof_trace")
+
+
+def load_nvprof(path):
+    """NotImplementedError: files of NVIDIA's old profiler."""
+    raise NotImplementedError("torchshim: load_nvprof")
+
+
 def kineto_available():
     """False: events are timed here."""
     return False
+
+
+__getattr__ = _missing_attribute(__name__)

@@ -56,11 +56,83 @@ class cuFFTPlanCache:
     """XLA keeps its own plans: nothing is cached here."""
     size, max_size = 0, 0
 
+    def __init__(self, device_index=None):
+        self.device_index = device_index
+
     def clear(self):
         """Nothing to clear."""
 
 
 cufft_plan_cache = cuFFTPlanCache()
+
+
+class cuFFTPlanCacheAttrContextProp:
+    """A property of a plan cache: read by one function, written by another, if any."""
+
+    def __init__(self, getter, setter):
+        self.getter, self.setter = getter, setter
+
+    def __get__(self, obj, objtype):
+        return self.getter(obj)
+
+    def __set__(self, obj, val):
+        if isinstance(self.setter, str):
+            raise RuntimeError(self.setter)
+        self.setter(obj, val)
+
+
+class cuFFTPlanCacheManager:
+    """A plan cache for each GPU, all of them empty."""
+
+    def __getitem__(self, device):
+        return cuFFTPlanCache(device)
+
+    def __getattr__(self, name):
+        return getattr(cuFFTPlanCache(), name)
+
+
+class cuBLASModule:
+    """Switches of matrix products; see `matmul`."""
+
+    def __getattr__(self, name):
+        return getattr(matmul, name)
+
+    def __setattr__(self, name, value):
+        setattr(matmul, name, value)
+
+
+class SDPAParams:
+    """The arguments of attention, of which one asks whether a kernel takes them."""
+
+    def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa):
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def is_ck_sdpa_available():
+    """False."""
+    return False
+
+
+def preferred_rocm_fa_library(backend=None):
+    """Kept and returned; XLA chooses."""
+    _preferred["rocm_fa"] = backend or _preferred["rocm_fa"]
+    return _preferred["rocm_fa"]
+
+
+def cublas_workspace_size():
+    """NotImplementedError: XLA keeps its own memory."""
+    raise NotImplementedError("torchshim: torch.backends.cuda.cublas_workspace_size; XLA keeps its own memory")
+
+
+def cublaslt_workspace_size():
+    """NotImplementedError: XLA keeps its own memory."""
+    raise NotImplementedError("torchshim: torch.backends.cuda.cublaslt_workspace_size; XLA keeps its own memory")
+
+
+def blas_workspace_size(size=None):
+    """NotImplementedError: XLA keeps its own memory."""
+    raise NotImplementedError("torchshim: torch.backends.cuda.blas_workspace_size; XLA keeps its own memory")
 
 
 def preferred_linalg_library(backend=None):

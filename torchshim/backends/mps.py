@@ -22,3 +22,11 @@ def is_macos_or_newer(major, minor):
 def is_macos13_or_newer(minor=0):
     """The same for macOS 13."""
     return is_macos_or_newer(13, minor)
+
+
+def get_name():
+    raise RuntimeError("MPS is not available")
+
+
+def get_core_count():
+    raise RuntimeError("MPS is not available")

@@ -263,7 +263,7 @@ def memory_summary(device=None, abbreviated=False):
     return "\n".join(f"{k}: {v}" for k, v in memory_stats(device).items())
 
 
-def memory_snapshot(mempool_id=None):
+def memory_snapshot(mempool_id=None, include_traces=True):
     """XLA tells nothing of single blocks."""
     return []
 
@@ -347,6 +347,11 @@ class Event:
 
     event_id = 0
 
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """NotImplementedError: events are those of one process."""
+        raise NotImplementedError("torchshim: Event.from_ipc_handle: events are those of one process")
+
     def ipc_handle(self):
         """NotImplementedError: events are those of one process."""
         raise NotImplementedError("torchshim: Event.ipc_handle: events are those of one process")
@@ -417,12 +422,15 @@ graph_pool_handle = make_graphed_callables = _no_graphs
 
 
 class CUDAGraph:
-    """NotImplementedError when made."""
+    """NotImplementedError when made, and so from its methods."""
     __new__ = _no_graphs
+    replay = pool = capture_begin = capture_end = debug_dump = enable_debug_mode = get_graph_data = instantiate = reset = _no_graphs
+    raw_cuda_graph = raw_cuda_graph_exec = _no_graphs
 
 
 class graph:
     """NotImplementedError when made."""
+    default_capture_stream = None
     __new__ = _no_graphs
 
 
@@ -521,10 +529,28 @@ class nvtx:
         """A moment."""
 
     @staticmethod
+    def range_start(msg):
+        """0, the number of a range."""
+        return 0
+
+    @staticmethod
+    def range_end(range_id):
+        """The end of a range."""
+
+    @staticmethod
     @contextlib.contextmanager
     def range(msg, *args, **kwargs):
         """A context for a range."""
         yield
+
+
+_MODULES = frozenset("amp comm gds graphs green_contexts jiterator memory nccl profiler random sparse streams tunable".split())
+_RARE = frozenset("""MemPool CUDAPluggableAllocator caching_allocator_alloc caching_allocator_delete caching_allocator_disabled
+    caching_allocator_enable change_current_allocator get_allocator_backend get_stream_from_external current_solver_handle use_mem_pool
+    get_per_process_memory_fraction clock_rate device_memory_used memory_usage power_draw temperature host_memory_stats
+    host_memory_stats_as_nested_dict reset_peak_host_memory_stats reset_accumulated_host_memory_stats cudaStatus CudaError
+    DeferredCudaCallError check_error BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+    FloatStorage HalfStorage IntStorage LongStorage ShortStorage""".split())
 
 
 def __getattr__(name):
@@ -532,8 +558,12 @@ def __getattr__(name):
         return tuple([_generator(k) for k in range(device_count())])
     if name == "_initialized":
         return is_initialized()
-    if name in ("amp", "comm", "random", "memory"):
-        import importlib
+    import importlib
+    if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "GreenContext":
+        return importlib.import_module(f"{__name__}.green_contexts").GreenContext
+    if name in _RARE:
+        return getattr(importlib.import_module(f"{__name__}._rare"), name)
     from ..tensor.api.convert import CUDA_TENSORS
     return CUDA_TENSORS[name] if name in CUDA_TENSORS else _missing_attribute(__name__)(name)

@@ -9,4 +9,4 @@ __all__ = ["amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "c
            "var"]
 
 
-__getattr__ = _missing_attribute(__name__)
+__getattr__ = _missing_attribute(__name__, lazy=("maskedtensor",))

@@ -11,7 +11,51 @@ class EmptyMatchError(Exception):
 
 
 class Importer:
-    """What packages are imported with, in torch."""
+    """What packages are imported with: a subclass has `import_module(name)`."""
+
+    def import_module(self, module_name):
+        """The module of a name."""
+        raise NotImplementedError
+
+    def import_obj(self, obj, name):
+        """An object that was looked up under a name; NotImplementedError."""
+        raise NotImplementedError("torchshim: torch.package's importers of objects")
+
+
+class _SysImporter(Importer):
+    """Python's own imports."""
+
+    def import_module(self, module_name):
+        import importlib
+        return importlib.import_module(module_name)
+
+
+sys_importer = _SysImporter()
+
+
+class ObjNotFoundError(Exception):
+    """An object that no importer knows."""
+
+
+class ObjMismatchError(Exception):
+    """An importer that knows another object by the name."""
+
+
+class OrderedImporter(Importer):
+    """Several importers, asked in turn."""
+
+    def __init__(self, *args):
+        self._importers = list(args)
+
+    def import_module(self, module_name):
+        """The module of the first that has it; ModuleNotFoundError of the last."""
+        last = None
+        for importer in self._importers:
+            try:
+                return importer.import_module(module_name)
+            except ModuleNotFoundError as error:
+                last = error
+        raise last if last is not None else ModuleNotFoundError(module_name)
 
 
 class _Missing:
@@ -32,4 +76,6 @@ def is_from_package(obj):
     return False
 
 
-__getattr__ = _missing_attribute(__name__)
+__getattr__ = _missing_attribute(__name__, lazy=("analyze", "file_structure_representation", "find_file_dependencies", "glob_group", "importer",
+                                                 "package_exporter", "package_importer"),
+                                 elsewhere={"Directory": "file_structure_representation", "GlobGroup": "glob_group"})

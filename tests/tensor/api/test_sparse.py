@@ -20,12 +20,6 @@ def test_elements_mapped_by_python():
         X.clone().map_(X.double(), lambda a, b: a)
 
 
-def test_what_is_not_implemented():
-    with pytest.raises(NotImplementedError, match="torch.quantize_per_tensor"):
-        torch.quantize_per_tensor(X, 0.1, 0, torch.int8)
-    assert torch.quantize_per_tensor.__unimplemented__
-
-
 def test_sparse_tensors_have_no_memory_format():
     for like in (torch.empty_like, torch.zeros_like):
         with pytest.raises(RuntimeError, match="memory format option is only supported by strided tensors"):

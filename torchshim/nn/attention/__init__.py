@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 
 from ... import backends
 from ...backends.cuda import SDPBackend
 from ...dropin import missing_attribute as _missing_attribute
 
-__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
+__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "activate_flash_attention_impl", "current_flash_attention_impl", "list_flash_attention_impls",
+           "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel"]
 WARN_FOR_UNFUSED_KERNELS = False
 _SWITCHES = {SDPBackend.FLASH_ATTENTION: "flash", SDPBackend.EFFICIENT_ATTENTION: "mem_efficient", SDPBackend.MATH: "math",
              SDPBackend.CUDNN_ATTENTION: "cudnn"}
@@ -36,4 +38,50 @@ def sdpa_kernel(backends, set_priority=False):
         _allow(before)
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("bias", "flex_attention"))
+_registered: dict = {}
+_active: list = []                             # [(name, handle)] while another implementation is active
+
+
+def register_flash_attention_impl(impl, *, register_fn):
+    """Let `activate_flash_attention_impl(impl)` call register_fn(), which gives a handle with `remove()`, or None."""
+    _registered[impl] = register_fn
+
+
+def activate_flash_attention_impl(impl):
+    """Activate a registered implementation; ValueError for another. torch's own, for NVIDIA's GPUs, raise NotImplementedError."""
+    restore_flash_attention_impl(_raise_warn=False)
+    if impl not in _registered:
+        raise ValueError(f"Unknown flash attention impl '{impl}'. Available implementations: {list_flash_attention_impls()}")
+    handle = _registered[impl]()
+    if handle is not None:
+        _active.append((impl, handle))
+
+
+def list_flash_attention_impls():
+    """The names of the registered implementations."""
+    return sorted(_registered)
+
+
+def current_flash_attention_impl():
+    """The name of the active one; None: the usual."""
+    return _active[-1][0] if _active else None
+
+
+def restore_flash_attention_impl(_raise_warn=True):
+    """The usual implementation again."""
+    if _active:
+        _active.pop()[1].remove()
+    elif _raise_warn:
+        logging.getLogger(__name__).warning("Trying to restore default FA2 impl when no custom impl was activated")
+
+
+def _of_gpus(name):
+    def register():
+        raise NotImplementedError(f"torchshim: the attention kernels of {name}; XLA compiles attention")
+    register_flash_attention_impl(name, register_fn=register)
+
+
+_of_gpus("FA3")
+_of_gpus("FA4")
+
+__getattr__ = _missing_attribute(__name__, lazy=("bias", "experimental", "flex_attention", "varlen"))

@@ -11,7 +11,7 @@ from .distances import (cosine_embedding_loss, cosine_similarity, hinge_embeddin
                        triplet_margin_with_distance_loss)
 from .dropouts import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .embeddings import embedding, embedding_bag, one_hot
-from .grouped import ScalingType, SwizzleType, grouped_mm, scaled_mm
+from .grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, scaled_mm
 from .linear_loss import linear_cross_entropy
 from .losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, gaussian_nll_loss, huber_loss, kl_div,
                    l1_loss, mse_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss)

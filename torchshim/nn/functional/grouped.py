@@ -73,3 +73,19 @@ def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, sw
     a, b = [x[0] if isinstance(x, (list, tuple)) else x for x in (scale_a, scale_b)]
     y = (mat_a.to(float32) * a) @ (mat_b.to(float32) * b)
     return (y if bias is None else y + bias).to(output_dtype or mat_a.dtype)
+
+
+def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, swizzle_b=None, bias=None, offs=None,
+                      output_dtype=bfloat16, contraction_dim=(), use_fast_accum=False):
+    """`grouped_mm` of matrices of eight-bit floats with a scale for each row of mat_a and column of mat_b (ScalingType.RowWise), computed in float32.
+
+    NotImplementedError for other recipes, for swizzled scales, a bias or a chosen contraction_dim.
+    """
+    recipes = [x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x for x in (scale_recipe_a, scale_recipe_b)]
+    if any([r is not ScalingType.RowWise for r in recipes]) or swizzle_a or swizzle_b or contraction_dim or bias is not None:
+        raise NotImplementedError("torchshim: scaled_grouped_mm with other scales than those of rows, swizzled scales, a bias or a contraction_dim")
+    a, b = [x[0] if isinstance(x, (list, tuple)) else x for x in (scale_a, scale_b)]
+    if mat_a.dim() == 2 == mat_b.dim():
+        raise NotImplementedError("torchshim: scaled_grouped_mm of two matrices")
+    x, w = mat_a.to(float32) * a.unsqueeze(-1), mat_b.to(float32) * b.unsqueeze(-2)
+    return grouped_mm(x, w, offs=offs).to(output_dtype or mat_a.dtype)

@@ -1,4 +1,6 @@
 """torch.nn.parallel: wrappers for several devices or processes, as they behave on one."""
+import warnings as _warnings
+
 from ...dropin import missing_attribute as _missing_attribute
 from .data_parallel import DataParallel, data_parallel, parallel_apply, replicate
 from .distributed import DistributedDataParallel
@@ -6,4 +8,14 @@ from .scatter_gather import gather, scatter
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
-__getattr__ = _missing_attribute(__name__)
+
+class DistributedDataParallelCPU(DistributedDataParallel):
+    """DistributedDataParallel by an old name."""
+
+    def __init__(self, *args, **kwargs):
+        _warnings.warn("`torch.nn.parallel.DistributedDataParallelCPU` is deprecated, please use `torch.nn.parallel.DistributedDataParallel` "
+                       "instead.", FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
+
+
+__getattr__ = _missing_attribute(__name__, lazy=("comm",))

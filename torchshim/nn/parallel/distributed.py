@@ -6,6 +6,7 @@ import contextlib
 from ... import distributed as dist
 from ...autograd.grad_mode import no_grad
 from ..modules.module import Module
+from .scatter_gather import gather, scatter_kwargs
 
 
 class DistributedDataParallel(Module):
@@ -15,7 +16,7 @@ class DistributedDataParallel(Module):
     def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=True, init_sync=True, process_group=None,
                  bucket_cap_mb=None, find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False, static_graph=False,
                  delay_all_reduce_named_params=None, param_to_hook_all_reduce=None, mixed_precision=None, device_mesh=None,
-                 skip_all_reduce_unused_params=False):
+                 skip_all_reduce_unused_params=False, bucket_cap_mb_list=None, batched_grad_copy=None, forward_sync_buffers=None):
         super().__init__()
         self.process_group = dist._group(process_group)
         if not any(p.requires_grad for p in module.parameters()):
@@ -24,6 +25,24 @@ class DistributedDataParallel(Module):
         self.broadcast_buffers, self.find_unused_parameters = broadcast_buffers, find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
         self.require_backward_grad_sync = True
+
+    broadcast_buffers = True
+
+    def scatter(self, inputs, kwargs, device_ids):
+        """The arguments' parts for each device."""
+        return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
+
+    def to_kwargs(self, inputs, kwargs, device_id):
+        """The arguments, as for one device: ((inputs,), (kwargs,))."""
+        return (inputs,), (kwargs,)
+
+    def gather(self, outputs, output_device):
+        """The results as one."""
+        return gather(outputs, output_device, self.dim)
+
+    def will_sync_module_buffers(self):
+        """Whether the next call sends buffers to other processes, of which there are none."""
+        return False
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)

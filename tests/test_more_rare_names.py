@@ -1,0 +1,91 @@
+"""Protects names that programs rarely use: they answer truthfully where there is no such device, work where they can, and else say what is missing."""
+import datetime
+import json
+
+import pytest
+import torchshim as torch
+from torchshim import monitor
+from torchshim.autograd.profiler_util import EventList, FunctionEvent
+
+
+def test_other_devices_answer_as_torch_without_them():
+    assert torch.xpu.get_rng_state_all() == [] and torch.mtia.memory_allocated() == 0 and not torch.mps.profiler.is_metal_capture_enabled()
+    assert torch.backends.cusparselt.version() is None and torch.cpu.get_capabilities()["architecture"]
+    assert not torch.cuda.tunable.is_enabled() and torch.cuda.host_memory_stats() == {} and torch.cuda.cudaStatus.ERROR_NOT_READY == 34
+    with pytest.raises(RuntimeError, match="CUDA graphs"):
+        torch.cuda.CUDAGraph()
+    with pytest.raises(TypeError, match="type torch.cuda.sparse.FloatTensor not available"):
+        torch.cuda.sparse.FloatTensor()
+    if not torch.cuda.is_available():
+        for call in (torch.cuda.profiler.start, torch.cuda.FloatStorage):
+            with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+                call()
+        with pytest.raises(RuntimeError, match="Tried to instantiate dummy base class MemPool"):
+            torch.cuda.MemPool()
+        with pytest.raises(ModuleNotFoundError, match="nvidia-ml-py"):
+            torch.cuda.temperature()
+
+
+def test_packed_sequences_attend_to_themselves():
+    torch.manual_seed(0)
+    q, k, v = [torch.randn(7, 2, 4, requires_grad=True) for _ in range(3)]
+    ends = torch.tensor([0, 3, 7], dtype=torch.int32)
+    from torchshim.nn.attention.varlen import AuxRequest, varlen_attn
+    F = torch.nn.functional
+    for window, causal in (((-1, -1), False), ((-1, 0), True)):
+        out, lse = varlen_attn(q, k, v, ends, ends, 4, 4, window_size=window, return_aux=AuxRequest(lse=True))
+        want = torch.cat([F.scaled_dot_product_attention(*[x[s:e].transpose(0, 1) for x in (q, k, v)], is_causal=causal).transpose(0, 1)
+                          for s, e in ((0, 3), (3, 7))])
+        torch.testing.assert_close(out, want)
+        assert lse.shape == (2, 7) and torch.autograd.grad(out.sum(), q, retain_graph=True)[0].isfinite().all()
+    with pytest.raises(ValueError, match="Try setting enable_gqa=True for GQA"):
+        varlen_attn(q, k[:, :1], v[:, :1], ends, ends, 4, 4)
+
+
+def test_statistics_become_events():
+    seen = []
+    handle = monitor.register_event_handler(seen.append)
+    try:
+        s = monitor.Stat("s", [monitor.Aggregation.SUM, monitor.Aggregation.COUNT], datetime.timedelta(days=365), 3)
+        for x in range(5):
+            s.add(x)
+        assert s.count == 0 and s.get() == {monitor.Aggregation.SUM: 3.0, monitor.Aggregation.COUNT: 3.0}
+        assert seen[0].name == "torch.monitor.Stat" and seen[0].data == {"s.sum": 3.0, "s.count": 3.0}
+        monitor.log_event(monitor.Event("e", datetime.datetime.now(), {"b": True}))
+        assert seen[1].data == {"b": 1.0}
+    finally:
+        monitor.unregister_event_handler(handle)
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        monitor.Event("e", 1, {})
+
+
+def test_events_sum_and_print(tmp_path):
+    events = EventList([FunctionEvent(0, "a", 1, 0, 1000, stack=["f.py(1): g"], input_shapes=[]),
+                        FunctionEvent(1, "b", 1, 100, 300, stack=[], input_shapes=[])])
+    events._build_tree()
+    assert events[0].self_cpu_time_total == 800 and events[1].cpu_parent is events[0]
+    assert events.key_averages().table().splitlines()[3].split() == ["a", "80.00%", "800.000us", "100.00%", "1.000ms", "1.000ms", "1"]
+    events.export_stacks(str(tmp_path / "s"), "self_cpu_time_total")
+    assert (tmp_path / "s").read_text() == "f.py(1):_g 800\n"
+    with pytest.raises(ValueError, match="metric should be one of"):
+        events.export_stacks(str(tmp_path / "s"), "x")
+
+
+def test_an_execution_trace_and_stacks(tmp_path):
+    path = str(tmp_path / "t.json")
+    observer = torch.profiler.ExecutionTraceObserver().register_callback(path)
+    with torch.profiler.profile(execution_trace_observer=observer, with_stack=True) as p:
+        with torch.profiler.record_function("mine"):
+            torch.ones(2).add(1).tolist()
+    names = [n["name"] for n in json.loads(open(path).read())["nodes"]]
+    assert "mine" in names and not observer.is_registered and len(p.get_trace_id()) == 32
+    assert any([__file__ in line for e in p.events() if e.name == "mine" for line in e.stack])
+    p.export_stacks(str(tmp_path / "s"))
+
+
+def test_patterns_and_imports_of_packages():
+    from torchshim.package import GlobGroup
+    from torchshim.package.find_file_dependencies import find_files_source_depends_on
+    g = GlobGroup(["torch.**", "a.*.b"], exclude="torch.nn")
+    assert [g.matches(n) for n in ("torch", "torch.optim.sgd", "torch.nn", "a.x.b", "a.b")] == [True, True, False, True, False]
+    assert find_files_source_depends_on("import a.b\nfrom .c import d", "p.q") == [("a.b", None), ("p.q.c", "d")]

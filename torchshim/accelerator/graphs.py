@@ -1,0 +1,2 @@
+"""torch.accelerator.graphs: recorded work; making it refuses."""
+from . import Graph        # noqa: F401

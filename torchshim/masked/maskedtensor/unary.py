@@ -1,0 +1,2 @@
+"""torch.masked.maskedtensor.unary: operators of one: they are methods of the class."""
+__all__: list = []

@@ -1,0 +1,2 @@
+"""torch.mps.event: events of a device that is not there."""
+from . import Event        # noqa: F401
