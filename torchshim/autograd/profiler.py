@@ -14,7 +14,7 @@ from collections import defaultdict
 
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, flush
-from .device_type import DeviceType
+from .device_type import DeviceType       # noqa: F401
 from .profiler_util import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, MemRecordsAcc,     # noqa: F401
                             StringTable)
 
