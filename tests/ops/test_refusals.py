@@ -13,6 +13,15 @@ import torchshim as torch
     (lambda: torch.zeros(2).to(torch.complex64).index_reduce(0, torch.tensor([0]), torch.ones(1, dtype=torch.complex64), "prod"),
      '"index_func_" not implemented for \'ComplexFloat\''),
     (lambda: torch.nn.functional.pad(torch.ones(1, 1, 3) > 0, (1, 1), mode="reflect"), '"reflection_pad1d" not implemented for \'Bool\''),
+    (lambda: torch.baddbmm(*[torch.ones(2, 2, 2) > 0] * 3), '"baddbmm" not implemented for \'Bool\''),
+    (lambda: torch.addbmm(torch.ones(2, 2) > 0, *[torch.ones(2, 2, 2) > 0] * 2), '"addmm_impl_cpu_" not implemented for \'Bool\''),
+    (lambda: torch.clamp(*[torch.ones(2) > 0] * 3), '"clamp_cpu" not implemented for \'Bool\''),
+    (lambda: torch.nn.functional.avg_pool3d(torch.ones(1, 1, 2, 2, 2).half(), 2), '"avg_pool3d_out_frame" not implemented for \'Half\''),
+    (lambda: torch.nn.functional.max_unpool2d(torch.ones(1, 2, 2).cfloat(), torch.zeros(1, 2, 2).long(), 2),
+     '"max_unpool2d" not implemented for \'ComplexFloat\''),
+    (lambda: torch.nn.functional.ctc_loss(torch.ones(3, 1, 2).half(), torch.ones(1, 1), (1,), (1,)), '"ctc_loss_cpu" not implemented for \'Half\''),
+    (lambda: torch.histc(torch.ones(2).cfloat()), '"aminmax_cpu" not implemented for \'ComplexFloat\''),
+    (lambda: torch.ones(2).cfloat().bernoulli_(torch.ones(2)), '"bernoulli_tensor_cpu_self_" not implemented for \'ComplexFloat\''),
 ])
 def test_kernels_that_torch_does_not_have(call, error):
     with pytest.raises(NotImplementedError) as info:
@@ -68,3 +77,27 @@ def test_scales_and_dtypes_of_products_added_to():
         torch.addmm(x, x, x, alpha=1j)
     with pytest.raises(RuntimeError, match="addmv input tensors must have the same dtype, but got Double, Float, and Float"):
         torch.addmv(x[0].double(), x, x[0])
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda x: torch.rnn_tanh_cell(x, x, x, x), IndexError, "Dimension specified as 1 but tensor has no dimensions"),
+    (lambda x: torch.gru_cell(torch.ones(2, 3), torch.ones(2, 5), torch.ones(12, 3), torch.ones(12, 4)), RuntimeError,
+     "hidden0 has inconsistent hidden_size: got 5, expected 4"),
+    (lambda x: torch.rnn_relu_cell(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3), torch.ones(4, 4)), RuntimeError,
+     "weight_ih first dim must be 1 * hidden_size = 4, but got 5"),
+    (lambda x: torch.nn.functional.bilinear(x, x, torch.ones(2, 3, 3)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    (lambda x: torch.nn.functional.grid_sample(x, torch.ones(1, 2, 2, 2), align_corners=True), IndexError,
+     "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda x: torch.nn.functional.avg_pool2d(torch.ones(3), 2), IndexError,
+     "Dimension out of range (expected to be in range of [-1, 0], but got -3)"),
+    (lambda x: torch.amax(torch.ones(0), (0, -1)), IndexError, "amax(): Expected reduction dim 0 to have non-zero size."),
+    (lambda x: torch.bernoulli(torch.ones(2), torch.ones(2)), TypeError, "bernoulli() received an invalid combination of arguments - got "
+     "(Tensor, Tensor), but expected one of:\n * (Tensor input, *, torch.Generator generator = None, Tensor out = None)\n"
+     " * (Tensor input, float p, *, torch.Generator generator = None)\n"),
+    (lambda x: torch.ones(1).addmm_(torch.ones(2, 2), torch.ones(2, 3)), RuntimeError,
+     "Bad in-place call: input tensor size [1] and output tensor size [2, 3] should match"),
+])
+def test_dimensions_that_are_not_there(call, kind, text):
+    with pytest.raises(kind) as info:
+        call(torch.tensor(1.5))
+    assert str(info.value) == text

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from . import promotion as P
 from .arithmetic import NUMBERS, named
@@ -24,6 +25,8 @@ def check_clamp(self, min, max):
         raise TypeError("clamp() received an invalid combination of arguments: min and max must be two tensors or two numbers")
     if P.kind_of(self.dtype) == 3:
         raise NotImplementedError("clamp is not supported for complex types")
+    if self.dtype == np.bool_ and all([getattr(bound, "dtype", None) == np.bool_ for bound in (min, max)]):
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     for bound, kernel in ((min, "maximum_cpu"), (max, "minimum_cpu")):
         if bound is SC:
             raise RuntimeError("value cannot be converted to type double without overflow")

@@ -55,6 +55,14 @@ def wrap_dim(d, ndim, of=None):
     return d % n
 
 
+def size_at(m, d):
+    """The size of something at a dimension, or torch's IndexError."""
+    if not -m.ndim <= d < m.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-m.ndim}, {m.ndim - 1}], but got {d})" if m.ndim else
+                         f"Dimension specified as {d} but tensor has no dimensions")
+    return m.shape[d]
+
+
 def at_once(error):
     """A refusal that torch knows before it asks the operands for their histories, though the operator is not `composed`."""
     error.at_once = True

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import at_once, wide
+from .common import at_once, size_at, wide
 from .layout import broadcast_shapes
 from .registry import cast, op, shown
 
@@ -73,22 +73,20 @@ def fits_dot(a, b):
     refuse_bool(a, "dot")
 
 
-def fits_bmm(batch, a, b):
+def fits_bmm(batch, a, b, kernel="bmm"):
     if a.shape[-1] != b.shape[-2] or b.shape[:-2] != a.shape[:-2] and len(b.shape) == 3 == len(a.shape):
         want = [batch, a.shape[-1]]
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: "
                            f"{[batch if len(b.shape) != 3 else b.shape[0], b.shape[-2]]}.")
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {P.c_name(a.dtype)} but found {P.c_name(b.dtype)}")
-    refuse_bool(a, "bmm", batch, *a.shape, *b.shape)
+    refuse_bool(a, kernel, batch, *a.shape, *b.shape)
 
 
-def stacks(batch1, batch2, added=False):
-    """`added`: something is added to the product, and its shape asked first."""
-    for x, d in ((batch1, 0), (batch1, 1), (batch2, 2)) if added else ():
-        if d >= x.ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {d})" if x.ndim else
-                             f"Dimension specified as {d} but tensor has no dimensions")
+def stacks(batch1, batch2, added=0):
+    """`added`: how many dimensions has what is added to the product; their sizes are asked first."""
+    for x, d in ((batch1, 0), (batch1, 1), (batch2, 2))[3 - added:]:
+        size_at(x, d)
     for name, x in (("batch1", batch1), ("batch2", batch2)):
         if x.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -396,9 +394,9 @@ def addr(self, vec1, vec2, beta, alpha, half=None):
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
-    stacks(batch1, batch2, added=True)
+    stacks(batch1, batch2, added=2)
     expandable(self.shape, (batch1.shape[1], batch2.shape[2]), self.dtype)
-    fits_bmm(batch1.shape[0], batch1, batch2)
+    fits_bmm(batch1.shape[0], batch1, batch2, "addmm_impl_cpu_")
     same_as_self(self, batch1, "batch1")
     if batch1.shape[0] == 1:
         return added(self, batch1[0], batch2[0], beta, alpha)
@@ -416,9 +414,9 @@ def _one_by_one(self, made, beta, alpha):
 @op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
-    stacks(batch1, batch2, added=True)
+    stacks(batch1, batch2, added=3)
     expandable(self.shape, (batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
-    fits_bmm(batch1.shape[0], batch1, batch2)
+    fits_bmm(batch1.shape[0], batch1, batch2, "baddbmm")
     same_as_self(self, batch1, "batch1")
     return added(self, batch1, batch2, beta, alpha)
 
@@ -512,7 +510,7 @@ def bilinear(input1, input2, weight, bias):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")
     for k, x in ((1, input1), (2, input2)):
-        if x.shape[-1] != weight.shape[k]:
+        if size_at(weight, k) != size_at(x, -1):
             raise RuntimeError(f"bilinear(): input{k} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[k]}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")

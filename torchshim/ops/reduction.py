@@ -422,8 +422,9 @@ def shared_extreme(reduce, x, axes, keepdim):
 
 
 def _amaximum(name, kernel, self, dim, keepdim, reduce):
+    if not self.size:                          # torch names the dimension as it was given
+        nonempty(name, self, dim, [wrap_dim(d, self.ndim) for d in ((dim,) if dim.__class__ is int else dim or ())])
     axes = wrap_dims(dim, self.ndim)
-    nonempty(name, self, dim, (dim,) if dim.__class__ is int else dim or ())      # torch names the dimension as it was given
     if is_complex(self):
         raise unsupported(kernel, self)
     return shared_extreme(reduce, self, axes, keepdim)

@@ -182,7 +182,7 @@ def _histc_on_host(inst):
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):
-        raise unsupported("histogram_cpu", self)
+        raise unsupported("aminmax_cpu" if P.kind_of(self.dtype) == 3 else "histogram_cpu", self)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = wide(self).reshape(-1)

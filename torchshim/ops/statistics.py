@@ -327,7 +327,7 @@ def _largest_jvp(primals, tangents):
 
 
 # -- others -------------------------------------------------------------------------------------------------------------------
-@op("sum_to_size.shape(Tensor self, int[] size) -> Tensor", grad="SumBackward1")
+@op("sum_to_size.shape(Tensor self, int[] size) -> Tensor", grad=lambda inst: "SumBackward1" if inst.layout[1] else "SumBackward0")
 def sum_to_size(self, size):
     """Sum over the dimensions that broadcasting `size` to this shape would have added or stretched."""
     lead = self.ndim - len(size)

@@ -282,6 +282,10 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
 @with_batches
 def bernoulli(input, p=None, *, generator=None):
     """0 or 1: with probability input, or with probability p in the shape of input."""
+    if isinstance(p, TensorBase) and p._ts_meta.ndim:
+        raise TypeError("bernoulli() received an invalid combination of arguments - got (Tensor, Tensor), but expected one of:\n"
+                        " * (Tensor input, *, torch.Generator generator = None, Tensor out = None)\n"
+                        " * (Tensor input, float p, *, torch.Generator generator = None)\n")
     m = input._ts_meta
     s = stream(generator, m.device)
     if P.kind_of(m.dtype) == 3:
@@ -448,7 +452,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if P.kind_of(d) == 3:
-        raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(d)}\'')
+        raise NotImplementedError(f'"bernoulli_{"tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"}" not implemented for \'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):
         if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
             to_refill(self)                    # it may refuse

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ops import promotion as P
 from ...ops.nn import ctc as ops
 from ...tensor.api.bind import call
 from ...tensor.core.tensor import Tensor, tensor_from
@@ -54,9 +55,14 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     reduction = reduction_of(reduction)
     batched = log_probs.dim() == 3
     x = log_probs if batched else log_probs.unsqueeze(1)
-    steps, batch, classes = x.shape
+    d = x._ts_meta.dtype
+    if d not in (P.float32, P.float64):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{P.c_name(d)}'")
+    if x.dim() != 3 and x.numel():
+        raise RuntimeError(f"Expected 3-dimensional tensor, but got {x.dim()}-dimensional tensor for argument #1 'log_probs' {_WHERE}")
     if not x.numel():
         raise RuntimeError("log_probs tensor must not be empty")
+    steps, batch, classes = x.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     inputs, labels = _lengths("input_lengths", input_lengths, batch), _lengths("target_lengths", target_lengths, batch)

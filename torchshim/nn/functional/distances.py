@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
 from ...ops import promotion as P
+from ...ops.common import size_at
 from ...ops.activation import logsigmoid
 from ...ops.reduction import norm_along
 from ...tensor.api.bind import call
@@ -153,4 +154,4 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
         loss = -(target * call(logsigmoid, (input,)) + (1 - target) * call(logsigmoid, (-input,)))
     if weight is not None:
         loss = loss * weight
-    return _reduced(loss.sum(-1) / input.shape[input.dim() - 1], reduction)
+    return _reduced(loss.sum(-1) / size_at(input, -1), reduction)

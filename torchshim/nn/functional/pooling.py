@@ -7,6 +7,7 @@ import numpy as np
 
 from ...engine import context
 from ...ops import promotion as P
+from ...ops.common import size_at
 from ...ops.nn import pooling as ops
 from ...ops.registry import T
 from ...tensor.api.bind import FUNCTIONS, call, function
@@ -46,9 +47,9 @@ def _check(name, input, windows, ceil_mode):
     dims, shape = len(kernel), tuple(input.shape)
     least = dims + 1
     if len(shape) not in (least, least + 1):
-        if name == "avg_pool2d" and len(shape) < 3:
-            n = max(len(shape), 1)
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {-1 - len(shape)})")
+        if name == "avg_pool2d":
+            size_at(_Shape(shape), -3)
+            raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}")
         raise RuntimeError(f"non-empty {least}D or {least + 1}D (batch mode) tensor expected for input")
     for s in stride:
         if s == 0:
@@ -174,7 +175,7 @@ def _avg_pool(name, dims, input, kernel_size, stride, padding, ceil_mode, count_
 class _Shape:
     """Stands for a tensor of which only the shape is asked."""
     def __init__(self, shape):
-        self.shape = shape
+        self.shape, self.ndim = shape, len(shape)
 
 
 def _expect_1d(name, input):

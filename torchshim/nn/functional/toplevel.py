@@ -150,7 +150,9 @@ def feature_alpha_dropout_(input, p, train):
 @function(method=False)
 def native_dropout(input, p, train):
     """(dropout of input, the mask of what was kept)."""
-    if train is False or not input._ts_meta.numel:
+    if not input._ts_meta.numel:
+        return input.clone(), FUNCTIONS["empty_like"](input.detach())
+    if train is False:
         from ...tensor.api.creation import ones_like
         return input.clone(), ones_like(input.detach(), dtype=FUNCTIONS["tensor"](True).dtype)
     keep = D.kept(input._ts_meta.shape, p, input)

@@ -34,7 +34,7 @@ def inexact(name, A, half=True):
 
 
 #: Kernels that torch does not ask where there is nothing to do, whatever the dtype.
-_LATE = {"cholesky_cpu", "lu_cpu", "linalg_eigh_cpu", "ldl_factor_kernel_cpu", "linalg_svd_cpu", "lu_solve_cpu"}
+_LATE = {"cholesky_cpu", "lu_cpu", "linalg_eigh_cpu", "ldl_factor_kernel_cpu", "linalg_svd_cpu", "linalg.lu_solve_cpu"}
 
 
 def kernel(name, A):

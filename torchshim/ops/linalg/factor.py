@@ -268,7 +268,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if LU.shape[:-2] != pivots.shape[:-1]:
         raise RuntimeError(f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots.shape)} instead")
-    kernel("lu_solve_cpu", LU)
+    kernel("linalg.lu_solve_cpu", LU)
     perm = permutation(pivots, LU.shape[-1])
     B = B if left else mH(B)
     LU, B = broadcast_batch(LU, B)

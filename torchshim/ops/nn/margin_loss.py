@@ -56,7 +56,10 @@ def hinge_embedding_loss(self, target, margin, reduction):
     twice="compared")
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     """max(0, -target * (input1 - input2) + margin)."""
-    return reduced(_clamp_min(-target * (input1 - input2) + margin), reduction)
+    made = -target * (input1 - input2) + margin
+    if P.kind_of(made.dtype) == 3:
+        raise NotImplementedError("clamp is not supported for complex types")
+    return reduced(_clamp_min(made), reduction)
 
 
 def _only_floats(kernel):

@@ -201,7 +201,7 @@ _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 
 def _check_average(self, kernel_size, *rest):
-    if P.kind_of(self.dtype) != 2 and self.dtype != P.int64:
+    if P.kind_of(self.dtype) != 2 and self.dtype != P.int64 or len(kernel_size) == 3 and P.compute_dtype(self.dtype) != self.dtype:
         kernel = "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d_channels_last" if lies_channels_last(self) else "avg_pool2d"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
@@ -331,6 +331,8 @@ def _unpool_strides(inst, self, indices, output_size):
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
     dims = len(output_size)
+    if P.kind_of(self.dtype) == 3:
+        raise NotImplementedError(f"\"max_unpool{max(dims, 2)}d\" not implemented for '{P.c_name(self.dtype)}'")
     lead = self.shape[:self.ndim - dims]
     x, at = [a.reshape(math.prod(lead), math.prod(self.shape[len(lead):])) for a in (self, indices)]
     made = jnp.zeros((x.shape[0], math.prod(output_size)), self.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...engine.interpret import sampling
 from .. import promotion as P
-from ..common import wide
+from ..common import size_at, wide
 from ..creation import LINSPACE
 from ..layout import channels_last_strides, lies_channels_last
 from ..products import product
@@ -314,7 +314,7 @@ def _at(flat, indices, sizes):
 
 def _check_grid(input, grid, interpolation_mode, padding_mode, align_corners):
     x, g = input.shape, grid.shape
-    if x[0] != g[0]:
+    if size_at(input, 0) != size_at(grid, 0):
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and grid "
                            f"with sizes {list(g)}")
     if g[-1] != len(x) - 2:

@@ -6,10 +6,10 @@ import jax.numpy as jnp
 
 from ...engine.interpret.recurrent import Lstm
 from .. import promotion as P
-from ..common import wide
+from ..common import size_at, wide
 from ..layout import broadcast_shapes
 from ..loops import scan
-from ..products import product, same_dtype
+from ..products import expandable, product, same_dtype
 from ..registry import op
 
 
@@ -102,14 +102,33 @@ def rnn_layer(input, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, mode, reverse)
 
 def _check_cell(gates):
     def check(input, h, *rest):
-        w_ih, w_hh = [m for m in rest if m is not None and len(m.shape) == 2][-2:]
-        if input.shape[1] != w_ih.shape[1]:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
-        for n, state in enumerate([h, *rest[:1]] if gates == 4 else [h]):
-            if state.shape[0] != input.shape[0]:
+        w_ih, w_hh, b_ih, b_hh = rest[-4:]
+
+        def weights():
+            hidden = size_at(w_hh, 1)
+            for name, w in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+                if size_at(w, 0) != gates * hidden:
+                    raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {gates * hidden}, but got {w.shape[0]}")
+        if gates == 1:
+            weights()
+        if gates == 4:
+            size_at(w_hh, 1)
+        expected = size_at(w_ih, 1)
+        if size_at(input, 1) != expected:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {expected}")
+        if gates == 4:
+            weights()
+        hidden = size_at(w_hh, 1)
+        for n, state in enumerate([h, rest[0]] if gates == 4 else [h]):
+            if size_at(state, 0) != input.shape[0]:
                 raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{n} batch size {state.shape[0]}")
-            if state.shape[1] != w_hh.shape[0] // gates:
-                raise RuntimeError(f"hidden{n} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[0] // gates}")
+            if size_at(state, 1) != hidden:
+                raise RuntimeError(f"hidden{n} has inconsistent hidden_size: got {state.shape[1]}, expected {hidden}")
+        if gates == 3:
+            weights()
+        for b, w in ((b_ih, w_ih), (b_hh, w_hh)):
+            if b is not None:
+                expandable(b.shape, (input.shape[0], w.shape[0]), b.dtype)
         for x, w in ((input, w_ih), (h, w_hh)):
             if rest[-1] is None:
                 same_dtype(x, w)
