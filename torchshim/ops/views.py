@@ -16,6 +16,7 @@ import numpy as np
 from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
 from ..engine.compile.gradient import conj, grad_strides
 from ..engine.half import HELD
+from ..engine.interpret.copies import reshaped
 from . import promotion as P
 from .registry import cast
 
@@ -358,9 +359,9 @@ reshape = ViewOp(
     "reshape", lambda x, shape, strides: jnp.reshape(x, shape),
     lambda m, shape, strides: (shape, m.dtype, strides),
     lambda inst, x, v, shape, strides: jnp.reshape(v, x.shape),
-    lambda x, shape, strides: x.reshape(shape),
+    lambda x, shape, strides: reshaped(x, shape),
     lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape),
-    host_back=lambda inst, ct, shape, strides: ct.reshape(inst.in_metas[0].shape))
+    host_back=lambda inst, ct, shape, strides: reshaped(ct, inst.in_metas[0].shape))
 
 
 def _put_expand(inst, base, value, shape):

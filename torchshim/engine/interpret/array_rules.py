@@ -8,6 +8,7 @@ import numpy as np
 from jax import lax
 
 from ..blas import WORTH, threaded
+from .copies import reshaped
 from .rules import F32, Spec, category, rule
 
 # ---------------------------------------------------------------- shape and movement
@@ -19,8 +20,8 @@ def _make_reshape(params, ins, outs):
     if len(ins) != 1:
         return None
     if dimensions is not None:
-        return lambda x: x.transpose(dimensions).reshape(shape)
-    return lambda x: x.reshape(shape)
+        return lambda x: reshaped(x.transpose(dimensions), shape)
+    return lambda x: reshaped(x, shape)
 
 
 @rule("squeeze", "expand_dims")

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from ..errorfunction import into as erf_into
+from .copies import contiguous
 from .sum_rules import _last, _middle, _ones
 
 _BLOCK = 1 << 15           # elements of a block
@@ -22,7 +23,7 @@ _BROAD = 512               # rows up to this length are summed by a single produ
 
 
 def _contiguous(x, shape):
-    return np.ascontiguousarray(x).reshape(shape)
+    return contiguous(np.asarray(x)).reshape(shape)
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import array_rules
 from ..compile.sizes import is_open
+from .copies import reshaped
 from .fallback import jitted
 from .rules import Spec, plain
 from .values import Value, opened, spec_of, to_numpy
@@ -42,7 +43,7 @@ def _broadcast_in_dim(builder, eqn, ins, outs):
 
 
 def reshaper(shape) -> Callable:
-    return lambda x: x.reshape(shape)
+    return lambda x: reshaped(x, shape)
 
 
 def _iota(builder, eqn, ins, outs):
