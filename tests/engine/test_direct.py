@@ -176,3 +176,18 @@ def test_what_is_one_step_to_numpy_is_called_itself():
     calm()
     assert (x + x).tolist() == [[2.0] * 3] * 2
     assert not hasattr(OPS["nn.functional", "logsigmoid"].resolve((T,), (m,), "").interpreted(), "bare")
+
+
+def test_views_of_large_memory_and_checked_indices_are_small_calls():
+    """They were recorded for ever, for the size of what a view is part of, or because an index was to be checked."""
+    large, x, i = torch.rand(direct.SMALL * 8) > 0.5, torch.randn(10), torch.arange(10)
+    for step in (lambda: torch.where(large[:10], x, -x), lambda: x.gather(0, i % 7), lambda: x[i % 7]):
+        torch._engine.flush()
+        context.record_all()
+        for k in range(direct.CALM + 2):
+            made = step()
+            torch._engine.flush()
+        assert context.trace.direct is not None
+        assert torch.equal(made, step())
+    with pytest.raises((IndexError, RuntimeError)):
+        x.gather(0, i * 7)

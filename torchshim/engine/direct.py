@@ -106,7 +106,9 @@ def number(x, kind):
 
 def small(inst):
     """Whether an Instance's call is one for this file."""
-    numels, made = sorted([m.numel for m in inst.in_metas]), max([m.numel for m in inst.out_metas], default=0)
+    seen = inst.op.view is not None            # part of memory of any size
+    numels = [] if seen else sorted([m.numel for m in inst.in_metas])
+    made = max([m.numel for m in inst.out_metas], default=0)
     if max([made, *numels]) > SMALL:
         return False
     # a product's terms are the root of what its operands and its result have, multiplied
@@ -116,7 +118,7 @@ def small(inst):
 def calm_after(tr, schedule):
     """Note that a trace was interpreted."""
     context = tr.context
-    if schedule.calm and not tr.graph and not tr.backwards and not tr.checks:
+    if schedule.calm and not tr.graph and not tr.backwards:        # checks are made at once, too, where arrays are there
         context.calm += 1
     else:
         disturbed(context)
