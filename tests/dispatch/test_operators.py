@@ -18,8 +18,8 @@ class Passing(TorchDispatchMode):
 def test_what_is_not_known_is_refused():
     x = torch.ones(3, requires_grad=True)
     with Passing():
-        with pytest.raises(NotImplementedError, match="^torchshim: torch.fft.fft under __torch_dispatch__"):
-            torch.fft.fft(x)
+        with pytest.raises(NotImplementedError, match="^torchshim: torch.functional.cdist under __torch_dispatch__"):
+            torch.cdist(x[None], x[None])
         with pytest.raises(NotImplementedError, match="the gradient of aten.digamma.default under __torch_dispatch__"):
             torch.digamma(x)
     y = (x * 2).sum()
@@ -66,3 +66,19 @@ def test_classes_alone_cost_nothing():
                "assert torch.add.__code__ is code\n"
                "assert Sees._make_wrapper_subclass(Sees, (2,)) + 1 == 1 and torch.add.__code__ is not code")
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_contractions_have_the_values_and_gradients_of_plain_calls():
+    """Beside the operators that compat compares: what they compute."""
+    a, b = torch.rand(2, 3, 4, dtype=torch.float64), torch.rand(2, 5, 4, dtype=torch.float64)
+    for equation in ("bij,bkj->bik", "bij,bkj->ik", "bij,ckj->bcik", "bij,bkj->bijk"):
+        x, y = a.clone().requires_grad_(), b.clone().requires_grad_()
+        want = torch.einsum(equation, a, b)
+        with Passing():
+            made = torch.einsum(equation, x, y)
+            grads = torch.autograd.grad(made.square().sum(), (x, y))
+        p, q = a.clone().requires_grad_(), b.clone().requires_grad_()
+        others = torch.autograd.grad(torch.einsum(equation, p, q).square().sum(), (p, q))
+        assert torch.allclose(made, want) and all([torch.allclose(g, h) for g, h in zip(grads, others)]), equation
+    with Passing(), pytest.raises(NotImplementedError, match="sums a dimension of one operand alone"):
+        torch.einsum("ij,k->k", a[0], b[0, 0])

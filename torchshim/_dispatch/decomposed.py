@@ -41,7 +41,7 @@ OF_NN = frozenset("""relu relu_ relu6 relu6_ gelu silu silu_ mish mish_ leaky_re
     hardsigmoid_ selu selu_ celu celu_ glu threshold threshold_ hardshrink softshrink prelu tanh sigmoid linear conv1d conv2d conv3d
     conv_transpose1d conv_transpose2d conv_transpose3d pad pixel_shuffle pixel_unshuffle channel_shuffle one_hot bilinear
     scaled_dot_product_attention cosine_similarity pairwise_distance pdist logsigmoid hardtanh_ elu_""".split())
-_FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided".split())
+_FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided fft_fftfreq fft_rfftfreq".split())
 _LIKE = frozenset("""zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full
     new_empty_strided""".split())
 
@@ -62,7 +62,8 @@ def run(asking, args, kwargs):
         key = key.replace(space, space.replace(".", "_"))
     key = _ALIASES.get(key, key)
     if kwargs.get("out") is not None:
-        raise NotImplementedError(f"torchshim: {asking.name} with out= under __torch_dispatch__")
+        from .contractions import put
+        return put(key, args, {k: x for k, x in kwargs.items() if x is not None}, asking.name)
     kwargs = {k: x for k, x in kwargs.items() if k not in ("out", "_stacklevel")}
     if kwargs.pop("inplace", False):
         key += "_"

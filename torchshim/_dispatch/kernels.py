@@ -18,13 +18,17 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 def compute(op, args, kwargs):
     """The result of an overload for tensors that are just tensors."""
-    name = op.name().removeprefix("aten::")
+    name, kwargs = op.name().removeprefix("aten::"), dict(kwargs)
     own = _KERNELS.get(name)
     if own is None:
         from .composites import KERNELS
         own = KERNELS.get(name)
     if own is not None:
         return own(*args, **kwargs)
+    outs = [a.name for a in op._schema.arguments if a.mutated and a.kwarg_only] if op.namespace == "aten" and op._known is not None else ()
+    if outs:
+        made = [kwargs.pop(n) for n in outs]
+        kwargs = {**kwargs, "out": made[0] if len(made) == 1 else tuple(made)}
     made = op._overloadpacket._kernel(*args, **kwargs)
     return tuple(made) if isinstance(made, tuple) and not isinstance(made, Tensor) else made
 
@@ -274,6 +278,15 @@ _KERNELS = {
     "upsample_nearest2d": lambda self, size, *scales: F.interpolate(self, size=tuple(size), mode="nearest"),
     "upsample_bilinear2d": lambda self, size, corners, *scales: F.interpolate(self, size=tuple(size), mode="bilinear",
                                                                               align_corners=corners),
+    "_fft_r2c": lambda self, dim, normalization, onesided: (torch.fft.rfftn if onesided else torch.fft.fftn)(
+        self, dim=tuple(dim), norm=("backward", "ortho", "forward")[normalization]),
+    "_fft_c2c": lambda self, dim, normalization, forward: torch.fft.fftn(
+        self, dim=tuple(dim), norm=("backward", "ortho", "forward")[normalization]) if forward else torch.fft.ifftn(
+            self, dim=tuple(dim), norm=("forward", "ortho", "backward")[normalization]),
+    "_fft_c2r": lambda self, dim, normalization, last: torch.fft.irfftn(
+        self, s=[*[self.shape[d] for d in dim[:-1]], last], dim=tuple(dim), norm=("forward", "ortho", "backward")[normalization]),
+    "fft_fftfreq": lambda n, d=1.0, *, pin_memory=None, layout=None, **named: torch.fft.fftfreq(n, d, **named),
+    "block_diag": lambda tensors: torch.block_diag(*tensors),
     "_int_mm": lambda self, mat2: (self.int() @ mat2.int()),
     **{name: _LIKE(getattr(torch, name)) for name in "zeros_like ones_like empty_like full_like rand_like randn_like randint_like".split()},
     **{name: _LIKE(getattr(torch, name.partition(".")[0])) for name in

@@ -54,7 +54,7 @@ class unseen:
 @functools.cache
 def begin():
     """Let calls be dispatched from now on."""
-    from . import attention, gradients, layers, places    # noqa: F401  (all but gradients: their rules)
+    from . import attention, contractions, gradients, layers, places    # noqa: F401  (all but gradients: their rules)
     _let_functions_ask()
     overriding.dispatch = public
     _backward.dispatching = gradients
@@ -242,11 +242,11 @@ _NUMBERS_AS_TENSORS = frozenset("add sub mul div floor_divide add_ sub_ mul_ div
 _OTHER_NAMES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "dims": "dims"}
 
 
-def chosen(name, args, kwargs, whole=False):
+def chosen(name, args, kwargs, whole=False, only=None):
     """(overload, its arguments) for a call of the public function that is `aten::name`; None where none takes it. whole: composite overloads
-    too, which are not dispatched themselves."""
+    too, which are not dispatched themselves. only: the overload to look at."""
     for overload in (whole_table() if whole else table())[name]:
-        if writes_out(name, overload) != ("out" in kwargs):
+        if overload != only if only is not None else writes_out(name, overload):
             continue
         if overload in ("Scalar", "Scalar_mode") and name in _NUMBERS_AS_TENSORS:
             continue
