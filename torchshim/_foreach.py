@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from . import Tensor
-from .tensor.core.write import unasked
+from .tensor.core.graph import Node, node_class
+from .tensor.core.write import check_inplace, needs_grad, unasked
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin
     sinh sqrt tan tanh trunc""".split()
@@ -26,12 +27,39 @@ def _one_of(name, *given):
     return given[0]
 
 
+def _refuse(tensors, others=()):
+    """Before the first tensor is written: torch's refusals for all of them."""
+    others = others if isinstance(others, (tuple, list)) else ()
+    for k, t in enumerate(tensors):
+        other = others[k] if k < len(others) else None
+        check_inplace(t, needs_grad(t) or isinstance(other, Tensor) and needs_grad(other))
+
+
+_OF_NUMBERS = {"add": ("AddBackward0", "AddBackward1"), "sub": ("SubBackward0", "SubBackward1"), "mul": ("MulBackward0", "MulBackward1"),
+               "div": ("DivBackward0", "DivBackward1")}
+
+
+def _named(made, inplace, others=(), numbers="", name=None):
+    """The results, with the names that torch's formulas for lists have: with numbers others than with tensors."""
+    for k, t in enumerate(made):
+        e = t._ts_edge
+        if not isinstance(e, Node) or t._ts_view is not None:
+            continue
+        of_tensors, of_numbers = _OF_NUMBERS.get(name, (None, None))
+        number = of_tensors is not None and not isinstance(others[k], Tensor)
+        own = of_numbers if number and e.name() == of_tensors else e.name()
+        suffix = "" if of_tensors is None or name == "div" and not number else numbers if number else "List"
+        e.__class__ = node_class(own if inplace else "Foreach" + own + suffix)
+    return list(made) if inplace else tuple(made)
+
+
 def _unary(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
     def each(self):
-        made = [method(t) for t in self]
-        return None if inplace else tuple(made)
+        if inplace:
+            _refuse(self)
+        return _named([method(t) for t in self], inplace)
     return each
 
 
@@ -44,13 +72,17 @@ def _binary(name, inplace):
         if name == "pow" and not isinstance(self, (list, tuple)):
             return tuple([o.__rpow__(self) for o in other])
         others = _each(other, len(self))
+        if inplace:
+            _refuse(self, others)
         if copies:
             made = [t.copy_(method(t, o if isinstance(o, Tensor) else t.new_tensor(o))) for t, o in zip(self, others)]
         elif name in ("maximum", "minimum"):
             made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) for t, o in zip(self, others)]
         else:
             made = [method(t, o, **kwargs) for t, o in zip(self, others)]
-        return None if inplace else tuple(made)
+        if name not in _OF_NUMBERS:
+            return list(made) if inplace else tuple(made)
+        return _named(made, inplace, others, "ScalarList" if isinstance(other, (list, tuple)) else "Scalar", name)
     return each
 
 
@@ -58,9 +90,11 @@ def _pointwise(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
     def each(self, tensor1, tensor2, value=None, *, scalars=None):
+        if inplace:
+            _refuse(self)
         values = _each(1 if value is None and scalars is None else scalars if value is None else value, len(self))
         made = [method(t, a, b, value=v) for t, a, b, v in zip(self, _each(tensor1, len(self)), _each(tensor2, len(self)), values)]
-        return None if inplace else tuple(made)
+        return list(made) if inplace else tuple(made)
     return each
 
 
@@ -70,22 +104,22 @@ def _lerp(inplace):
     def each(self, tensors1, weights=None, *, weight=None):
         weights = _each(_one_of("lerp", weights, weight), len(self))
         made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), weights)]
-        return None if inplace else tuple(made)
+        return list(made) if inplace else tuple(made)
     return each
 
 
 @unasked()
 def _foreach_zero_(self):
     """Zeros in each tensor."""
-    for t in self:
-        t.zero_()
+    _refuse(self)
+    return [t.zero_() for t in self]
 
 
 @unasked()
 def _foreach_copy_(self, src, non_blocking=False):
     """Copy each tensor of another list."""
-    for t, s in zip(self, _each(src, len(self))):
-        t.copy_(s)
+    _refuse(self, src)
+    return [t.copy_(s) for t, s in zip(self, _each(src, len(self)))]
 
 
 def _foreach_norm(self, ord=2, dtype=None):

@@ -134,3 +134,37 @@ def test_jacobians_are_of_real_tensors():
                            (lambda j: j(lambda z: torch.complex(z, z))(x), "outputs to be real but received complex tensor")):
             with pytest.raises(RuntimeError, match=f"^{name}: Expected all {text}"):
                 call(jacobian)
+
+
+def test_random_numbers_in_a_forward_jacobian():
+    noisy = lambda x: x * torch.rand(3)
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        torch.func.jacfwd(noisy)(x)
+    with pytest.raises(RuntimeError, match="Only allowed values for randomness are"):
+        torch.func.jacfwd(noisy, randomness="sometimes")(x)
+    torch.manual_seed(0)
+    same = torch.func.jacfwd(noisy, randomness="same")(x)
+    torch.manual_seed(0)
+    assert same.diag().tolist() == torch.rand(3).tolist()
+    torch.manual_seed(0)
+    other = torch.func.jacfwd(noisy, randomness="different")(x)
+    torch.manual_seed(0)
+    assert other.diag().tolist() == torch.rand(3, 3).diag().tolist()
+
+
+def test_jvp_wants_tensors():
+    with pytest.raises(RuntimeError, match="Expected primals to only contain Tensors, got <class 'int'>"):
+        torch.func.jvp(torch.sin, (3,), (torch.ones(3),))
+    with pytest.raises(RuntimeError, match="Expected tangents to only contain Tensors, got <class 'int'>"):
+        torch.func.jvp(torch.sin, (torch.ones(3),), (3,))
+
+
+def test_a_checkpoint_inside_of_a_derivative_is_refused():
+    with pytest.raises(RuntimeError, match="don't yet support saved tensor hooks"):
+        torch.func.grad(lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False).sum())(torch.ones(3))
+
+
+def test_data_of_a_batch():
+    with pytest.raises(RuntimeError, match="^accessing `data` under vmap transform is not allowed"):
+        torch.vmap(lambda x: x.data)(torch.ones(3))

@@ -58,7 +58,32 @@ class _Level:
 
 def level_here():
     """The level for which this thread computes tangents now, or None."""
-    return context.modes.get("forward AD")
+    return None if "forward AD off" in context.modes else context.modes.get("forward AD")
+
+
+class _set_fwd_grad_enabled(modes._Decorating):
+    """A block in which tangents are computed, or are not."""
+
+    def __init__(self, mode):
+        self.before, self.mode = "forward AD off" in context.modes, mode
+        _switch(not mode)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        _switch(self.before)
+
+    def clone(self):
+        """Another such block, for a decorated function."""
+        return self.__class__(self.mode)
+
+
+def _switch(off):
+    if off:
+        context.modes["forward AD off"] = True
+    else:
+        context.modes.pop("forward AD off", None)
 
 
 @contextlib.contextmanager

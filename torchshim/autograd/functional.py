@@ -43,12 +43,14 @@ def _outputs(func, xs, name):
     return _tuple(out, "outputs of the user-provided function", name)
 
 
-def _shape_fits(xs, vs, what):
+def _shape_fits(xs, vs, single):
+    """torch's refusals of directions `vs` for the tensors `xs`, of which there is but one where `single`."""
     if len(xs) != len(vs):
-        raise RuntimeError(f"{what} should have the same length: got {len(vs)} and {len(xs)}")
-    for x, v in zip(xs, vs):
+        raise RuntimeError("The given v should contain a single Tensor." if single else
+                           f"v is a tuple of invalid length: should be {len(xs)} but got {len(vs)}.")
+    for k, (x, v) in enumerate(zip(xs, vs)):
         if x.shape != v.shape:
-            raise RuntimeError(f"v has invalid size: should be {x.shape} but got {v.shape}.")
+            raise RuntimeError(f"{'' if single else f'Entry {k} in '}v has invalid size: should be {x.shape} but got {v.shape}.")
 
 
 def _pack(rows, single_out, single_in):
@@ -60,7 +62,7 @@ def _pack(rows, single_out, single_in):
 def _check_strategy(strategy, vectorize):
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
-                             f'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". but got: {strategy}')
+                             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`.")
 
@@ -70,10 +72,10 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
     strict: raise where an output does not depend on an input. create_graph: the result can be differentiated.
     """
-    _check_strategy(strategy, vectorize)
+    _check_strategy(strategy, vectorize or create_graph)
     if strategy == "forward-mode" and create_graph:
         raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not "
-                                  "supported together (yet).")
+                                  "supported together (yet). Please either set `create_graph=False` or `strategy=\"reverse-mode\"`.")
     if strict and vectorize:
         raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
                            "Please either set `strict=False` or `vectorize=False`.")
@@ -228,9 +230,9 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     def first(*ts):
         ts = tuple(t if t.requires_grad else t.detach().requires_grad_() for t in ts)
         outs, single = _outputs(func, ts, "hessian")
-        _scalar_output(outs, single, "hessian")
         if strict:
             _strict_outputs(outs)
+        _scalar_output(outs, single, "hessian")
         gs = [None] * len(ts)
         if outs[0].requires_grad:
             gs = _grad(outs[0].reshape(()), ts, create_graph=True, allow_unused=True)
@@ -251,7 +253,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             _strict_outputs(outs)
         if v is not None:
             vs, _ = _tuple(v, "v", "vjp")
-            _shape_fits(outs, vs, "v")
+            _shape_fits(outs, vs, single_out)
         else:
             if len(outs) != 1 or outs[0].numel() != 1:
                 raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single "
@@ -293,7 +295,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         xs = _fresh(xs, create_graph)
         if v is not None:
             vs, _ = _tuple(v, "v", "jvp")
-            _shape_fits(xs, vs, "v")
+            _shape_fits(xs, vs, single_in)
         else:
             if len(xs) != 1 or xs[0].numel() != 1:
                 raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a "
@@ -319,10 +321,13 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
 def _gradient(func, xs, name, strict):
     outs, single = _outputs(func, xs, name)
-    _scalar_output(outs, single, name)
     if strict:
         _strict_outputs(outs)
-    gs = _filled(_grad(outs[0].reshape(()), xs, create_graph=True, allow_unused=True), xs, strict)
+    _scalar_output(outs, single, name)
+    gs = [None] * len(xs)
+    if outs[0].requires_grad:
+        gs = _grad(outs[0].reshape(()), xs, create_graph=True, allow_unused=True)
+    gs = _filled(gs, xs, strict)
     if strict:
         _twice(gs)
     return outs[0], gs
@@ -330,11 +335,15 @@ def _gradient(func, xs, name, strict):
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(output, v^T H) of a scalar function."""
+    return _product("vhp", func, inputs, v, create_graph, strict)
+
+
+def _product(name, func, inputs, v, create_graph, strict):
     with grad_mode(True):
-        xs, single_in = _tuple(inputs, "inputs", "vhp")
+        xs, single_in = _tuple(inputs, "inputs", name)
         xs = _fresh(xs, create_graph)
-        vs = _direction(v, xs, "vhp")
-        out, gs = _gradient(func, xs, "vhp", strict)
+        vs = _direction(v, xs, single_in, name)
+        out, gs = _gradient(func, xs, name, strict)
         pairs = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
         hs = _grad([g for g, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(xs)
         hs = _filled(hs, xs, strict)
@@ -343,10 +352,10 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     return finish(out), hs[0] if single_in else hs
 
 
-def _direction(v, xs, name):
+def _direction(v, xs, single, name):
     if v is not None:
         vs, _ = _tuple(v, "v", name)
-        _shape_fits(xs, vs, "v")
+        _shape_fits(xs, vs, single)
         return vs
     if len(xs) != 1 or xs[0].numel() != 1:
         raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
@@ -356,4 +365,4 @@ def _direction(v, xs, name):
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(output, H v) of a scalar function; H is symmetric, so this is vhp's product."""
-    return vhp(func, inputs, v, create_graph, strict)
+    return _product("hvp", func, inputs, v, create_graph, strict)

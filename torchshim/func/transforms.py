@@ -14,9 +14,10 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import node_class
 from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
 from ..tensor.core.write import is_inference, refuse_overlap
+from ..random.generator import RANDOM, restore, states
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from .graphs import auxiliary, counted_with, gradients, leaf, now, outside
-from .vmap import batched
+from .vmap import batched, check_randomness, vmap
 
 
 def _inner(x, dual):
@@ -248,7 +249,11 @@ def _directions(primals, tangents):
                            f"{form} and tangents with structure {shape}")
     if not xs:
         raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
-    for x, v in zip(_tensors(xs), _tensors(vs)):
+    for what, ts in (("primals", xs), ("tangents", vs)):
+        for t in ts:
+            if not isinstance(t, TensorBase):
+                raise RuntimeError(f"jvp(f, primals, tangents): Expected {what} to only contain Tensors, got {type(t)}")
+    for x, v in zip(xs, vs):
         for what, t in (("primal", x), ("tangent", v)):
             if not (t.is_floating_point() or t.is_complex()):
                 raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")
@@ -372,13 +377,21 @@ def _real(name, what, values):
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """As jacrev, by forward mode: one product with the Jacobian for each element of the inputs."""
+    check_randomness(randomness)
+
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         import torchshim as torch
         _real("jacfwd", "input", args)
         which, single = _positions(argnums, len(args))
         _differentiable([args[k] for k in which], dense=True)
+        before = states()
         r = _Run(func, args, which, kwargs, hooks=True)
+        if randomness != "same" and states() != before:
+            restore(before)
+            if randomness == "error":
+                raise RuntimeError(RANDOM)
+            return _columns_drawn_anew(func, args, which, kwargs, single, has_aux)
         value, aux = _pair(r.value, "jacfwd(f)(*args)") if has_aux else (r.value, None)
         outs, form = _outputs(value, "jvp(f, primals, tangents)")
         _real("jacfwd", "output", outs)
@@ -392,6 +405,32 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         made = _nested(rows, form, r, single)
         return (made, r.plain(aux)) if has_aux else made
     return wrapped
+
+
+def _columns_drawn_anew(func, args, which, kwargs, single, has_aux):
+    """jacfwd of a function that draws other random numbers for each column: it runs for all of them at once."""
+    import torchshim as torch
+    if has_aux:
+        raise NotImplementedError("torchshim: jacfwd with randomness='different' and has_aux")
+    xs, form = tree_flatten(tuple([args[k] for k in which]))
+    sizes = [x.numel() for x in xs]
+    whole = torch.eye(sum(sizes), dtype=xs[0].dtype, device=xs[0].device).split(sizes, 1)
+    shape = []
+
+    def of(*chosen):
+        full = list(args)
+        for k, a in zip(which, chosen):
+            full[k] = a
+        return func(*full, **kwargs)
+
+    def column(*vs):
+        outs, spec = tree_flatten(jvp(of, tree_unflatten(xs, form), tree_unflatten(list(vs), form))[1])
+        shape[:] = [spec]
+        return tuple(outs)
+    made = vmap(column, randomness="different")(*[b.reshape((-1, *x.shape)).to(x.dtype) for b, x in zip(whole, xs)])
+    rows = [[part.movedim(0, -1).reshape((*o.shape[1:], *x.shape)) for part, x in zip(o.split(sizes), xs)] for o in made]
+    parts = [tree_unflatten(row, form) for row in rows]
+    return tree_unflatten([p[0] if single else p for p in parts], shape[0])
 
 
 def hessian(func, argnums=0):

@@ -277,6 +277,12 @@ def _attach(made, fn, xs, dims, wants, info, randomness):
             t._ts_edge = node if len(made) == 1 else (node, k)
 
 
+def check_randomness(randomness):
+    """torch's refusal of what says nothing of random numbers."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
 def _name(func):
     return getattr(func, "__name__", repr(func))
 
@@ -324,8 +330,7 @@ def _check_out_dims(func, out_dims):
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """A function that applies `func` to each slice of its tensor arguments along `in_dims` and stacks the results along
     `out_dims`. Random numbers raise unless randomness="same"."""
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 

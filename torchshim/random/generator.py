@@ -126,8 +126,11 @@ def check_randomness():
         raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
                            "vmap as a workaround")
     if level is not None and level.randomness == "error":
-        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                           "randomness flags on vmap or perform the randomness operation out of vmap")
+        raise RuntimeError(RANDOM)
+
+
+RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap "
+          "or perform the randomness operation out of vmap")
 
 
 def stream(generator, device):

@@ -360,6 +360,8 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         raise NotImplementedError("torchshim: checkpoint(debug=True), a log of both runs' operators")
     if not context.grad:
         return function(*args, **kwargs)
+    if "saved tensors hooks disabled" in context.modes:
+        raise RuntimeError(context.modes["saved tensors hooks disabled"])
     if _early_stop[0] is not None:
         early_stop = _early_stop[0]
     return _without_reentry(function, args, kwargs, preserve, context_fn, _CHECKS[determinism_check], early_stop)

@@ -152,6 +152,10 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Clamp every gradient in place to [-clip_value, clip_value]."""
     from ...autograd.grad_mode import no_grad
+    found = _grads(_listed(parameters))
+    if not found:                              # torch groups them by device and dtype
+        raise RuntimeError("Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If so, "
+                           "please report an enhancement request to PyTorch.)")
     with no_grad():
-        for g in _grads(_listed(parameters)):
+        for g in found:
             g.clamp_(-float(clip_value), float(clip_value))

@@ -8,7 +8,7 @@ from weakref import ref as weakref
 import jax
 import numpy as np
 
-from ...engine import context, half, is_host, literal, meta_of, value_of, warn
+from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, host, settings, storage
 from .device import from_jax
@@ -398,6 +398,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def data(self):
+        if "transform" in context.modes and self._ts_view is None and self._ts_st.value.extra is TRACED:
+            raise RuntimeError("accessing `data` under vmap transform is not allowed")
         y = detached(self)
         y._ts_more().version = [0]
         return y

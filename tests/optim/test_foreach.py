@@ -1,0 +1,31 @@
+"""torch._foreach_*: what in-place forms return and refuse before they write, and the names of nodes (torch 2.13)."""
+import pytest
+
+import torchshim as torch
+
+
+def test_nothing_is_written_where_one_of_the_list_is_refused():
+    x = torch.ones(2, requires_grad=True)
+    a = x * 2
+    for refused in (lambda: torch._foreach_add_([a, x], 1), lambda: torch._foreach_neg_([a, x]), lambda: torch._foreach_zero_([a, x])):
+        with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad is being used in an in-place operation"):
+            refused()
+    assert a.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("name, of_one, of_many", [("add", "AddBackward", "ForeachAddBackward"), ("mul", "MulBackward", "ForeachMulBackward")])
+def test_names_of_nodes(name, of_one, of_many):
+    x = torch.ones(2, requires_grad=True)
+    each, written = getattr(torch, "_foreach_" + name), getattr(torch, f"_foreach_{name}_")
+    names = [each([x], given)[0].grad_fn.name() for given in (2.0, [2.0], [x])]
+    assert names == [of_many + "1Scalar", of_many + "1ScalarList", of_many + "0List"]
+    y = x * 2
+    made = written([y], 2.0)
+    assert made[0] is y and y.grad_fn.name() == of_one + "1"
+    assert torch._foreach_exp([x])[0].grad_fn.name() == "ForeachExpBackward0"
+
+
+def test_gradients():
+    x = torch.ones(2, requires_grad=True)
+    torch._foreach_mul(torch._foreach_add([x, x * 2], [1.0, 2.0]), 3.0)[1].sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
