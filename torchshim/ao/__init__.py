@@ -1,4 +1,4 @@
-"""torch.ao: of its parts there is `quantization`, so far as models that could be quantized are built and run."""
+"""torch.ao: quantization of models, and the modules of quantized ones."""
 from ..dropin import missing_attribute as _missing_attribute
 
-__getattr__ = _missing_attribute(__name__, lazy=("quantization", "nn"))
+__getattr__ = _missing_attribute(__name__, lazy=("nn", "ns", "pruning", "quantization"))

@@ -1,3 +1,3 @@
-"""torch.backends.quantized: there are no quantised tensors."""
-engine = "none"
-supported_engines = ["none"]
+"""torch.backends.quantized: the engine whose roundings quantized operators follow; `x86` and `onednn` convolve as oneDNN does, others as FBGEMM."""
+engine = "x86"
+supported_engines = ["qnnpack", "onednn", "x86", "fbgemm"]

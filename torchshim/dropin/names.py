@@ -4,6 +4,11 @@
 PRIVATE = frozenset({"__main__", "compat", "dropin", "engine", "ops", "tensor"})
 
 
+#: Older names of modules.
+_OLD = {"torch.quantization": "torch.ao.quantization", "torch.nn.quantized._reference": "torch.ao.nn.quantized.reference",
+        **{f"torch.nn.{n}": f"torch.ao.nn.{n}" for n in ("quantized", "qat", "intrinsic", "quantizable")}}
+
+
 def is_torch(name: str) -> bool:
     """Whether ``name`` names the module torch or one inside it, or functorch or one inside that."""
     return name.partition(".")[0] in ("torch", "functorch")
@@ -21,6 +26,11 @@ def is_private(name: str) -> bool:
 
 def to_torchshim(name: str) -> str:
     """``torch.nn`` -> ``torchshim.nn``, ``functorch`` -> ``torchshim.functorch``."""
+    if "quant" in name or "nn.qat" in name or "nn.intrinsic" in name:
+        for old, new in _OLD.items():
+            if name == old or name.startswith(old + "."):
+                name = new + name[len(old):]
+                break
     return "torchshim." + name if name.startswith("functorch") else "torchshim" + name.removeprefix("torch")
 
 

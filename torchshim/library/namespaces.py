@@ -176,6 +176,10 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+#: Namespaces whose operators are those of quantized tensors.
+_QUANTIZED = ("quantized", "_quantized", "quantized_decomposed")
+
+
 class Namespace:
     """`torch.ops.<name>`."""
 
@@ -186,6 +190,9 @@ class Namespace:
         kernel = None
         if self.name == "aten" and op not in ("__file__", "__path__", "__wrapped__", "__name__"):
             kernel = (_kernel(op) if not op.startswith("__") else None) or _named_only(op)
+        elif self.name in _QUANTIZED and not op.startswith("__"):
+            from ..ao._kernels import kernel as of_quantized
+            kernel = of_quantized(self.name, op)
         if kernel is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op}'")
         made = self.__dict__[op] = OpOverloadPacket(self.name, op, kernel)

@@ -1,5 +1,5 @@
-"""torch.nn.quantized: the older name of torch.ao.nn.quantized."""
-from ..ao.nn.quantized import FloatFunctional, FXFloatFunctional    # noqa: F401
-from ..dropin import missing_attribute as _missing_attribute
+"""torch.nn.quantized: the older name of torch.ao.nn.quantized, which is the same module."""
+from ..ao.nn import quantized as _home
+from ..dropin.old_names import stands_for as _stands_for
 
-__getattr__ = _missing_attribute(__name__)
+_stands_for(__name__, _home)

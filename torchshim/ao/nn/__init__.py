@@ -1,4 +1,4 @@
-"""torch.ao.nn: of its parts there is `quantized`, with what models use before they are quantized."""
+"""torch.ao.nn: modules for quantized models, and for training those that will be."""
 from ...dropin import missing_attribute as _missing_attribute
 
-__getattr__ = _missing_attribute(__name__, lazy=("quantized",))
+__getattr__ = _missing_attribute(__name__, lazy=("intrinsic", "qat", "quantizable", "quantized", "sparse"))

@@ -184,11 +184,11 @@ class iinfo:
         type = of_python(type)
         if not isinstance(type, dtype):
             raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
-        if type.np == P.bool_:
+        if type.held.np == P.bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        i = np.iinfo(type.np)
+        i = np.iinfo(type.held.np)
         self.dtype, self.bits, self.max, self.min = type.name, i.bits, int(i.max), int(i.min)
 
     def __repr__(self):

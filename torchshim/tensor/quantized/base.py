@@ -194,11 +194,17 @@ def fused_dequantized(t):
     return apply_any(_op("_fused_unlevelled"), (t._ints,), (T, SF, SF), (q.scale, float(q.zero_point)), "ff")
 
 
-def requantized(sums, multiplier, q, dtype, least=None, most=None):
-    """float32 sums times `multiplier`, a tensor, as a quantized tensor of `q`; levels from `least` to `most`."""
+def requantized(sums, multiplier, q, dtype, least=None, apart=True):
+    """float32 sums times `multiplier`, a tensor, as a quantized tensor of `q`, with levels from `least` on."""
     held, low, high = LEVELS[dtype]
-    layout = (T, T, SF, held.np, low if least is None else least, high if most is None else most)
+    layout = (T, T, SF, held.np, low if least is None else max(least, low), high, apart)
     return made(apply_any(_op("_requantized"), (sums, multiplier), layout, (float(q.zero_point),), "f"), q, dtype)
+
+
+def fused_scaled(x, scale, bias):
+    """x * scale + bias, tensors, with one rounding; bias may be None."""
+    tensors = (x, scale) if bias is None else (x, scale, bias)
+    return apply_any(_op("_fused_scaled"), tensors, (T, T, None if bias is None else T))
 
 
 def number(x):

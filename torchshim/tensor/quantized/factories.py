@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..api.bind import FUNCTIONS as F
+from ..core.dispatch import apply_any
 from ..core.dtype import ALL as DTYPES, dtype as dtype_class
 from ..core.handle import TensorBase
 from ...ops.promotion import c_name
+from ...ops.registry import OPS, T
 from .base import C_NAMES, LEVELS, PerChannel, PerTensor, Quantized, dequantized, handles, like, made, no_kernel, number, quantized
 
 _OF_INTS = {DTYPES["uint8"]: DTYPES["quint8"], DTYPES["int8"]: DTYPES["qint8"], DTYPES["int32"]: DTYPES["qint32"]}
@@ -77,46 +77,61 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
     return quantized(input, q, dtype)
 
 
-_SMALL = np.float32(6.1e-5)
+def chosen(low, high, least, most, symmetric=False):
+    """(scales, zero points) as tensors for the ranges from `low` to `high`, float32 tensors; see ops/quantization.py."""
+    return apply_any(OPS[None, "_chosen_parameters"], (low, high), (T, T, least, most, symmetric))
 
 
-def parameters_of(low, high, least, most, reduce_range=False, preserve_sparsity=False):
-    """The PerTensor with which levels from `least` to `most` hold the numbers from `low` to `high`; 0 is always among them exactly."""
+def parameters_of(x, dtype, reduce_range=False):
+    """The PerTensor that holds all numbers of a float32 tensor."""
+    _, least, most = LEVELS[dtype]
     if reduce_range:
         least, most = math.trunc(least / 2), math.trunc(most / 2)
-    low, high = np.float32(low), np.float32(high)
-    if low < 0 and high > 0 and preserve_sparsity:
-        below, above = -((most - least) // 2 + 1), (most - least) // 2
-        largest = max(abs(float(low) / below), abs(float(high) / above))
-        low, high = np.float32(largest * below), np.float32(largest * above)
-    low, high = min(low, np.float32(0)), max(high, np.float32(0))
-    scale = (float(high) - float(low)) / (most - least)
-    with np.errstate(all="ignore"):
-        if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)):
-            scale = 0.1
-    if scale < _SMALL:
-        before, scale = np.float32(scale), float(_SMALL)
-        if low == 0:
-            high = np.float32(_SMALL * np.float32(most - least))
-        elif high == 0:
-            low = np.float32(-_SMALL * np.float32(most - least))
+    low, high = F["aminmax"](x.detach()) if x.numel() else (F["zeros"](()), F["zeros"](()))
+    scale, point = chosen(low, high, least, most)
+    return PerTensor(scale.item(), point.item())
+
+
+def fused_moving_avg_obs_fake_quant(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min,
+                                    quant_max, ch_axis, per_row_fake_quant=False, symmetric_quant=False):
+    """`input` as quantized numbers would be, with the range that its running extremes give; observer_on, fake_quant_on: tensors of one number that
+    say whether these and the rounding take part. running_min, running_max, scale and zero_point are written in place."""
+    return fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max,
+                        ch_axis, per_row_fake_quant, symmetric_quant)[0]
+
+
+def fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis,
+                 per_row_fake_quant=False, symmetric_quant=False):
+    """(output, where its level was not cut off)."""
+    if per_row_fake_quant:
+        ch_axis = ch_axis % max(input.dim(), 1)
+        n = input.shape[ch_axis]
+        for t, fill in ((running_min, math.inf), (running_max, -math.inf), (scale, None), (zero_point, None)):
+            if t.shape[:1] != (n,):
+                t.resize_(n)
+                if fill is not None:
+                    t.fill_(fill)
+    if observer_on.item():
+        x = input.detach()
+        if per_row_fake_quant:
+            x = x.transpose(0, ch_axis).flatten(1) if x.dim() > 1 else x.reshape(-1, 1)
+            low, high = F["aminmax"](x, dim=1)
         else:
-            more = np.float32(_SMALL / before)
-            low, high = low * more, high * more
-    from_low, from_high = least - float(low) / scale, most - float(high) / scale
-    worst_low, worst_high = abs(least) - abs(float(low) / scale), abs(most) - abs(float(high) / scale)
-    point = from_low if worst_low < worst_high else from_high
-    if low < 0 and high > 0 and preserve_sparsity:
-        point = (least + most) / 2
-    return PerTensor(scale, least if point < least else most if point > most else round(point) if point == point else 0)
-
-
-def range_of(x):
-    """The smallest and the largest number of a tensor, (0, 0) of one that has none."""
-    if not x.numel():
-        return 0., 0.
-    low, high = F["aminmax"](x.detach())
-    return low.item(), high.item()
+            low, high = F["aminmax"](x)
+        for running, now in ((running_min, low), (running_max, high)):
+            running.copy_(F["where"](F["isinf"](running), now, running + averaging_const * (now - running)))
+    on = bool(fake_quant_on.item())
+    if observer_on.item() and on:
+        s, z = chosen(running_min.float(), running_max.float(), quant_min, quant_max, symmetric_quant)
+        scale.copy_(s)
+        zero_point.copy_(z)
+    axis = ch_axis if per_row_fake_quant else None
+    out = apply_any(OPS[None, "_fused_moving_avg_obs_fq_helper.fixed"], (input, scale, zero_point), (T, T, T, axis, quant_min, quant_max, on))
+    if not on:
+        return out, F["ones_like"](input, dtype=DTYPES["bool"])
+    shape = [-1 if d == axis else 1 for d in range(input.dim())] if per_row_fake_quant else ()
+    level = (input.detach() * (1 / scale.reshape(shape))).round() + zero_point.reshape(shape)
+    return out, (level >= quant_min) & (level <= quant_max)
 
 
 def quantize_per_tensor_dynamic(input, dtype, reduce_range):
@@ -126,8 +141,7 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
     if dtype not in (DTYPES["qint8"], DTYPES["quint8"]):
         raise RuntimeError(f"dtype {C_NAMES.get(dtype) or c_name(dtype.np)} not supported")
     _check_float(input)
-    _, least, most = LEVELS[dtype]
-    return quantized(input, parameters_of(*range_of(input), least, most, reduce_range), dtype)
+    return quantized(input, parameters_of(input, dtype, reduce_range), dtype)
 
 
 def _of_ints(input):

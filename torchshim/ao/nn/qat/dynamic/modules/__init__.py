@@ -1,0 +1,4 @@
+"""The modules of torch.ao.nn.qat.dynamic."""
+from .linear import Linear
+
+__all__ = ["Linear"]

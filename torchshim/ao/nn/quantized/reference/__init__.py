@@ -1,0 +1,6 @@
+"""torch.ao.nn.quantized.reference: layers that compute with numbers rounded as the quantized ones do."""
+from .....dropin import missing_attribute as _missing_attribute
+from .modules import *  # noqa: F401,F403
+from .modules import __all__ as __all__
+
+__getattr__ = _missing_attribute(__name__, lazy=("modules",))

@@ -1,0 +1,4 @@
+"""torch.ao.nn.sparse: quantized layers with sparse weights."""
+from ....dropin import missing_attribute as _missing_attribute
+
+__getattr__ = _missing_attribute(__name__, lazy=("quantized",))

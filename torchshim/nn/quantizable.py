@@ -1,0 +1,5 @@
+"""torch.nn.quantizable: the older name of torch.ao.nn.quantizable, which is the same module."""
+from ..ao.nn import quantizable as _home
+from ..dropin.old_names import stands_for as _stands_for
+
+_stands_for(__name__, _home)
