@@ -28,7 +28,7 @@ from . import (array_rules, conv_rules, elementwise_rules, index_rules, linalg_r
                window_rules)                   # they register rules
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted
-from .rules import CALLS, ELEMENTWISE, RULES, Spec, plain
+from .rules import CALLS, ELEMENTWISE, F32, F64, RULES, Spec, plain
 from .structure import INNER, STRUCTURAL, reshaper
 from .values import Value, opened, spec_of, to_numpy
 
@@ -217,6 +217,7 @@ class _Builder:
         self.steps: list[tuple] = []  # (fn, input slots, output slot or list of them, has effects)
         self.literals: dict[tuple, Value] = {}
         self.products: dict[int, tuple[int, int]] = {}     # slots of products: those of the two factors, of the same shape
+        self.raised: dict[int, tuple[int, int]] = {}       # slots of arrays that are nowhere below a number: those of the two
 
     def made(self, make: Callable, *data):
         """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
@@ -369,8 +370,13 @@ class _Builder:
             const = _asarray(fn(*[v.const for v in ins]))
             slot = self.new_slot(const)
         else:
-            slot = self.emit(fn, slots, out)
-            name = eqn.primitive.name
+            name, raised = eqn.primitive.name, None
+            bounded = elementwise_rules.CLIPS and len(forms) == 2 and forms[0][1] == () != shape and out.dtype in (F32, F64)
+            if name == "min" and bounded:
+                raised = self.raised.get(slots[1])
+            slot = self.emit(fn, slots, out) if raised is None else self.emit(np.ndarray.clip, [*raised, slots[0]], out)
+            if name == "max" and bounded:
+                self.raised[slot] = slots[1], slots[0]
             if name == "square" or name == "integer_pow" and eqn.params["y"] == 2:
                 self.products[slot] = slots[0], slots[0]
             elif name == "mul" and forms[0][1] == forms[1][1] and ins[0].spec.dtype == ins[1].spec.dtype == out.dtype:
