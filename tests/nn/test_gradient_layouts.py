@@ -56,3 +56,16 @@ def test_integers_are_refused(call, text):
     with pytest.raises(NotImplementedError) as caught:
         call()
     assert str(caught.value) == text
+
+
+def test_gradients_of_products_of_stacks_and_of_resizing_are_contiguous():
+    """However the operands lie; `.grad` lies as its tensor does."""
+    import torchshim as torch
+    turned = lambda *shape: torch.ones(shape[::-1]).permute(*range(len(shape))[::-1]).requires_grad_()
+    for f, shapes in ((torch.bmm, [(2, 3, 4), (2, 4, 5)]), (torch.mv, [(3, 4), (4,)]), (torch.addmv, [(3,), (3, 4), (4,)]),
+                      (torch.baddbmm, [(2, 3, 5), (2, 3, 4), (2, 4, 5)]),
+                      (lambda x: torch.nn.functional.interpolate(x, scale_factor=2), [(2, 3, 4, 5)])):
+        xs = [turned(*shape) for shape in shapes]
+        assert all([g.is_contiguous() for g in torch.autograd.grad(f(*xs).sum(), xs)])
+        f(*xs).sum().backward()
+        assert all([x.grad.stride() == x.stride() for x in xs])

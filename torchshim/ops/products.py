@@ -209,7 +209,7 @@ def mm(self, mat2):
     return product(self, mat2)
 
 
-@op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0")
+@op("bmm(Tensor self, Tensor mat2) -> Tensor", grad="BmmBackward0", plain_gradients=True)
 def bmm(self, mat2):
     """Products of two stacks of matrices."""
     stacks(self, mat2)
@@ -217,7 +217,7 @@ def bmm(self, mat2):
     return product(self, mat2)
 
 
-@op("mv(Tensor self, Tensor vec) -> Tensor", grad="MvBackward0")
+@op("mv(Tensor self, Tensor vec) -> Tensor", grad="MvBackward0", plain_gradients=True)
 def mv(self, vec):
     """Product of a matrix and a vector."""
     if self.ndim != 2 or vec.ndim != 1:
@@ -332,7 +332,7 @@ def addmm(self, mat1, mat2, beta, alpha):
     return added(self, mat1, mat2, beta, alpha)
 
 
-@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True,
+@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True, plain_gradients=True,
     variant=lambda self, mat, *rest: _addmv_by_columns if mat.dtype in (P.float16, P.bfloat16) and _by_columns(mat) else None)
 def addmv(self, mat, vec, beta, alpha, total=None):
     """beta * self + alpha * mat @ vec."""
@@ -391,7 +391,7 @@ def addr(self, vec1, vec2, beta, alpha, half=None):
     return blended(rounded(_scaled(self, beta if beta.__class__ is int else rounded(cast(beta, self.dtype)))), rounded(made), 1, 1)
 
 
-@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0")
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0", plain_gradients=True)
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
     stacks(batch1, batch2, added=2)
@@ -411,7 +411,8 @@ def _one_by_one(self, made, beta, alpha):
     return jax.lax.fori_loop(1, made.shape[0], one_more, blended(self, made[0], beta, alpha).astype(self.dtype))
 
 
-@op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True)
+@op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="BaddbmmBackward0", inplace=True,
+    plain_gradients=True)
 def baddbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * batch1 @ batch2."""
     stacks(batch1, batch2, added=3)

@@ -293,7 +293,7 @@ def _adaptive_max_along(pair, axis, out):
 # -- fractional -------------------------------------------------------------------------------------------------------
 @op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
     grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False,
-    twice="zeros")
+    twice="zeros", plain_gradients=True)
 def fractional_max_pool(self, samples, kernel_size, output_size):
     """(maxima of windows whose places the samples (N, C, dims) in [0, 1) choose, where in its plane each maximum stands)."""
     dims = len(kernel_size)
@@ -327,7 +327,8 @@ def _unpool_strides(inst, self, indices, output_size):
 
 
 @op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
-    else f"MaxUnpool{len(inst.layout[2])}DBackward0", rule=_unpooled, strides=_unpool_strides, function=False, method=False)
+    else f"MaxUnpool{len(inst.layout[2])}DBackward0", rule=_unpooled, strides=_unpool_strides, function=False, method=False,
+    plain_gradients=True)
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
     dims = len(output_size)

@@ -11,7 +11,7 @@ from ...engine.interpret import sampling
 from .. import promotion as P
 from ..common import size_at, wide
 from ..creation import LINSPACE
-from ..layout import channels_last_strides, lies_channels_last
+from ..layout import channels_last_strides, lies_channels_last, not_channels_last
 from ..products import product
 from ..registry import op
 
@@ -230,7 +230,7 @@ def _resized_bytes(x, size, mode, align_corners, scales):
 
 
 @op("interpolate_to(Tensor self, int[] size, str mode, bool align_corners, float[]? scales) -> Tensor", grad=_name, check=_check,
-    strides=_strides, rule=_gradient, function=False, method=False)
+    strides=_strides, rule=_gradient, function=False, method=False, plain_gradients=not_channels_last)
 def interpolate(self, size, mode, align_corners, scales):
     """(N, C, ...) resized. mode: "nearest", "nearest-exact", "linear", "cubic" or an antialiased "linear_aa", "cubic_aa", "lanczos_aa".
 
