@@ -46,7 +46,9 @@ class Timer:
         """NotImplementedError, as in torch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
-    autorange = repeat
+    def autorange(self, callback=None):
+        """NotImplementedError, as in torch."""
+        raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block(self, min_run_time):
         number, overhead = 1, min([_timeit.Timer("pass", timer=self._timer.timer).timeit(1) for _ in range(5)])

@@ -1,0 +1,2 @@
+"""torch.utils.serialization: settings of files."""
+from . import config        # noqa: F401
