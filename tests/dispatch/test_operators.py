@@ -82,3 +82,12 @@ def test_contractions_have_the_values_and_gradients_of_plain_calls():
         assert torch.allclose(made, want) and all([torch.allclose(g, h) for g, h in zip(grads, others)]), equation
     with Passing(), pytest.raises(NotImplementedError, match="sums a dimension of one operand alone"):
         torch.einsum("ij,k->k", a[0], b[0, 0])
+
+
+def test_operators_without_a_formula_have_the_history_of_their_functions_where_nobody_looks_on():
+    x = torch.rand(2, 3, requires_grad=True)
+    aten = torch.ops.aten
+    for op, f in ((aten.digamma.default, torch.digamma), (aten.cumprod.default, torch.cumprod), (aten.linear.default, torch.nn.functional.linear)):
+        args = {aten.cumprod.default: (1,), aten.linear.default: (torch.ones(4, 3),)}.get(op, ())
+        (got,), (want,) = [torch.autograd.grad(call(x, *args).sum(), x) for call in (op, f)]
+        assert torch.equal(got, want), op

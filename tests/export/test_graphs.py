@@ -98,3 +98,30 @@ def test_tags_and_schemas():
     assert torch.Tag.pointwise in aten.add.Tensor.tags and torch.Tag.core in aten.add.Tensor.tags
     assert str(aten.view.default._schema) == "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)" and aten.view.default.is_view
     assert aten.add_.Tensor._schema.arguments[0].alias_info.is_write and len(aten.topk.default._schema.returns) == 2
+
+
+def test_decomposed_programs_write_nothing_in_place():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn, self.lin = nn.BatchNorm1d(3), nn.Linear(4, 3)
+            self.register_buffer("seen", torch.zeros(()))
+
+        def forward(self, x):
+            self.seen.add_(1)
+            return F.dropout(F.layer_norm(self.bn(self.lin(x)), (3,)), 0.5, False).relu_()
+    net, other = Counting(), Counting()
+    other.load_state_dict(net.state_dict())
+    ep = export(net, (X,)).run_decompositions()
+    names = [str(n.target) for n in ep.graph.nodes if n.op == "call_function"]
+    assert "aten.addmm.default" in names and "aten.relu.default" in names and not any(["linear" in n or "add_" in n for n in names])
+    assert ep.graph_signature.buffers_to_mutate["add"] in ("seen", "bn.num_batches_tracked") and ep.dialect == "ATEN"
+    assert torch.allclose(ep.module()(X), other(X)) and torch.allclose(net.bn.running_mean, other.bn.running_mean) and net.seen == 1
+
+    class Writes(nn.Module):
+        def forward(self, x):
+            x = x.clone()
+            x[0] = 1
+            return x
+    with pytest.raises(NotImplementedError, match="a write to what shares memory"):
+        export(Writes(), (X,)).run_decompositions()

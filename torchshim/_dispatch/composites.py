@@ -62,6 +62,26 @@ def _spread(name):
             lambda self, dim, unbiased=True, keepdim=False: f(self, None if dim is None else tuple(dim), unbiased=unbiased, keepdim=keepdim))
 
 
+def _batch_norm_functional(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    mean, var = running_mean.clone(), running_var.clone()
+    made = F.batch_norm(input, mean, var, weight, bias, training, momentum, eps)
+    dims = [0, *range(2, input.ndim)]
+    return made, input.mean(dims), torch.rsqrt(input.var(dims, correction=0) + eps), mean, var
+
+
+def _batch_norm_of_batch(input, weight, bias, training, momentum, eps):
+    dims = [0, *range(2, input.ndim)]
+    return F.batch_norm(input, None, None, weight, bias, training, momentum, eps), input.mean(dims), torch.rsqrt(
+        input.var(dims, correction=0) + eps)
+
+
+def _native_dropout(input, p, train):
+    if not train or p == 0:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    mask = torch.bernoulli(torch.full_like(input, 1 - p))
+    return input * mask * (1 / (1 - p) if p < 1 else 0.0), mask.bool()
+
+
 def _to_device(self, device, dtype, non_blocking=False, copy=False, memory_format=None):
     return _to(self, device=device, dtype=dtype, non_blocking=non_blocking, copy=copy,
                **({} if memory_format is None else {"memory_format": memory_format}))
@@ -84,6 +104,10 @@ KERNELS = {
         input, running_mean, running_var, weight, bias, training, momentum, eps),
     "instance_norm": lambda input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled: F.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps),
+    "_native_batch_norm_legit_functional": _batch_norm_functional, "_native_batch_norm_legit.no_stats": _batch_norm_of_batch,
+    "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: (
+        F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps), input.new_empty(0), input.new_empty(0)),
+    "native_dropout": _native_dropout,
     "rms_norm": lambda input, normalized_shape, weight=None, eps=None: F.rms_norm(input, tuple(normalized_shape), weight, eps),
     "dropout": _dropout(F.dropout), "alpha_dropout": _dropout(F.alpha_dropout),
     "dropout_": lambda self, p, train: F.dropout(self, p, train, True),
