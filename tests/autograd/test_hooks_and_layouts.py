@@ -1,6 +1,8 @@
 """Hooks of gradients may change neither their layout, nor the dtype, nor the size."""
 import pytest
 
+from collections import OrderedDict
+
 import torchshim as torch
 
 
@@ -55,3 +57,19 @@ def test_a_hook_of_several_gradients_does_not_count_a_single_root():
         assert seen == want
     with pytest.raises(AssertionError, match="Expected gradient function to be set"):
         torch.autograd.graph.register_multi_grad_hook((torch.ones(1), torch.ones(1, requires_grad=True)), print)
+
+
+def test_the_table_of_a_tensors_hooks():
+    """`_backward_hooks` is that of a leaf, which may be replaced or cleared, or what hooks a result has at its node."""
+    x = torch.ones(2, requires_grad=True)
+    assert x._backward_hooks is None
+    handle = x.register_hook(lambda g: g * 2)
+    assert list(x._backward_hooks) == [handle.id]
+    x._backward_hooks = None
+    x._backward_hooks = table = OrderedDict({7: lambda g: g * 5})
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    assert x._backward_hooks is table and len(y._backward_hooks) == 1
+    y._backward_hooks = None                   # the node keeps its own
+    y.sum().backward()
+    assert x.grad.tolist() == [30, 30]

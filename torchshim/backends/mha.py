@@ -3,11 +3,11 @@ _fastpath = True
 
 
 def get_fastpath_enabled():
-    """Whether the fast path is allowed. Modules give the same numbers either way."""
+    """Whether the fast path is allowed. Modules give the same numbers either way, but for masks of numbers and queries that see nothing."""
     return _fastpath
 
 
 def set_fastpath_enabled(value):
-    """Kept."""
+    """Allow or forbid it."""
     global _fastpath
     _fastpath = value

@@ -1,11 +1,11 @@
 """Activations as modules."""
 from __future__ import annotations
-
-
+from ... import backends
 from ...engine import warn
 from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
+from ._fast_path import why_not
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -409,11 +409,18 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
-        if query.is_nested or key.is_nested or value.is_nested:
-            from ...nested.attention import self_attention
-            return self_attention(self, query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights)
+        slow = self._why_slow(query, key, value, key_padding_mask, attn_mask)
         key_padding_mask = F._canonical_mask(key_padding_mask, "key_padding_mask", F._none_or_dtype(attn_mask), "attn_mask", query.dtype)
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
+        if not slow and self.in_proj_bias is not None:
+            import torchshim as torch
+            mask, mask_type = self.merge_masks(attn_mask, key_padding_mask, query)
+            return torch._native_multi_head_attention(
+                query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight,
+                self.out_proj.bias, mask, need_weights, average_attn_weights, mask_type)
+        if query.is_nested or key.is_nested or value.is_nested:
+            raise AssertionError("MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because "
+                                 + slow)
         swapped = self.batch_first and query.dim() == 3
         if swapped:                            # the same tensors stay the same: that saves projections
             same_kv, same_qk = key is value, query is key
@@ -426,6 +433,31 @@ class MultiheadAttention(Module):
             attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
             average_attn_weights=average_attn_weights, is_causal=is_causal)
         return (y.transpose(1, 0) if swapped else y), weights
+
+    def _why_slow(self, query, key, value, key_padding_mask, attn_mask):
+        """Why torch does not take its fast path; "" where it does."""
+        if not backends.mha.get_fastpath_enabled():
+            return "torch.backends.mha.get_fastpath_enabled() was not True"
+        if query.dim() != 3:
+            return f"input not batched; expected query.dim() of 3 but got {query.dim()}"
+        if query is not key or key is not value:
+            return "non-self attention was used (query, key, and value are not the same Tensor)"
+        for name in ("in_proj_bias", "in_proj_weight"):
+            p = getattr(self, name)
+            if p is not None and p.dtype != query.dtype:
+                return f"dtypes of query ({query.dtype}) and self.{name} ({p.dtype}) don't match"
+        for why, holds in (("in_proj_weight was None", self.in_proj_weight is None), ("training is enabled", self.training),
+                           ("self.num_heads is not even", self.num_heads % 2), ("batch_first was not True", not self.batch_first),
+                           ("self.bias_k was not None", self.bias_k is not None), ("self.bias_v was not None", self.bias_v is not None),
+                           ("add_zero_attn was enabled", self.add_zero_attn), ("_qkv_same_embed_dim was not True", not self._qkv_same_embed_dim)):
+            if holds:
+                return why
+        masks = [m for m in (key_padding_mask, attn_mask) if m is not None]
+        if query.is_nested and masks:
+            return "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor input"
+        if any([m.is_floating_point() for m in masks]):
+            return "floating-point masks are not supported for fast path."
+        return why_not((query, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias))
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
         """(one mask out of both, its kind: 1 padding, 2 with attention), as torch's fast path takes them."""

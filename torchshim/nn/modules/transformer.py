@@ -5,9 +5,10 @@ import copy
 import math
 import warnings
 
-from ...engine import context
+from ... import backends
 from ...tensor.api.bind import FUNCTIONS
 from .. import functional as F, init
+from ._fast_path import why_not
 from .activation import GELU, MultiheadAttention, ReLU
 from .container import ModuleList
 from .dropout import Dropout
@@ -83,12 +84,36 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(src_mask), "src_mask",
                                                  src.dtype)
         src_mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
+        if self._is_fast(src, src_mask is None and src_key_padding_mask is None):
+            import torchshim as torch
+            attention = self.self_attn
+            return torch._transformer_encoder_layer_fwd(
+                src, attention.embed_dim, attention.num_heads, *self._parameters_of(attention), self.activation_relu_or_gelu == 2, self.norm_first,
+                self.norm1.eps, *self._parameters_of(), *attention.merge_masks(src_mask, src_key_padding_mask, src))
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(x + self._ff_block(x))
+
+    def _parameters_of(self, attention=None):
+        """Weight after weight with its bias, as torch's fast path takes them: those of the attention, or of the rest."""
+        if attention is not None:
+            return attention.in_proj_weight, attention.in_proj_bias, attention.out_proj.weight, attention.out_proj.bias
+        return [p for m in (self.norm1, self.norm2, self.linear1, self.linear2) for p in (m.weight, m.bias)]
+
+    def _is_fast(self, src, unmasked):
+        """Whether torch takes its fast path: all of the layer is one operator."""
+        attention = self.self_attn
+        if self.training or src.dim() != 3 or not backends.mha.get_fastpath_enabled() or src.is_nested and not unmasked:
+            return False
+        if not (attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim and self.activation_relu_or_gelu
+                and self.norm1.eps == self.norm2.eps and attention.num_heads % 2 == 0):
+            return False
+        if any([m._forward_hooks or m._forward_pre_hooks for m in self.modules()]):
+            return False
+        return not why_not((src, *self._parameters_of(attention), *self._parameters_of()))
 
     def _ff_block(self, x):
         return self.dropout2(self._fed_forward(x))
@@ -156,19 +181,23 @@ class TransformerEncoder(Module):
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         src_key_padding_mask = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(mask), "mask", src.dtype)
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
-        output = src
+        output, nested = src, mask is None and src_key_padding_mask is not None and self._nests(src, src_key_padding_mask)
+        if nested:
+            import torchshim as torch
+            output = torch._nested_tensor_from_mask(output, src_key_padding_mask.logical_not(), mask_check=False)
+            src_key_padding_mask = None
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
-        if mask is None and src_key_padding_mask is not None and self._nests(src, src_key_padding_mask):
-            output = output.masked_fill((src_key_padding_mask != 0).unsqueeze(-1), 0.0)
+        if nested:
+            output = output.to_padded_tensor(0.0, src.size())
         return output if self.norm is None else self.norm(output)
 
     def _nests(self, src, padding):
         """Whether torch would go over nested tensors, which leave zeros where the padding was."""
         first = self.layers[0]
-        if not self.use_nested_tensor or first.training or src.dim() != 3:
+        if not self.use_nested_tensor or first.training or src.dim() != 3 or src.is_nested or not backends.mha.get_fastpath_enabled():
             return False
-        if context.grad and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
+        if why_not((src, *first._parameters_of(first.self_attn), *first._parameters_of())):
             return False
         hidden = padding != 0
         return not self.mask_check or not bool((hidden[:, :-1] & ~hidden[:, 1:]).any())

@@ -9,6 +9,7 @@ import gc
 import itertools
 import threading
 import weakref
+from collections import OrderedDict
 
 from ...engine import context, meta_of
 from ...ops import promotion as P
@@ -156,7 +157,7 @@ class RemovableHandle:
 
 def add_hook(owner, slot, hook):
     if getattr(owner, slot) is None:
-        setattr(owner, slot, {})
+        setattr(owner, slot, OrderedDict())
     hooks = getattr(owner, slot)
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from collections import OrderedDict
 from weakref import ref as weakref
 
 import jax
@@ -453,7 +454,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         node, nr = e if e.__class__ is tuple else (e, 0)
         x = node._ts_more()
         x.tensor_hooks = x.tensor_hooks or {}
-        hooks = x.tensor_hooks.setdefault(nr, {})
+        hooks = x.tensor_hooks.setdefault(nr, OrderedDict())
         handle = RemovableHandle(hooks)
         hooks[handle.id] = hook
         return handle
@@ -653,14 +654,22 @@ def _refusal(name):
 # torch's private names of two properties: code that asks for them meets torch's refusal to delete them
 Tensor._grad_fn = property(lambda self: self.grad_fn, _refusal("_grad_fn"),
                            _no_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
+
+def _hooks(self):
+    """The hooks by their handles' numbers: a leaf's own, or those of a result at its node."""
+    e = self._ts_edge
+    if e is None or e is True or e is self:
+        return self._ts_extra and self._ts_extra.hooks
+    node, nr = e if e.__class__ is tuple else (e, 0)
+    return ((node._ts_extra and node._ts_extra.tensor_hooks) or {}).get(nr)
+
+
 def _set_hooks(self, hooks):
-    if hooks is not None:
-        raise NotImplementedError("torchshim: Tensor._backward_hooks = {...}; register_hook adds hooks")
-    if self._ts_extra:
-        self._ts_extra.hooks = None
+    if hooks is not None or self._ts_extra:
+        self._ts_more().hooks = hooks
 
 
-Tensor._backward_hooks = property(lambda self: self._ts_extra and self._ts_extra.hooks, _set_hooks,
+Tensor._backward_hooks = property(_hooks, _set_hooks,
                                   _no_deletion("Deletion of _backwards_hooks not allowed!"))
 dispatch.use_class(Tensor)
 
