@@ -1,7 +1,7 @@
 """Hooks of gradients may change neither their layout, nor the dtype, nor the size."""
-import pytest
-
 from collections import OrderedDict
+
+import pytest
 
 import torchshim as torch
 
