@@ -250,3 +250,12 @@ def test_slopes_of_rrelu_lie_between_float32_bounds():
         torch.rrelu(torch.ones(2).half(), training=True)
     with pytest.raises(NotImplementedError, match="binomial_cpu"):
         torch.binomial(torch.ones(2).half(), torch.ones(2).half())
+
+
+def test_complex_numbers_are_neither_deviations_nor_probabilities():
+    import torchshim as torch
+    z = torch.ones(2, dtype=torch.complex64)
+    with pytest.raises(RuntimeError, match="normal expects standard deviation to be non-complex"):
+        torch.normal(z, z)
+    with pytest.raises(NotImplementedError, match="bernoulli_tensor_cpu_self_"):
+        torch.bernoulli(z)

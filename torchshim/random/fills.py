@@ -258,6 +258,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     w = std.detach()._ts_host() if isinstance(std, TensorBase) else None
     first = mean if isinstance(mean, TensorBase) else std
     s = stream(generator, first._ts_meta.device)
+    if w is not None and w.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
     if w is not None and (w < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
     d, shape = first._ts_meta.dtype if out is None else out._ts_meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
@@ -289,7 +291,8 @@ def bernoulli(input, p=None, *, generator=None):
     m = input._ts_meta
     s = stream(generator, m.device)
     if P.kind_of(m.dtype) == 3:
-        raise NotImplementedError(f'"bernoulli_scalar_cpu_" not implemented for \'{P.c_name(m.dtype)}\'')
+        kernel = "bernoulli_tensor_cpu_self_" if p is None else "bernoulli_scalar_cpu_"
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(m.dtype)}\'')
     if p is not None:
         return made(lambda n, c: s.bernoulli(n, p, m.dtype), m.shape, m.dtype, m.device, False)
     probs = input.detach()._ts_host()
