@@ -90,6 +90,11 @@ def test_scales_and_dtypes_of_products_added_to():
      "Dimension specified as 0 but tensor has no dimensions"),
     (lambda x: torch.nn.functional.avg_pool2d(torch.ones(3), 2), IndexError,
      "Dimension out of range (expected to be in range of [-1, 0], but got -3)"),
+    (lambda x: torch.nn.functional.unfold(x, 2), IndexError, "Dimension specified as 1 but tensor has no dimensions"),
+    (lambda x: torch.nn.functional.unfold(torch.ones(2, 3), 2), IndexError,
+     "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
+    (lambda x: torch.nn.functional.max_unpool2d(torch.ones(1, 2, 2).long(), torch.zeros(1, 2, 2).long(), 2), NotImplementedError,
+     '"max_unpool2d" not implemented for \'Long\''),
     (lambda x: torch.amax(torch.ones(0), (0, -1)), IndexError, "amax(): Expected reduction dim 0 to have non-zero size."),
     (lambda x: torch.bernoulli(torch.ones(2), torch.ones(2)), TypeError, "bernoulli() received an invalid combination of arguments - got "
      "(Tensor, Tensor), but expected one of:\n * (Tensor input, *, torch.Generator generator = None, Tensor out = None)\n"

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 
+from ...ops.common import size_at
 from ...ops.nn import folding, resize as ops
 from ...ops.registry import T
 from ...tensor.api.bind import call
@@ -170,8 +171,7 @@ def _pairs(**given):
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The blocks of (N, C, H, W) or (C, H, W) as columns: (N, C KH KW, number of blocks)."""
     if isinstance(input, TensorBase) and input.dim() < 3:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(input.dim(), 1)}, {max(input.dim(), 1) - 1}], but got "
-                         f"{input.dim() if input.dim() == 2 else 1})")
+        size_at(input._ts_meta, max(input.dim(), 1))
     windows = _pairs(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     return call(folding.im2col, (input, *windows))
 

@@ -332,7 +332,7 @@ def _unpool_strides(inst, self, indices, output_size):
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
     dims = len(output_size)
-    if P.kind_of(self.dtype) == 3:
+    if P.kind_of(self.dtype) != 2:
         raise NotImplementedError(f"\"max_unpool{max(dims, 2)}d\" not implemented for '{P.c_name(self.dtype)}'")
     lead = self.shape[:self.ndim - dims]
     x, at = [a.reshape(math.prod(lead), math.prod(self.shape[len(lead):])) for a in (self, indices)]
