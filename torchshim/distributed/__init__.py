@@ -133,7 +133,7 @@ def is_torchelastic_launched():
 
 
 def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None,
-                       device_id=None):
+                       device_id=None, _ranks=None):
     """Begin with a group of this process alone.
 
     world_size and rank come from the arguments, or from the environment (WORLD_SIZE, RANK) as torchrun sets it. NotImplementedError for
@@ -215,7 +215,8 @@ def get_node_local_rank(fallback_rank=None):
                        "you are not running in a multi-device context and want the code to run locally instead.")
 
 
-def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None, device_id=None):
+def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None, device_id=None,
+              sort_ranks=True):
     """A group of this process, or `GroupMember.NON_GROUP_MEMBER` when it is not among `ranks`."""
     world = _group()
     if ranks is not None and any(r != 0 for r in ranks):
@@ -292,7 +293,7 @@ def _done(async_op, *tensors):
     return Work(tensors) if async_op else None
 
 
-def barrier(group=None, async_op=False, device_ids=None):
+def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     """Wait for all processes: this one is there."""
     _group(group)
     return _done(async_op)

@@ -64,3 +64,13 @@ def test_div_takes_numbers_of_which_its_error_does_not_tell():
     x = torch.ones(1, 1, requires_grad=True)
     with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
         x.diagonal(0).div_(3)
+
+
+def test_options_of_libraries_are_accepted():
+    import inspect
+
+    from torchshim import distributed
+    storage = torch.storage.TypedStorage(wrap_storage=torch.ones(2).untyped_storage(), dtype=torch.float32, _internal=True)
+    assert storage.tolist() == [1.0, 1.0]
+    for function, option in ((distributed.init_process_group, "_ranks"), (distributed.new_group, "sort_ranks"), (distributed.barrier, "timeout")):
+        assert option in inspect.signature(function).parameters

@@ -382,7 +382,7 @@ class TypedStorage(_Casts):
     __module__ = "torch.storage"
     is_sparse = is_sparse_csr = False
 
-    def __new__(cls, *args, wrap_storage=None, dtype=None, device=None):
+    def __new__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
         from ..core.dtype import get_default_dtype
         self = object.__new__(TypedStorage)
         self.dtype = dtype or get_default_dtype()
