@@ -8,7 +8,8 @@ import numpy as np
 
 import torchshim as torch
 from torchshim import engine
-from torchshim.engine.compile import cost
+from torchshim.engine.compile import cost, policy
+from torchshim.engine.record import trie
 
 
 def compiles():
@@ -154,3 +155,17 @@ def test_arrays_that_stay_in_a_cache_save_less(monkeypatch):
         torch.autograd.grad(y, y.grad_fn.next_functions[0][0].variable, g)[0].tolist()
         return inst.cost[0] / n
     assert saved(cost.NEAR) < saved(cost.NEAR + 1) / 2
+
+
+def test_a_layer_of_an_lstm_saves_little(monkeypatch):
+    """Its loop in NumPy runs few functions a turn, and XLA's loop costs something, too: a language model's step saves half a millisecond."""
+    monkeypatch.setattr(policy, "tier", "operators")
+    torch.manual_seed(0)
+    net = torch.nn.LSTM(32, 32)
+    x = torch.randn(20, 8, 32)
+    for _ in range(2):
+        net(x)[0].sum().backward()
+    made = [st.inst for st in trie.states() if hasattr(st.inst, "op") and st.inst.op.name.startswith("rnn_layer") and (20, 8, 32) in
+            [m.shape for m in st.inst.in_metas]]
+    saved = {inst.op.name: inst.cost[0] for inst in made}
+    assert 20_000 < saved["rnn_layer"] < 100_000 and 40_000 < saved["rnn_layer_backward"] < 200_000

@@ -33,6 +33,7 @@ _PRODUCTS, _SUM_OF_PRODUCTS = frozenset(("mul", "square", "integer_pow")), -7   
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
 _HOST_COSTLY = 40          # a function of NumPy's of our own computes those of an element for a quarter of what it saves otherwise
+_HOST_LOOP, _TURNED = 60, 8      # of the primitives that it runs beyond so many, a loop's, one in so many is saved: XLA's loops are slow, too
 _FREE = frozenset(("reshape", "squeeze", "expand_dims"))       # NumPy makes no elements for them
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
@@ -103,6 +104,7 @@ def of_instance(inst):
     small = max([m.numel for m in (*inst.in_metas, *inst.out_metas)], default=0) <= _ROUNDED_MOST
     costly += sum(rounded) * (1 if small else _ROUNDED_MORE)
     if inst.op.in_blocks and inst.op.on_host(inst) is not None:        # as many calls of NumPy, but block by block: memory is gone through once
+        ran = ran if ran <= _HOST_LOOP else _HOST_LOOP + (ran - _HOST_LOOP) / _TURNED
         return OPERATOR + PRIMITIVE * ran + sum([_element(m) * m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
     element = max([_element(m) for m in (*inst.in_metas, *inst.out_metas)], default=NEAR_ELEMENT)
     return OPERATOR + PRIMITIVE * ran + element * elements + costly / 10, programmed
