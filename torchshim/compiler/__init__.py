@@ -97,4 +97,4 @@ def wrap_numpy(fn):
     return wrapped
 
 
-__getattr__ = _missing_attribute(__name__)
+__getattr__ = _missing_attribute(__name__, lazy=("config",))
