@@ -68,9 +68,10 @@ WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}",
           "{}[{} > 0] = 0", "{}.data = {like}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}",
           "{}.requires_grad = True", "{}.grad.zero_()", "{}.data[0] = 1", "{}[torch.tensor([0])] = {}", "{} **= 2"]
 OUT = ["torch.add({}, {}, out={})", "torch.mul({}, 2, out={})", "torch.exp({}, out={})", "torch.maximum({}, {}, out={})",
-       "torch._foreach_add_([{}, {}], 1)", "torch._foreach_mul_([{}, {}], [2., 3.])", "torch._foreach_neg_([{}])", 
-       "torch._foreach_addcmul_([{}], [{}], [{}])", "torch._foreach_zero_([{}.detach(), {}.detach()])", "{}.resize_({}.shape)", "{}.resize_as_({})", "{}.set_({}.detach().clone())",
-       "{}.swapaxes_(0, -1)", "{}.data.resize_({}.shape)", "{}.as_strided_((1,), (1,))", "torch._C._nn if 0 else {}.copy_({}.t())",
+       "torch._foreach_add_([{}, {}], 1)", "torch._foreach_mul_([{}, {}], [2., 3.])", "torch._foreach_neg_([{}])",
+       "torch._foreach_addcmul_([{}], [{}], [{}])", "torch._foreach_zero_([{}.detach(), {}.detach()])",
+       "{}.resize_(min(2, {}.numel()))", "{}.set_({}.detach().clone())",
+       "{}.swapaxes_(0, -1)", "{}.as_strided_((1,), (1,))", "{}.copy_({}.t())",
        "torch.nn.init.uniform_({}, 0.5, 0.5)", "torch.nn.utils.clip_grad_norm_([{}], 1.0)", "torch.nn.utils.clip_grad_value_([{}, {}], 0.5)"]
 REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
            "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}",

@@ -30,7 +30,14 @@ _NEW_CHECK = ("Backwards compatibility: New undefined gradient support checking 
               "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to "
               "disable the feature")
 _NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-                  "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.")
+                  "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.\n\n"
+                  "NOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
+                  "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis failure might be expected.\n\n"
+                  "If you are adding a new operator, please file an issue and then use one of the\nworkarounds. The workaround depends on how "
+                  "your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes gradcheck/gradgradcheck, then call "
+                  "gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a keyword argument.\n- is OpInfo-based (e.g., in "
+                  "test_ops_gradients.py), then modify the OpInfo for the test\n  to have `gradcheck_nondet_tol=<tol>`.\n- is a Module test "
+                  "(e.g., in common_nn.py), then modify the corresponding\n  module_test entry to have `gradcheck_nondet_tol=<tol>`\n")
 
 
 def _inexact(x):

@@ -195,7 +195,13 @@ def _meta_of(t):
 
 _CHECKS = {"default": _meta_of, "none": lambda t: None}
 _TIP = ("\nTip: To see a more detailed error message, either pass `debug=True` to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the code "
-        "block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint‑debug mode globally.\n")
+        "block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint‑debug mode globally.\n\n"
+        "If this error occurs under torch.compile with automatic_dynamic_shapes enabled,\nit may be because the recomputation selected a "
+        "different compiled graph than the\nforward pass (e.g., a dynamic graph instead of the original static graph).\nTo fix this, either:\n"
+        "  - Use torch._dynamo.mark_dynamic() to explicitly mark varying dimensions as\n    dynamic upfront, avoiding the static-to-dynamic "
+        "transition.\n  - Call torch._C._dynamo.eval_frame._set_lru_cache(False) to disable LRU cache\n    reordering, which can change which "
+        "graph is checked first between forward\n    and recompute.\nSee https://github.com/pytorch/pytorch/issues/166926 for more details "
+        "and\nworkaround examples.\n")
 _alone = itertools.count(-1, -1)       # numbers for what is unpacked outside of any backward pass
 
 
@@ -246,7 +252,7 @@ class _Frame:
             k = self.counts[task]
             self.counts[task] += 1
             if k >= len(self.holders):
-                if self.early_stop and self.complete:
+                if self.complete:
                     raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
                                           f"original forward pass.\n{_TIP}")
                 return t.detach()
@@ -389,7 +395,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             return x
         return run
     last = size * (segments - 1)
-    for start in range(0, last, size) if size else ():
+    for start in range(0, last, size):         # which refuses more segments than functions
         input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return part(last, len(functions))(input)
 

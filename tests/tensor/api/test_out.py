@@ -71,3 +71,29 @@ def test_the_larger_of_two_tensors_may_be_written_into_one_of_them():
     m = torch.tensor([[1.0, 5.0], [3.0, 2.0]])
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         torch.max(m, 0, out=(m[0], torch.empty(2, dtype=torch.int64)))
+
+
+def test_a_write_that_resizes_counts_once():
+    for shape in ((0,), (1,), (3, 1), (4,)):
+        out = torch.zeros(shape)
+        same = out.detach()
+        torch.exp(torch.zeros(3), out=out)
+        assert out.tolist() == [1.0, 1.0, 1.0] and out._version == same._version == 1
+
+
+def test_memory_that_grows_goes_on_being_counted_together():
+    x = torch.ones(3)
+    part = x[:2]
+    x.resize_(6)
+    assert x._version == part._version == 1 and x.shape == (6,)
+
+
+def test_what_has_no_history_says_so_before_its_arguments_are_looked_at():
+    a, b = torch.ones(3, 2, requires_grad=True), torch.ones(3, 3)
+    for refused in (lambda: torch.add(a, b, out=b), lambda: torch.mm(a, a, out=b), lambda: torch.sum(a, 5, out=b)):
+        with pytest.raises(RuntimeError, match="functions with out=... arguments don't support automatic differentiation"):
+            refused()
+    with pytest.raises(RuntimeError, match="^The size of tensor a"):
+        torch.eq(a, b, out=b)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="^The size of tensor a"):
+        torch.add(a, b, out=b)

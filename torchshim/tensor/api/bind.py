@@ -18,7 +18,7 @@ from ..core import dispatch, settings
 from . import docs
 from .compiled import compiled, keep
 from .placement import placed
-from .out import SHARED, dtype_of, into, writer
+from .out import SHARED, dtype_of, history_first, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
 from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator
@@ -348,6 +348,7 @@ def _source(op, first, inplace, with_out, flag):
     meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
              "            return _self(*_args, **_kwargs)\n")
     refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
+    refused += f" or history_first(_op, _name, ({args},), out, _error)" if with_out else ""
     return (f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        _failure = {refused} or _error\n"
             "    try:\n        raise leaving(_failure)\n    finally:\n        del _failure\n")
 
@@ -388,7 +389,7 @@ _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "appl
            "apply_number": apply_number, "apply_scaled": apply_scaled, "apply": apply, "inplace1": inplace1, "inplace2": inplace2,
            "inplace_number": inplace_number, "inplace_scaled": inplace_scaled,
            "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "kept_of_nothing": kept_of_nothing, "foreign": foreign,
-           "refused_by_operator": refused_by_operator, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
+           "refused_by_operator": refused_by_operator, "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):

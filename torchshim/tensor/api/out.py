@@ -215,7 +215,9 @@ def into(out, result, name, operands=(), rule=None, field="result"):
             strides = meta(result).strides
             if strides != meta(out).strides:  # an output that is made anew lies as the result would
                 out.as_strided_(result.shape, strides)
-    elif operands:
+            out.data.copy_(result)             # all of it counts as one write
+        return out
+    if operands:
         refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
     if "transform" in context.modes:
         with unasked():
@@ -223,6 +225,19 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     else:
         out.copy_(result)
     return out
+
+
+def history_first(op, name, args, out, error):
+    """What an operator says with `out=` where its arguments do not fit, or None: first that it has no history."""
+    if out is None or not context.grad or op.grad in (None, "NotImplemented") or not isinstance(error, (RuntimeError, IndexError)) \
+            or isinstance(error, NotImplementedError):
+        return None
+    given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,))]
+    try:
+        refuse_history(name, [x for x in given if isinstance(x, TensorBase)])
+    except RuntimeError as first:
+        return first.with_traceback(None)
+    return None
 
 
 def refuse_history(name, tensors):

@@ -253,6 +253,8 @@ def resize_(self, *sizes, size=None, memory_format=None):
     grown = reshaped(FUNCTIONS["cat"]([old.detach(), more]), shape)
     if strides != contiguous_strides(shape):
         grown = as_strided(grown, shape, strides, 0)
+    bump(self)
+    keep_count(self)
     self._ts_st, self._ts_view = wrap(read(clone(grown)))._ts_st, None
     return self
 
