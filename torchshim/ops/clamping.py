@@ -39,6 +39,8 @@ def refuse_beyond(self, *bounds):
     for n in bounds:
         if n.__class__ is float or n.__class__ is int:
             d = self.dtype
+            if d == P.float32 and -1e38 < n < 1e38:
+                continue
             if P.kind_of(d) < 2:
                 d = common_of((self,), (SF if n.__class__ is float else SI,))
             P.refuse_beyond(n, d)

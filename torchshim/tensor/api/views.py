@@ -422,7 +422,20 @@ def unsqueeze(input, dim=None, *, axis=None):
 # -- broadcasting -----------------------------------------------------------------------------------------------------------
 def expanded(t, shape):
     """A view of `t` repeated without memory; -1 keeps a size."""
-    m = meta(t)
+    m, shape = meta(t), tuple(shape)
+    if _INTEGERS.issuperset(map(type, shape)):
+        layout = _expansions.get((m, shape)) or _expansions.keep((m, shape), _expansion(t, m, shape))
+    else:                                      # symbols are equal as they are asked
+        layout = _expansion(t, m, shape)
+    return make_view(t, V.expand, layout, offset_of(t))
+
+
+_INTEGERS = frozenset((int,))
+_expansions = Memo(1024)   # {(Meta, shape): layout of the view}
+
+
+def _expansion(t, m, shape):
+    """The layout of the view for `expanded`; torch's errors."""
     if len(shape) < m.ndim:
         raise refusal(t, RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes "
                                       f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({m.ndim})"))
@@ -440,7 +453,7 @@ def expanded(t, shape):
             raise refusal(t, RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton "
                                           f"dimension {d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(m.shape)}"))
         full.append(n)
-    return make_view(t, V.expand, (tuple(full[::-1]), "ExpandBackward0"), offset_of(t))
+    return tuple(full[::-1]), "ExpandBackward0"
 
 
 @function("expand", torch=False)
