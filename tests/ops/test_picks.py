@@ -26,7 +26,7 @@ def test_gathering_and_its_gradient(shape, taken, d):
 def test_places_out_of_range_are_passed_over():
     x, index, values = np.zeros((3, 2), "f"), np.array([[0, -1], [5, 1]]), np.ones((2, 2), "f")
     np.testing.assert_array_equal(picks.scattered((3, 2), (2, 2), (2, 2), 0, F, True)(x, index, values)[0], [[1, 0], [0, 1], [0, 0]])
-    rows = picks.scattered((3, 2), (2, 1), (2, 2), 0, F, True)(x, np.array([[7], [2]]), values)[0]
+    rows = picks.scattered((3, 2), (2, 1), (2, 2), 0, F, True, True)(x, np.array([[7], [2]]), values)[0]
     np.testing.assert_array_equal(rows, [[0, 0], [0, 0], [1, 1]])
     assert not x.any()
     np.testing.assert_array_equal(picks.filled((3,), 0, 3, F)(np.zeros(3, "f"), np.array([-1, 0, 9]), np.array(2.))[0], [2, 0, 2])
@@ -53,3 +53,17 @@ def test_a_spread_tensor_is_seen_where_it_lies():
     wide = x.expand(2, 3, 4)
     assert wide.stride() == (0, 1, 0) and wide.sum(2).tolist() == [[0., 4., 8.]] * 2
     assert x.t().expand(2, -1).tolist() == [[0., 1., 2.]] * 2 and torch.tensor(5, dtype=torch.bfloat16).expand(2).tolist() == [5., 5.]
+
+
+@pytest.mark.parametrize("taken", [(1, 1), (1, 3), (2, 1), (2, 3), (3, 4)])
+@pytest.mark.parametrize("d", [0, 1])
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+def test_an_index_smaller_than_its_values_takes_as_many_of_them_as_it_has(name, d, taken):
+    x, values = torch.arange(12.0).reshape(3, 4), -torch.arange(1.0, 13.0).reshape(3, 4)
+    index = (torch.arange(taken[0])[:, None] * 2 + torch.arange(taken[1])).remainder(x.shape[d])
+    want = x.numpy().copy()
+    for place in np.ndindex(taken):
+        at = list(place)
+        at[d] = int(index[place])
+        want[tuple(at)] = values.numpy()[place] + (want[tuple(at)] if name == "scatter_add" else 0)
+    assert getattr(x, name)(d, index, values).numpy().tolist() == want.tolist()

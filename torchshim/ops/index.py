@@ -439,7 +439,7 @@ def _add_rows_on_host(inst):
     if inst.layout[4].__class__ is not int or not m.ndim or m.ndim != source.ndim or source.dtype != m.dtype:
         return None
     d = wrap_dim(inst.layout[1], m.ndim)
-    return picks.scattered(m.shape, (1,) * d + (index.numel,) + (1,) * (m.ndim - 1 - d), source.shape, d, m.dtype, True)
+    return picks.scattered(m.shape, (1,) * d + (index.numel,) + (1,) * (m.ndim - 1 - d), source.shape, d, m.dtype, True, True)
 
 
 INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",

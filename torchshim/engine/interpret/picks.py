@@ -56,16 +56,15 @@ def _in_range(index, n):
     return not index.size or np.maximum.reduce(index.view(np.uint64), None) < n
 
 
-def scattered(shape, taken, given, d, dtype, add):
-    """Writes (or adds) elements of an array of shape `given` at the places that an index of shape `taken` names along d.
-
-    `taken` may be 1 along dimensions in which `given` is not: then it names whole slices."""
+def scattered(shape, taken, given, d, dtype, add, whole=False):
+    """Writes (or adds) elements of an array of shape `given` at the places that an index of shape `taken` names along d: as many as the
+    index has, or, where it names `whole` slices (it is 1 along the other dimensions), all of them."""
     if 0 in shape or 0 in given or len(shape) != len(taken) or len(given) != len(shape) or math.prod(given) > _FEW or math.prod(shape) > _FEW:
         return None
     if category(dtype) not in ("int", "float", "complex"):
         return None
-    covers = tuple([min(n, k) if n != 1 else k for n, k in zip(taken, given)])
-    crop = None if covers == given else tuple([slice(n) for n in covers])
+    covers = tuple(given if whole else taken)
+    crop = None if covers == tuple(given) else tuple([slice(n) for n in covers])
 
     def scatter(x, index, values):
         out = np.array(x, order="C")
