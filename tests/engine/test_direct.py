@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
+import torchshim.nn.functional as F
 from torchshim.engine import context, direct
 from torchshim.engine.compile import report
 from torchshim.ops.registry import OPS, T
@@ -37,6 +38,15 @@ CALLS = [
     lambda x, y, m, k: x.max(1).indices, lambda x, y, m, k: torch.stack([*x.sort(1, descending=True)][:1]), lambda x, y, m, k: y.cummin(0)[1],
     lambda x, y, m, k: x.median(1).values, lambda x, y, m, k: torch.nn.functional.batch_norm(y, None, None, training=True),
     lambda x, y, m, k: torch.linalg.qr(y).R, lambda x, y, m, k: torch.frexp(y).exponent, lambda x, y, m, k: x.aminmax(dim=1).max,
+    lambda x, y, m, k: F.group_norm(y.repeat(1, 12)[None], 3) + 1, lambda x, y, m, k: F.instance_norm(y.repeat(1, 12)[None]),
+    lambda x, y, m, k: F.batch_norm(y[..., None].repeat(1, 1, 24), y[0], y[1].abs()), lambda x, y, m, k: F.layer_norm(y.repeat(1, 12), (48,)),
+    lambda x, y, m, k: F.cross_entropy(y, k.remainder(4)), lambda x, y, m, k: F.nll_loss(y, k.abs().clamp(0, 3)), lambda x, y, m, k: F.gelu(y),
+    lambda x, y, m, k: F.unfold(y.repeat(1, 2)[None, None], 2), lambda x, y, m, k: torch.histc(y, 4), lambda x, y, m, k: y.roll(1, 0),
+    lambda x, y, m, k: torch.linalg.lstsq(m, m[:, :2]).solution, lambda x, y, m, k: y.kthvalue(2).values, lambda x, y, m, k: y.remainder(0.7),
+    lambda x, y, m, k: x.scatter(0, k[None] % 3, y), lambda x, y, m, k: F.interpolate(y[None], 7), lambda x, y, m, k: F.rms_norm(y, (4,)),
+    lambda x, y, m, k: F.scaled_dot_product_attention(y[None], y[None], y[None]), lambda x, y, m, k: F.embedding(k % 3, y),
+    lambda x, y, m, k: F.conv1d(y[None], y.repeat(2, 1)[:, :3, None]), lambda x, y, m, k: F.max_pool1d(y[None], 2),
+    lambda x, y, m, k: F.avg_pool1d(y[None], 2), lambda x, y, m, k: x.index_add(0, k[:2] % 3, y[:2]), lambda x, y, m, k: x.masked_fill(y > 0, 2.0),
     lambda x, y, m, k: x[None, 0].squeeze(0), lambda x, y, m, k: x.new_zeros(2) + 1, lambda x, y, m, k: torch.tensor(3.0) * x.sum(),
 ]
 

@@ -175,7 +175,7 @@ def _group_norm_on_host(inst):
 
     def run(x, *more):
         weight, bias = [_tiled(t, samples, groups, each) for t in _split(more, has_weight, has_bias)]
-        return made(x, more[-1].astype(given[-1]), weight, bias)[:1]
+        return [made(x, more[-1].astype(given[-1]), weight, bias)[0]]
     return run
 
 
