@@ -385,3 +385,22 @@ def test_lbfgs_takes_a_learning_rate_that_is_a_tensor(search):
             optimizer.step(closure)
         ends.append((p.tolist(), float(optimizer.state[p]["t"]), type(optimizer.state[p]["t"])))
     assert ends[0][:2] == ends[1][:2] and ends[0][2] is float and ends[1][2] is torch.Tensor
+
+
+def test_an_optimizer_around_another_patches_its_own_step():
+    """Wrappers that do not call Optimizer.__init__ set the hooks up by hand and call what torch's constructor calls."""
+    class Around(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups = inner, inner.param_groups
+            self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = {}, {}
+            self._patch_step_function()
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    p = torch.nn.Parameter(torch.ones(2))
+    around, seen = Around(torch.optim.SGD([p], lr=0.5)), []
+    around._optimizer_step_post_hooks[0] = lambda *args: seen.append(len(args))
+    p.sum().backward()
+    around.step()
+    assert p.tolist() == [0.5, 0.5] and seen == [3] and Around.step.hooked

@@ -215,3 +215,11 @@ def test_graphs_curves_embeddings_and_videos_of_tensorboard(tmp_path, capsys):
     assert written.count(b"fcTL") == 3 and written.count(b"fdAT") == 2
     assert (tmp_path / "00002/x y/tensors.tsv").read_text() == "0.0\t1.0\n2.0\t3.0\n"
     assert 'single_image_dim: 4' in (tmp_path / "projector_config.pbtxt").read_text()
+
+
+def test_a_download_is_announced_on_standard_output(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.hub, "download_url_to_file", lambda url, path, *args, **kwargs: torch.save({"w": torch.ones(2)}, path))
+    found = torch.hub.load_state_dict_from_url("https://example.com/weights.pth", model_dir=str(tmp_path))
+    assert found["w"].tolist() == [1, 1]
+    said = capsys.readouterr()
+    assert said.out == f'Downloading: "https://example.com/weights.pth" to {tmp_path}/weights.pth\n' and not said.err

@@ -110,7 +110,7 @@ class Optimizer:
             groups = [{"params": groups}]
         for g in groups:
             self.add_param_group(g)
-        self._watch()
+        self._patch_step_function()
 
     def _init_hooks(self):
         self._optimizer_step_pre_hooks = collections.OrderedDict()
@@ -125,8 +125,8 @@ class Optimizer:
         """As torch.utils._foreach_utils'."""
         return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
-    def _watch(self):
-        """Wrap the subclass's `step` once, and tell the engine that steps will end here."""
+    def _patch_step_function(self):
+        """Wrap the subclass's `step` once, and tell the engine that steps will end here. Optimizers around others call it by this name."""
         steppers.add(self)
         cls = type(self)
         if not getattr(cls.step, "hooked", None):
@@ -172,7 +172,7 @@ class Optimizer:
         for group in self.param_groups:
             for k, v in self.defaults.items():
                 group.setdefault(k, v)
-        self._watch()
+        self._patch_step_function()
 
     def __repr__(self):
         text = type(self).__name__ + " ("
