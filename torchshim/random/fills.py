@@ -389,6 +389,8 @@ def _constants(name, **given):
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kw):
     """Fill with numbers uniform in [from, to)."""
     low = kw.pop("from", from_)
+    if kw:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kw))}'")
     _constants("uniform_", from_=low, to=to)
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     _floating(d, "rand")
@@ -439,6 +441,11 @@ def geometric_(self, p, *, generator=None):
 @_inplace("random_")
 def random_(self, *args, generator=None, **kw):
     """Fill with integers: all that the dtype counts to, below `to`, or in [from, to)."""
+    if kw.keys() - {"from", "to"}:
+        got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kw.items())]
+        raise TypeError(f"random_() received an invalid combination of arguments - got ({', '.join(got)}{'' if args else ', '}), but expected "
+                        "one of:\n * (*, torch.Generator generator = None)\n * (int from, int to, *, torch.Generator generator = None)\n"
+                        " * (int to, *, torch.Generator generator = None)\n")
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if "from" in kw or "to" in kw:
         args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))

@@ -51,6 +51,7 @@ _TYPES = """result_type() received an invalid combination of arguments - got (in
     (lambda x: torch.dropout("a", 0.5, True), "dropout(): argument 'input' (position 1) must be Tensor, not str"),
     (lambda x: torch.layer_norm("a", [2]), "layer_norm(): argument 'input' (position 1) must be Tensor, not str"),
     (lambda x: x.copy_(), "copy_() received an invalid combination of arguments - got (), but expected (Tensor other, bool non_blocking = False)"),
+    (lambda x: x.uniform_(foo=1), "uniform_() got an unexpected keyword argument 'foo'"),
     (lambda x: x.type(foo=1), "type() got an unexpected keyword argument 'foo'"),
     (lambda x: torch.can_cast(1, 2), "can_cast(): argument 'from_' (position 1) must be torch.dtype, not int"),
     (lambda x: torch.set_default_dtype(3), "invalid dtype object: only floating-point types are supported as the default type")])
@@ -58,6 +59,12 @@ def test_refusals_are_the_parsers(call, said):
     with pytest.raises(TypeError) as e:
         call(torch.ones(2, 2))
     assert str(e.value) == said
+
+
+def test_random_takes_no_other_keyword():
+    with pytest.raises(TypeError, match=r"got \(foo=int, \), but expected one of:"):
+        torch.ones(2).random_(foo=1)
+    assert torch.ones(2).random_(to=1).tolist() == [0, 0]
 
 
 def test_div_takes_numbers_of_which_its_error_does_not_tell():
