@@ -157,11 +157,15 @@ def _cut(level, least, most, dtype, of_nan):
     return jnp.clip(jnp.where(jnp.isnan(level), of_nan, level), least, most).astype(dtype)
 
 
-@op("_levels(Tensor self, float scale, float zero_point, ScalarType dtype, int least, int most, bool apart) -> Tensor", **_PRIVATE)
-def levels(self, scale, zero_point, dtype, least, most, apart):
-    """round(self / scale + zero_point), with the zero point added after the rounding if `apart`."""
-    x, zero_point = self * (1 / scale.astype(jnp.float32)), zero_point.astype(jnp.float32)
-    level = jnp.round(x) + zero_point if apart else jnp.round(x + zero_point)
+@op("_levels(Tensor self, float scale, float zero_point, ScalarType dtype, int least, int most, str how) -> Tensor", **_PRIVATE)
+def levels(self, scale, zero_point, dtype, least, most, how):
+    """round(self / scale + zero_point). how: "apart" adds the zero point after rounding, "fused" rounds product and sum once before."""
+    inverse = (1 / scale.astype(jnp.float64)).astype(jnp.float32) if how == "apart" else 1 / scale.astype(jnp.float32)
+    x, point = self * inverse, zero_point.astype(jnp.float32)
+    if how == "fused":
+        level = jnp.round((self.astype(jnp.float64) * inverse.astype(jnp.float64) + point.astype(jnp.float64)).astype(jnp.float32))
+    else:
+        level = jnp.round(x) + point if how == "apart" else jnp.round(x + point)
     if most < 127:                             # a conversion to an integer that is none of the vector unit's
         level = jnp.where(jnp.abs(x) < 2. ** 63, level, least)
     return _cut(level, least, most, dtype, most if dtype != P.int32 else least)

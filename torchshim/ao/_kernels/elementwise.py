@@ -34,7 +34,7 @@ def _product(qa, qb, scale, zero_point, relu):
     """Products of shifted levels, which are exact, times one scale."""
     a, b, q = per_tensor(qa), per_tensor(qb), output(scale, zero_point)
     held, least, most = LEVELS[qa.dtype]
-    both = np.float32(np.float32(a.scale * b.scale) * (np.float32(1) / np.float32(q.scale)))
+    both = np.float32(a.scale) * np.float32(b.scale) * (np.float32(1) / np.float32(q.scale))
     levels = (qa._ints.float() - a.zero_point) * (qb._ints.float() - b.zero_point)
     out = ((levels * float(both)).round() + q.zero_point).clamp(q.zero_point if relu else least, most)
     return made(out.to(held), q, qa.dtype)
@@ -155,7 +155,7 @@ def celu(self, output_scale, output_zero_point, alpha=1):
 def prelu(qx, weight, output_scale, output_zero_point):
     x, w = dequantized(qx), dequantized(weight) if weight.is_quantized else weight
     w = w.reshape([-1 if d == 1 else 1 for d in range(x.dim())]) if w.numel() > 1 else w
-    return quantized(torch.where(x >= 0, x, x * w), output(output_scale, output_zero_point), qx.dtype, True)
+    return quantized(torch.where(x >= 0, x, x * w), output(output_scale, output_zero_point), qx.dtype, "apart")
 
 
 @declare("softmax")

@@ -38,7 +38,7 @@ for _d in ("", "1d", "2d", "3d"):
 
 
 def _normalised(qx, f, output_scale, output_zero_point):
-    return quantized(f(dequantized(qx)), output(output_scale, output_zero_point), qx.dtype, True)
+    return quantized(f(dequantized(qx)), output(output_scale, output_zero_point), qx.dtype, "apart")
 
 
 @declare("layer_norm")

@@ -60,7 +60,9 @@ class Packed:
 
 def checked_input(x, name, dtypes=(torch.quint8,)):
     """torch's error for what is not quantized so."""
-    if not is_quantized(x) or x.dtype not in dtypes:
+    if not is_quantized(x):
+        raise NotImplementedError(f"Could not run '{name}' with arguments from the 'CPU' backend: the tensor is not quantized.")
+    if x.dtype not in dtypes:
         raise RuntimeError(f"{name}: expected a tensor of {' or '.join([str(d) for d in dtypes])} but got {x.dtype}")
     return per_tensor(x)
 

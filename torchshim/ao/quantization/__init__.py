@@ -1,7 +1,7 @@
 """torch.ao.quantization: models get observers, and then quantized modules in place of their own.
 
-Eager mode stands in `quantize`, graph mode in `quantize_fx`; observers in `observer` and `fake_quantize`, configurations in `qconfig`,
-`qconfig_mapping` and `backend_config`.
+Eager mode stands in `quantize`; observers in `observer` and `fake_quantize`, configurations in `qconfig` and `qconfig_mapping`. Traced models
+(`quantize_fx`) are not quantized.
 """
 import sys as _sys
 import types as _types
@@ -47,7 +47,7 @@ _OF = {"observer": """AffineQuantizedObserverBase FixedQParamsObserver Granulari
            script_qconfig script_qconfig_dict""",
        "_names": "ObserverOrFakeQuantize default_eval_fn"}
 _BOTH = ("fuse_modules", "quantize", "quantize_jit")               # functions that have the names of their modules
-__getattr__ = _missing_attribute(__name__, lazy=(*[n for n in _OF if n not in _BOTH], "utils", "quantize_fx", "fx", "backend_config"),
+__getattr__ = _missing_attribute(__name__, lazy=(*[n for n in _OF if n not in _BOTH], "utils", "quantize_fx", "fx"),
                                  elsewhere={name: module for module, names in _OF.items() for name in names.split()})
 
 

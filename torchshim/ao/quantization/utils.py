@@ -22,13 +22,6 @@ class MatchAllNode:
     """In a pattern: any node."""
 
 
-def check_node(node, modules):
-    """Whether a node of a graph calls a function, a method, a module that take quantized tensors as they are: three bools."""
-    from .backend_config.operators import SHARING_FUNCTIONS, SHARING_METHODS, SHARING_MODULES
-    return (node.op == "call_function" and node.target in SHARING_FUNCTIONS, node.op == "call_method" and node.target in SHARING_METHODS,
-            node.op == "call_module" and type(modules[str(node.target)]) in SHARING_MODULES)
-
-
 def get_combined_dict(default_dict, additional_dict):
     """Both dictionaries in one; the second prevails."""
     return {**default_dict, **additional_dict}

@@ -11,12 +11,12 @@ from .base import (C_NAMES, LEVELS, PerTensor, dequantized, fused_dequantized, h
                    per_tensor, quantized, wraps)
 from .. import kinds
 
-_LANES = {DTYPES["qint32"]: 32}               # elements of one turn of a vectorised loop; 128 of the smaller dtypes
+_LANES = {DTYPES["qint32"]: 16}               # elements of one turn of a vectorised loop; 64 of the smaller dtypes
 
 
 def _whole(n, dtype):
     """How many of n elements come in whole turns of a vectorised loop."""
-    return n - n % _LANES.get(dtype, 128)
+    return n - n % _LANES.get(dtype, 64)
 
 
 def numbers(s):
@@ -36,10 +36,10 @@ def rounded(x, q, dtype):
     """Numbers that such kernels computed as levels: the zero point is added after rounding in whole turns, before it in the rest."""
     n = x._ts_meta.numel
     whole = _whole(n, dtype) if dtype is not DTYPES["qint32"] else 0
-    if whole == n or not whole or q.zero_point == 0:
-        return quantized(x, q, dtype, bool(whole))
+    if whole == n or not whole:
+        return quantized(x, q, dtype, "apart" if whole else "")
     flat = x.reshape(-1)
-    return made(F["cat"]([levels(flat[:whole], q, dtype, True), levels(flat[whole:], q, dtype)]).reshape(x.shape), q, dtype)
+    return made(F["cat"]([levels(flat[:whole], q, dtype, "apart"), levels(flat[whole:], q, dtype)]).reshape(x.shape), q, dtype)
 
 
 def computed(s, f, q=None):
@@ -52,7 +52,7 @@ def joined(tensors, dim, q, relu=False):
     if all([t._q == q for t in tensors]) and not relu:
         return made(F["cat"]([t._ints for t in tensors], dim), q, tensors[0]._dtype)
     x = F["cat"]([dequantized(t) for t in tensors], dim)
-    return quantized(F["relu"](x) if relu else x, q, tensors[0]._dtype)
+    return quantized(F["relu"](x) if relu else x, q, tensors[0]._dtype, "fused")
 
 
 def level_of(s, x):

@@ -166,17 +166,17 @@ def _op(name):
     return OPS[None, name]
 
 
-def quantized(x, q, dtype, apart=False):
-    """A float32 tensor as levels. apart: the zero point is added after rounding, as vectorised kernels do it."""
-    return made(levels(x, q, dtype, apart), q, dtype)
+def quantized(x, q, dtype, how=""):
+    """A float32 tensor as levels; `how` kernels round, see ops/quantization.py."""
+    return made(levels(x, q, dtype, how), q, dtype)
 
 
-def levels(x, q, dtype, apart=False):
+def levels(x, q, dtype, how=""):
     """The levels of a float32 tensor as a tensor of integers."""
     held, least, most = LEVELS[dtype]
     x = x.detach()
     if isinstance(q, PerTensor):
-        return apply_any(_op("_levels"), (x,), (T, SF, SF, held.np, least, most, apart or most < 127), (q.scale, float(q.zero_point)), "ff")
+        return apply_any(_op("_levels"), (x,), (T, SF, SF, held.np, least, most, "apart" if most < 127 else how), (q.scale, float(q.zero_point)), "ff")
     return apply_any(_op("_levels.channel"), (x, q.scales, q.zero_points), (T, T, T, q.axis, held.np, least, most))
 
 
