@@ -125,3 +125,25 @@ def test_decomposed_programs_write_nothing_in_place():
             return x
     with pytest.raises(NotImplementedError, match="a write to what shares memory"):
         export(Writes(), (X,)).run_decompositions()
+
+
+def test_parts_without_gradients_are_modules_of_their_own():
+    class Partly(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(4, 3)
+
+        def forward(self, x):
+            z = self.lin(x)
+            with torch.no_grad():
+                y = z + 1
+                w = y * z
+            return y * z + w
+    net = Partly()
+    ep = export(net, (X,))
+    made, line = ep.module(), "torch.ops.higher_order.wrap_with_set_grad_enabled(False, submod_3, linear)"
+    assert line in ep.graph_module.code and [n.name for n in ep.graph_module.submod_1.graph.nodes] == ["linear", "add", "mul", "output"]
+    (g,), (h,) = [torch.autograd.grad(f(X).sum(), net.lin.weight) for f in (made, net)]
+    assert torch.equal(made(X), net(X)) and torch.equal(g, h)
+    flat = ep.run_decompositions()
+    assert torch.equal(flat.module()(X), net(X)) and not list(flat.graph_module.named_children())

@@ -264,12 +264,9 @@ has_side_effect(aten._assert_tensor_metadata.default)
 
 # -- programs -------------------------------------------------------------------------------------------------------------------
 def decomposed(program, table):
-    """The program of operators below autograd. NotImplementedError where sizes are symbols, for parts that are modules, and for writes
-    to what shares memory."""
+    """The program of operators below autograd. NotImplementedError where sizes are symbols and for writes to what shares memory."""
     if program.range_constraints:
         raise NotImplementedError("torchshim: run_decompositions of a program with sizes that are symbols")
-    if list(program.graph_module.named_children()):
-        raise NotImplementedError("torchshim: run_decompositions of a program with parts that are modules")
     python.begin()
     graph = Graph()
     mode = Lowering(graph, DEFAULT() if table is None else dict(table))
@@ -293,6 +290,9 @@ def decomposed(program, table):
     with no_grad(), mode:
         for n in program.graph.nodes:
             if n.op in ("placeholder", "output"):
+                continue
+            if n.op == "get_attr":                 # a part of its own, whose operators are written down with the others
+                env[n] = program.graph_module.get_submodule(n.target)
                 continue
             mode.meta = {k: v for k, v in n.meta.items() if k in ("nn_module_stack", "stack_trace", "torch_fn")}
             given, named = pytree.tree_map(lambda a: mode.current(env[a]) if hasattr(a, "op") else a, (tuple(n.args), dict(n.kwargs)))

@@ -17,6 +17,7 @@ from ..utils import _pytree as pytree
 from . import tracing
 from .dynamic_shapes import bounds_of, names_of, symbols_of
 from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument)
+from .parts import apart
 from .program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .sizes import Again, Expr, Key, Symbols, ValueRanges, int_oo, symbolic
 
@@ -187,9 +188,11 @@ class _Export:
         graph.output(out)
         for step, name in mode.lifted:
             specs[step] = InputKind.CONSTANT_TENSOR, name, None
-        return self._assembled(mode, specs, out, out_spec)
+        root = apart(graph)
+        out = next(n for n in graph.nodes if n.op == "output").args[0]
+        return self._assembled(mode, specs, out, out_spec, root)
 
-    def _assembled(self, mode, specs, out, out_spec):
+    def _assembled(self, mode, specs, out, out_spec, root):
         graph, mod = self.graph, self.mod
         ins = []
         for step in graph.nodes:
@@ -217,7 +220,7 @@ class _Export:
                 if size.symbol() is None:
                     ranges[Key(size)] = ValueRanges(size.at({name: s.declared[0]}), int_oo if s.most is None else size.at({name: s.most}))
                 ranges[Key(name)] = ValueRanges(max(s.least, 2) if size.symbol() is None else s.least, int_oo if s.most is None else s.most)
-        return ExportedProgram(Module(), graph, ExportGraphSignature(ins, outs), state, ranges, entries, (self.args, self.kwargs), constants,
+        return ExportedProgram(root, graph, ExportGraphSignature(ins, outs), state, ranges, entries, (self.args, self.kwargs), constants,
                                guards=(guards, {n: (s.least, s.most) for n, s in self.symbols.items()}))
 
 

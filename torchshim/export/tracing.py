@@ -24,6 +24,7 @@ from .sizes import Again, DynamicInt, SymbolicTensor, symbolic as symbolic_tenso
 _SHAPES = {"bernoulli": lambda x, *p: empty_like(x), "histc": lambda x, bins=100, *ends: x.new_empty(bins),
            "multinomial": lambda x, n, *rest: x.new_empty((*x.shape[:-1], n), dtype=int64)}
 
+APART = "grad_enabled"                         # what steps that have gradients otherwise than the rest say in their meta
 depth = [0]                                    # how many traces we are in the midst of
 
 
@@ -148,9 +149,6 @@ class Tracing(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__
-        if context.grad is not self.grad:
-            raise NotImplementedError("torchshim: torch.export of a part with other gradients than the rest (torch.no_grad, enable_grad): "
-                                      "wrap_with_set_grad_enabled")
         if name == "item":
             found = self.constant_of.get(id(args[0]))
             if found is not None:
@@ -177,7 +175,9 @@ class Tracing(TorchDispatchMode):
         return made
 
     def describe(self, step, name):
-        """Where a step comes from: the modules whose forwards run, the program's lines, the function."""
+        """Where a step comes from: the modules whose forwards run, the program's lines, the function; whether it has gradients as the rest."""
+        if context.grad is not self.grad:
+            step.meta[APART] = bool(context.grad)
         frames = _program(traceback.extract_stack())
         at = next((k for k, f in enumerate(frames) if f.name == "forward" or self.stack), 0)
         step.meta["stack_trace"] = "".join(traceback.format_list(frames[at:][-3:]))

@@ -193,6 +193,10 @@ class Namespace:
         elif self.name in _QUANTIZED and not op.startswith("__"):
             from ..ao._kernels import kernel as of_quantized
             kernel = of_quantized(self.name, op)
+        if self.name == "higher_order" and op == "wrap_with_set_grad_enabled":
+            from .._higher_order_ops.wrap import wrap_with_set_grad_enabled as made
+            self.__dict__[op] = made
+            return made
         if kernel is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op}'")
         made = self.__dict__[op] = OpOverloadPacket(self.name, op, kernel)
