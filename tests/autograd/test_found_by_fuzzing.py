@@ -185,3 +185,22 @@ def test_gradients_of_nothing_are_followed():
     g, = torch.autograd.grad(one.xlogy(x + 2).sum(), one, create_graph=True)
     g.backward()
     assert x.grad.shape == (0,)
+
+
+def test_a_copy_of_itself_moves_nothing():
+    x = torch.ones(3, requires_grad=True)
+    wide = (x * 2).expand(2, 3)
+    assert wide.copy_(wide) is wide and wide._version == 1
+    plain = torch.ones(3).expand(2, 3)
+    plain.copy_(plain.view(2, 3))
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        plain.copy_(torch.ones(2, 3))
+
+
+def test_a_lost_history_comes_before_sizes_that_do_not_add_up():
+    x = torch.ones(3, requires_grad=True) * 2
+    with torch.no_grad():
+        v = x.view(3)
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="^A view was created in no_grad mode"):
+        v.split([1, 1])

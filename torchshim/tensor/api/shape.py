@@ -90,7 +90,8 @@ def copy_(self, other=UNSET, non_blocking=False):
             return apply_inplace(COPY.inplace_op, (self, src), (T, T))
         finally:
             context.grad = True
-    return apply_inplace(COPY.inplace_op, (self, src), (T, T))
+    itself = self is src or self._ts_st is src._ts_st and sm is m and offset_of(self) == offset_of(src)          # nothing moves
+    return apply_inplace(COPY.inplace_op, (self, src), (T, T), overlap="fill" if itself else None)
 
 
 Tensor.copy_ = copy_

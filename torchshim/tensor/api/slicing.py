@@ -130,16 +130,16 @@ def split_with_sizes(input, split_sizes, dim=0):
     if not m.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d, sizes = wrap_dim(integer(dim, "split_with_sizes", "dim"), m.ndim), ints((split_sizes,), "split_with_sizes", "split_sizes")
-    _check_sizes(sizes, m.shape[d], d)
+    _check_sizes(sizes, m.shape[d], d, input)
     return _pieces(input, d, sizes, "SplitWithSizesBackward0")
 
 
-def _check_sizes(sizes, n, d):
+def _check_sizes(sizes, n, d, input):
     if any(s < 0 for s in sizes):
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
     if sum(sizes) != n:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), but got "
-                           f"split_sizes={list(sizes)}")
+        raise refusal(input, RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), "
+                                          f"but got split_sizes={list(sizes)}"))
 
 
 def _chunk_sizes(m, chunks, d):
