@@ -319,6 +319,8 @@ def check_pow(self, exponent):
 def _power(x, e):
     """x ** e, with e an array or a static number: any int, or one of the floats 0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0."""
     if e.__class__ is int:
+        if is_complex(x) and not -3 < e < 4:
+            return jnp.power(x, jnp.asarray(e, x.dtype))
         return jax.lax.integer_pow(x, e) if e >= 0 or not jnp.issubdtype(x.dtype, jnp.integer) else _negative_power(x, e)
     if e.__class__ is float:
         return jnp.sqrt(x) if e == 0.5 else jax.lax.rsqrt(x) if e == -0.5 else jax.lax.integer_pow(x, int(e))

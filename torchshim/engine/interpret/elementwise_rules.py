@@ -317,13 +317,22 @@ def _power_float(x, y):
     return np.power(x.astype(np.float64), y.astype(np.float64)).astype(F32)
 
 
+def _power_complex(x, y):
+    """exp(y log(x)), as the C library does it, and torch; NumPy multiplies for integers."""
+    log, y = np.log(x), np.asarray(y)
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
+    np.subtract(y.real * log.real, y.imag * log.imag, out=out.real)
+    np.add(y.real * log.imag, y.imag * log.real, out=out.imag)
+    return np.exp(out, out=out)
+
+
 @elementwise("pow")
 def _make_pow(params, ins, outs):
     base, exponent = ins[0].dtype, ins[1].dtype
     kind = category(base)
     if kind not in ("float", "complex", "low") or not plain(*ins):
         return None
-    fn = _power_float if kind == "float" else np.power if kind != "low" else through_float32(np.power, [ins[0], ins[0]], outs)
+    fn = _power_float if kind == "float" else _power_complex if kind == "complex" else through_float32(np.power, [ins[0], ins[0]], outs)
     if exponent == base:
         return fn
     return lambda x, y: fn(x, y.astype(base))
