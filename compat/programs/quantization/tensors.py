@@ -74,7 +74,7 @@ p = torch.nn.Parameter(q, requires_grad=False)
 print(p, isinstance(p, torch.nn.Parameter))
 m = torch.nn.Module()
 m.register_buffer("w", q)
-print(m.state_dict())
+print(list(m.state_dict().items()))
 big = torch.randn(1000, generator=torch.Generator().manual_seed(1)) * 3
 for s, zp, dtype in ((0.05, 60, torch.quint8), (0.037, -20, torch.qint8), (0.001, 11, torch.qint32)):
     q = torch.quantize_per_tensor(big, s, zp, dtype)
