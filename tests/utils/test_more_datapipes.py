@@ -141,3 +141,15 @@ def test_operations_on_data_frames_are_noted():
     assert [len(b) for b in frame.batch(4)] == [4, 2] and [r.i for r in frame.filter(lambda r: r.k > 5)] == [2, 4, 5]
     with pytest.raises(RuntimeError, match="Can't collate unbatched DataFrames stream"):
         frame.collate()
+
+
+def test_pipes_are_sent_in_wrappers():
+    """Libraries import these names, and look for them among the datasets of loaders."""
+    import pickle
+
+    from torchshim.utils.data.datapipes import iter as pipes, map as maps
+    from torchshim.utils.data.datapipes.datapipe import _IterDataPipeSerializationWrapper, _MapDataPipeSerializationWrapper
+    sent = pickle.loads(pickle.dumps(_IterDataPipeSerializationWrapper(pipes.IterableWrapper([1, 2, 3]))))
+    assert len(sent) == 3 and list(sent) == [1, 2, 3] and list(sent) == [1, 2, 3]
+    sent = pickle.loads(pickle.dumps(_MapDataPipeSerializationWrapper(maps.SequenceWrapper([4, 5]))))
+    assert len(sent) == 2 and sent[1] == 5

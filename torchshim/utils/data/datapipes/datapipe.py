@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from typing import TypeVar
 
 from ..dataset import Dataset, IterableDataset
@@ -144,3 +145,40 @@ class DFIterDataPipe(IterDataPipe):
 
     def _is_dfpipe(self):
         return True
+
+
+class _DataPipeSerializationWrapper:
+    """A pipe that is pickled as bytes of its own: what libraries recognise pipes by that were sent to a worker. len() is the pipe's."""
+
+    def __init__(self, datapipe):
+        self._datapipe = datapipe
+
+    def __getstate__(self):
+        return pickle.dumps(self._datapipe)
+
+    def __setstate__(self, state):
+        self._datapipe = pickle.loads(state)
+
+    def __len__(self):
+        try:
+            return len(self._datapipe)
+        except Exception as error:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length") from error
+
+
+class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe):
+    def __init__(self, datapipe):
+        super().__init__(datapipe)
+        self._datapipe_iter = None
+
+    def __iter__(self):
+        self._datapipe_iter = iter(self._datapipe)
+        return self
+
+    def __next__(self):
+        return next(self._datapipe_iter)
+
+
+class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPipe):
+    def __getitem__(self, index):
+        return self._datapipe[index]
