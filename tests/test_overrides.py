@@ -1,4 +1,5 @@
 """Protects `__torch_function__`: who is asked with what, what subclasses get back, modes, and that nobody pays who does not use it."""
+import copy
 import pathlib
 import subprocess
 import sys
@@ -217,3 +218,17 @@ def test_a_mode_sees_a_layer_being_made():
         torch.nn.Linear(2, 1)
     assert seen == ["empty", "Tensor.grad_fn.__get__", "empty", "Tensor.grad_fn.__get__", "nn.init.kaiming_uniform_", "Tensor.dim", "Tensor.size",
                     "Tensor.size", "Tensor.dim", "nn.init.uniform_"]
+
+
+def test_deepcopy_of_a_plain_subclass():
+    """It is made by `new_empty`, which gives a plain tensor unless the subclass says more: torch refuses the first."""
+    class Plain(torch.Tensor):
+        pass
+
+    class Made(torch.Tensor):
+        def new_empty(self, *args, **kwargs):
+            return super().new_empty(*args, **kwargs).as_subclass(Made)
+    with pytest.raises(RuntimeError, match=r"^The default implementation of __deepcopy__\(\) for non-wrapper subclasses only works"):
+        copy.deepcopy(torch.ones(2).as_subclass(Plain))
+    assert type(copy.deepcopy(torch.ones(2).as_subclass(Made))) is Made
+    assert type(copy.copy(torch.ones(2).as_subclass(Plain))) is Plain

@@ -20,6 +20,7 @@ def deepcopy(t, memo):
                            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
                            "see https://github.com/pytorch/pytorch/pull/103001")
     import copy
+    _makes_its_like(t)
     key = ("torchshim storage", id(t._ts_st))
     st = memo.get(key)
     if st is None:
@@ -38,6 +39,20 @@ def deepcopy(t, memo):
         y._ts_more().grad = copy.deepcopy(t._ts_extra.grad, memo)
     y.__dict__.update(copy.deepcopy(t.__dict__, memo))
     return y
+
+
+def _makes_its_like(t):
+    """torch makes the copy of a subclass by its `new_empty`, which for one that does not say more gives a plain tensor."""
+    from .tensor import Tensor
+    cls = type(t)
+    if cls is Tensor or cls.__module__.startswith("torchshim") or cls.__deepcopy__ is not Tensor.__deepcopy__:
+        return
+    made = Tensor if cls.new_empty is Tensor.new_empty else type(t.new_empty([]))
+    if made is not cls:
+        raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
+                           "new_empty() and for which that function returns another instance of the same subclass. You should either properly "
+                           "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
+                           "return an instance of a different type.")
 
 
 def shallow(t):
