@@ -9,7 +9,6 @@ import math
 
 from ...amp.autocast_mode import is_autocast_enabled
 from ...engine import context
-from ...overrides import has_torch_function
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dtype import ALL
 from .. import functional as F
@@ -17,6 +16,7 @@ from .. import functional as F
 
 def why_not(tensors):
     """Why modules whose settings allow the fast path do not take it with these tensors; "" where they do."""
+    from ...overrides import has_torch_function            # programs without attention do without it
     if is_autocast_enabled():
         return "autocast is enabled"
     if has_torch_function(tensors):
