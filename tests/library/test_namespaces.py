@@ -70,3 +70,10 @@ def test_an_operator_that_could_call_triton_is_one_that_does_not():
     t = torch.library.triton_op("kernels::t", three, mutates_args={})
     with unset_fake_temporarily() as mode:
         assert mode is None and t(torch.ones(1)).item() == 3
+
+
+def test_operators_in_place():
+    """Those of activations, and what has no function of its own, are found where ATen has them; no others are."""
+    x = torch.tensor([-1.0, 2.0], requires_grad=True) * 1
+    assert torch.ops.aten.silu_(x) is x and x._version == 1 and type(x.grad_fn).__name__ == "SiluBackward0"
+    assert not hasattr(torch.ops.aten, "sum_")

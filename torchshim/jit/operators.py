@@ -284,11 +284,7 @@ def _aten(name):
     try:
         return getattr(ops.aten, name)
     except AttributeError:
-        pass
-    if name.endswith("_") and not name.endswith("__"):
-        plain = _aten(name[:-1])
-        return lambda x, *args, **kwargs: x.copy_(plain(x, *args, **kwargs))
-    raise NotImplementedError(f"torchshim: aten::{name}, which a TorchScript archive asks for")
+        raise NotImplementedError(f"torchshim: aten::{name}, which a TorchScript archive asks for") from None
 
 
 def operator(path):

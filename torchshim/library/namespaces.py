@@ -57,7 +57,19 @@ def _kernel(name):
     if callable(found):
         return found
     from .._dispatch.kernels import known
-    return known(name)
+    return known(name) or _in_place(name)
+
+
+def _in_place(name):
+    """What writes the result of an operator without the underscore; None where ATen has no such operator."""
+    from .._dispatch.schemas import whole_table
+    if not name.endswith("_") or name not in whole_table():
+        return None
+    plain = vars(functional).get(name[:-1])
+    if isinstance(plain, types.FunctionType) and "inplace" in inspect.signature(plain).parameters:
+        return functools.partial(plain, inplace=True)
+    plain = _kernel(name[:-1])
+    return plain and (lambda self, *args, **kwargs: self.copy_(plain(self, *args, **kwargs)))
 
 
 def _named_only(name):
