@@ -54,3 +54,24 @@ def test_polynomials_of_high_degree():
     same(S.legendre_polynomial_p(x, 3), [-1, -.4375, 1, 17])
     x, n = torch.tensor([1, .5, 60, 8e37, NAN, 2]), torch.tensor([1e20, INF, 1e6, 3, 6, NAN])     # degrees beyond an int64 count as negative
     same(S.hermite_polynomial_h(x, n), [0, 0, NAN, NAN, NAN, 0])
+
+
+@pytest.mark.parametrize("f, named", [(torch.igamma, "igamma: input"), (torch.igammac, "igammac: input"), (torch.special.zeta, "zeta")])
+def test_a_derivative_that_is_missing_is_told_in_torchs_words(f, named):
+    """Only where that gradient is asked for: the other operand's is there all the same, twice in a row, too."""
+    a, b = torch.tensor([1.5, 2.0], requires_grad=True), torch.tensor([1.5, 2.5], requires_grad=True)
+    for _ in range(2):
+        with pytest.raises(NotImplementedError, match=f"^the derivative for '{named}' is not implemented.$"):
+            f(a, b).sum().backward()
+        with pytest.raises(NotImplementedError, match="is not implemented"):
+            torch.autograd.grad(f(a, b.detach()).sum(), a, create_graph=True)
+        alone, = torch.autograd.grad(f(a.detach(), b).sum(), b)
+        for create_graph in (False, True):
+            assert torch.autograd.grad(f(a, b).sum(), b, create_graph=create_graph)[0].tolist() == alone.tolist()
+    assert a.grad is b.grad is None
+
+
+def test_zeta_of_a_number_names_its_history_as_torch_does():
+    x = torch.tensor([1.5, 2.0], requires_grad=True)
+    names = [torch.special.zeta(*args).grad_fn.name() for args in ((x, x), (2.0, x), (x, 2.0))]
+    assert names == ["SpecialZetaBackward0", "SpecialZetaBackward1", "SpecialZetaBackward2"]

@@ -34,7 +34,8 @@ _tasks = itertools.count()  # backward passes, so that what is made for one is k
 
 class GradList:
     """Arithmetic on cotangents as bare Values."""
-    graph = narrow = False                     # narrow: whether nodes compute only those gradients that lead to what is asked for
+    graph, narrow = False, None                # narrow: whether nodes compute only those gradients that lead to what is asked for; None:
+                                               # those whose operator refuses some
     accumulate = None                          # (leaf, gradient) -> whether it went into `leaf.grad`, where that is not done as ever
 
     @staticmethod
@@ -56,8 +57,11 @@ class GradList:
     given = back
 
     @staticmethod
-    def vjp(node, saved, cts):
-        r = record(context, node._ts_plan.vjp, (), saved + cts, node._ts_nums, node._ts_plan.vjp_kinds)[0]
+    def vjp(node, saved, cts, part=None):
+        plan, nums = node._ts_plan, node._ts_nums
+        if part is not None:
+            plan, saved, nums = of_part(node, part, saved)
+        r = record(context, plan.vjp, (), saved + cts, nums, plan.vjp_kinds)[0]
         return r if r.__class__ is list else [r]
 
     @staticmethod
@@ -227,7 +231,7 @@ class _Walk:
                 if extra is not None:
                     node_hooks.tensor_hooks(box, mode, extra)
                 self.box = box
-                grads = self.apply(target, box, mode, None if wanted is None or not mode.narrow else self.part(target))
+                grads = self.apply(target, box, mode, None if wanted is None or mode.narrow is False else self.part(target))
                 if not keep:
                     target._ts_release()
             else:
@@ -277,6 +281,11 @@ class _Walk:
         plan, needs, edges = node._ts_plan, 0, node._ts_next
         if plan is None or len(plan.needs) < 2 or node._ts_custom_backward is not None:
             return None
+        if self.mode.narrow is None:
+            if plan.inst.op.back_refuses is None:
+                return None
+            if self.log is not None:           # what is kept for replays knows whole nodes alone
+                self.log.ok, self.log = False, None
         for i in plan.needs:
             e = edges[i]
             if e is not None and self.executes(end_of(e)[0]):
@@ -311,7 +320,7 @@ class _Walk:
         if self.log is not None:
             self.log.node(node)
         self.box = box                         # for what unpacks saved tensors
-        grads = self.apply(node, box, self.mode, None if self.wanted is None or not self.mode.narrow else self.part(node))
+        grads = self.apply(node, box, self.mode, None if self.wanted is None or self.mode.narrow is False else self.part(node))
         if extra is not None and extra.post:
             grads = node_hooks.after(node, grads, box, self.mode, extra)
         if not self.retain_graph:

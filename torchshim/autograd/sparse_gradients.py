@@ -64,8 +64,8 @@ class GradSparse(GradList):
         return _held(alias(t)) if t.__class__ is Sparse else read(t)
 
     @staticmethod
-    def vjp(node, saved, cts):
-        return GradList.vjp(node, saved, [_dense(g) for g in cts])
+    def vjp(node, saved, cts, part=None):
+        return GradList.vjp(node, saved, [_dense(g) for g in cts], part)
 
     @staticmethod
     def slice(g, steps):

@@ -70,7 +70,7 @@ grad_back: the name of the grad_fn of its gradients, without "Backward0", where 
 grad_for: a function of (Instance, numbers of the gradients that are wanted): the grad_fn's name where it depends on these (else None), or
   torch's refusal to follow the call.
 back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot subtract
-  a bool tensor that it saved; or None.
+  a bool tensor that it saved (the text of a RuntimeError, or another exception); or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
   anything is saved.
 in_steps: some calls whose last tensor is a stack of matrices are made of other functions, as torch makes them: `steps` (set where those

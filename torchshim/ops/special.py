@@ -132,13 +132,15 @@ def polygamma(n, self):
     return polygamma_of(n, self) if n else digamma.core(self)
 
 
-def _zeta_name(inst):
-    """torch has the second operand's derivative alone."""
-    return "NotImplemented" if inst.layout[0] is T and inst.layout[1] is not T else _numbered("SpecialZeta")(inst)
+def _no_slope(of):
+    """back_refuses where torch has no derivative in the first operand, which it calls `of`."""
+    def refuses(inst, needs):
+        return NotImplementedError(f"the derivative for '{of}' is not implemented.") if inst.layout[0] is T and 0 in needs else None
+    return refuses
 
 
 @op("zeta(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
-    grad=_zeta_name, refuses=("zeta_cpu", "hc"),
+    grad=_numbered("SpecialZeta"), refuses=("zeta_cpu", "hc"), pushes=False, back_refuses=_no_slope("zeta"),
     rule=(lambda out, s, q: jnp.full_like(out, jnp.nan), lambda out, s, q: -s * hurwitz(*jnp.broadcast_arrays(s + 1, q))))
 def zeta(self, other):
     """Hurwitz' zeta function: the sum of (k + other) ** -self."""
@@ -188,14 +190,14 @@ def _uniform(a, x, upper):
 
 
 @op("igamma(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammaBackward0", inplace="method", numbers=(),
-    refuses=("igamma_cpu", "bic"), pushes=False)
+    refuses=("igamma_cpu", "bic"), pushes=False, back_refuses=_no_slope("igamma: input"))
 def igamma(self, other):
     """The regularized lower incomplete gamma function."""
     return _at_the_ends(self, other, special.gammainc, 0)
 
 
 @op("igammac(Tensor self, Tensor other) -> Tensor", promote="arith", grad="IgammacBackward0", inplace="method", numbers=(),
-    refuses=("igammac_cpu", "bic"), pushes=False)
+    refuses=("igammac_cpu", "bic"), pushes=False, back_refuses=_no_slope("igammac: input"))
 def igammac(self, other):
     """The regularized upper incomplete gamma function."""
     return _at_the_ends(self, other, special.gammaincc, 1)

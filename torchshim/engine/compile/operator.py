@@ -137,7 +137,7 @@ class VjpOp(Operator):
         p = self.plan_of
         refused = self.inst.op.back_refuses and self.inst.op.back_refuses(self.inst, p.needs)
         if refused:
-            raise RuntimeError(refused)
+            raise refused if isinstance(refused, Exception) else RuntimeError(refused)
         ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
         plain = self.inst.op.plain_gradients
         strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
