@@ -8,9 +8,10 @@ A program is made from its seed alone: statements over a pool of tensors (operat
 without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
 exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
-one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, or the end of the memory, do not count. Programs
-avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then), the sign of a
-NaN, roundings that a step function makes visible, and in-place operators inside of functionalize, which forgets what they refuse.
+one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, or the end of the memory, do not count.
+Programs avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then),
+the sign of a NaN, roundings that a step function makes visible, and in-place operators inside of functionalize, which forgets what they
+refuse.
 """
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ OUT = ["torch.add({}, {}, out={})", "torch.mul({}, 2, out={})", "torch.exp({}, o
        "torch._foreach_addcmul_([{}], [{}], [{}])", "torch._foreach_zero_([{}.detach(), {}.detach()])",
        "{}.resize_(min(2, {}.numel()))", "{}.set_({}.detach().clone())",
        "{}.swapaxes_(0, -1)", "{}.as_strided_((1,), (1,))", "{}.copy_({}.t())",
-       "torch.nn.init.uniform_({}, 0.5, 0.5)", "torch.nn.utils.clip_grad_norm_([{}], 1.0)", "torch.nn.utils.clip_grad_value_([{}, {}], 0.5)"]
+       "torch.nn.init.uniform_({}, 0.5, 0.5)", "torch.nn.utils.clip_grad_norm_([{}], 1.0)",
+       "torch.nn.utils.clip_grad_value_([{}, {}], 0.5)"]
 REGIONS = ["with torch.no_grad(): {}", "with torch.enable_grad(): {}", "with torch.no_grad():\n    with torch.enable_grad(): {}",
            "with torch.inference_mode(): {}", "with torch.set_grad_enabled(False): {}", "with torch.autograd.graph.save_on_cpu(): {}",
            "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t): {}",
@@ -89,10 +91,11 @@ HOOKS = ["{}.register_hook(lambda g: {how})", "{}.register_post_accumulate_grad_
          "{}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))"]
 CUSTOM = ["Twice.apply({})", "Written.apply({})", "Viewed.apply({})", "Pair.apply({})", "Several.apply({})[0]", "Several.apply({})[1]",
           "Late.apply({})", "Passed.apply({})", "Scaled.apply({}, 3.0)", "Scaled.apply(2.0, {})", "Kept.apply({}, {other})[0]",
-          "Kept.apply({}, {other})[1]", "Kept.apply({}, {other})[2]", "Filled.apply({})", "Pushing.apply({})", "Part.apply({})", "Halves.apply({})[0]",
-          "Halves.apply({})[1]", "Defaults.apply({})", "Defaults.apply({}, 3)", "Nested.apply({})", "Vjp.apply({})"]
-TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.grad(lambda x: (x * x).sum().real)({})", "torch.func.vmap(Pushing.apply)({})", "torch.func.grad(lambda x: Pushing.apply(x).sum())({})",
-              "torch.func.jacfwd(Pushing.apply)({})", "torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
+          "Kept.apply({}, {other})[1]", "Kept.apply({}, {other})[2]", "Filled.apply({})", "Pushing.apply({})", "Part.apply({})",
+          "Halves.apply({})[0]", "Halves.apply({})[1]", "Defaults.apply({})", "Defaults.apply({}, 3)", "Nested.apply({})", "Vjp.apply({})"]
+TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.grad(lambda x: (x * x).sum().real)({})", "torch.func.vmap(Pushing.apply)({})",
+              "torch.func.grad(lambda x: Pushing.apply(x).sum())({})", "torch.func.jacfwd(Pushing.apply)({})",
+              "torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
               "torch.func.jvp(torch.sin, ({},), (torch.ones_like({}),))[1]", "torch.func.jacrev(lambda x: x ** 2)({})",
               "torch.autograd.functional.vjp(lambda x: x ** 2, {}, torch.ones_like({}))[1]", "torch.func.jacfwd(torch.tanh)({})",
               "torch.func.vmap(lambda x: x * 2, in_dims=-1, out_dims=-1)({})", "torch.func.hessian(lambda x: (x ** 3).sum())({})",
@@ -105,18 +108,23 @@ TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.grad(lambda x: (x * x).su
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=False)",
               "torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x, {}, use_reentrant=True)",
               "pushed(torch.sin, {})", "pushed(torch.square, {})", "pushed(lambda x: x.tanh() * x, {})", "pushed(lambda x: x.sum(0), {})",
-              "pushed(lambda x: (x * x).cumsum(0)[0], {})", "pushed(lambda x: x.clone().mul_(x), {})", "pushed(lambda x: x.view(-1)[::2], {})",
-              "torch.func.functional_call(layer, {'weight': {}}, ({other},))", "torch.func.functional_call(layer, {}, ({other},)) if 0 else layer({})",
-              "torch.func.vjp(lambda x: x.sin() * {other}, {})[1](torch.ones_like({}))[0]", "torch.func.grad_and_value(lambda x: x.cos().sum())({})[0]",
+              "pushed(lambda x: (x * x).cumsum(0)[0], {})", "pushed(lambda x: x.clone().mul_(x), {})",
+              "pushed(lambda x: x.view(-1)[::2], {})", "torch.func.functional_call(layer, {'weight': {}}, ({other},))",
+              "torch.func.functional_call(layer, {}, ({other},)) if 0 else layer({})",
+              "torch.func.vjp(lambda x: x.sin() * {other}, {})[1](torch.ones_like({}))[0]",
+              "torch.func.grad_and_value(lambda x: x.cos().sum())({})[0]",
               "torch.func.vmap(lambda x, y: x * y, in_dims=(0, None))({}, {other})", "torch.func.vmap(torch.sin, chunk_size=1)({})",
               "torch.func.vmap(lambda x: x.clone().add_(1))({})", "torch.func.jvp(lambda x: x.exp() * {other}, ({},), ({other},))[1]",
-              "torch.func.jacrev(lambda x: x * {other})({})", "torch.func.jacfwd(lambda x: torch.func.grad(lambda y: y.exp().sum())(x))({})",
-              "torch.autograd.functional.hessian(lambda x: x.sin().sum(), {})", "torch.autograd.functional.vhp(lambda x: x.exp().sum(), {}, torch.ones_like({}))[1]",
+              "torch.func.jacrev(lambda x: x * {other})({})",
+              "torch.func.jacfwd(lambda x: torch.func.grad(lambda y: y.exp().sum())(x))({})",
+              "torch.autograd.functional.hessian(lambda x: x.sin().sum(), {})",
+              "torch.autograd.functional.vhp(lambda x: x.exp().sum(), {}, torch.ones_like({}))[1]",
               "torch.autograd.functional.jvp(lambda x: x ** 2, {}, torch.ones_like({}), create_graph=True)[1]",
               "torch.autograd.functional.jacobian(lambda x: x * {other}, {}, vectorize=True)",
               "torch.utils.checkpoint.checkpoint(lambda x, y: x * y.exp(), {}, {other}, use_reentrant=False)",
               "torch.utils.checkpoint.checkpoint(lambda x, y: x * y.exp(), {}, {other}, use_reentrant=True)",
-              "torch.utils.checkpoint.checkpoint(lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x.exp(), use_reentrant=False), {}, use_reentrant=False)",
+              "torch.utils.checkpoint.checkpoint(lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x.exp(), use_reentrant=False), {}, "
+              "use_reentrant=False)",
               "torch.utils.checkpoint.checkpoint_sequential([torch.sin, torch.exp, torch.tanh], 2, {}, use_reentrant=False)"]
 
 
@@ -167,8 +175,8 @@ class Program:
 
     def step(self):
         r = self.r
-        what = r.choices(("new", "inplace", "write", "region", "hook", "retain", "grad", "backward", "matmul", "function", "transform", "out",
-                          "thread"), (12, 5, 3, 2, 1.7, 1, 1.5, 1.2, 0.7, 0.9, 1.2, 0.8, 0.2))[0]
+        what = r.choices(("new", "inplace", "write", "region", "hook", "retain", "grad", "backward", "matmul", "function",
+                          "transform", "out", "thread"), (12, 5, 3, 2, 1.7, 1, 1.5, 1.2, 0.7, 0.9, 1.2, 0.8, 0.2))[0]
         if what == "new":
             name, text = self.new(self.expression())
             self.emit(text, name)
@@ -185,8 +193,8 @@ class Program:
             name, text = self.new(self.expression()) if r.random() < 0.6 else (None, self.filled(r.choice(INPLACE)))
             self.emit(r.choice(REGIONS).replace("{}", text), *([name] if name else self.names))
         elif what == "hook":
-            name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()", "1 / 0", "g.clone().mul_(2)",
-                                                 "say('alone', g.detach()) or None"))
+            name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()", "1 / 0",
+                                                 "g.clone().mul_(2)", "say('alone', g.detach()) or None"))
             form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7))[0]
             self.emit(form.replace("{}", name).replace("{how}", how).replace("{other}", self.name()))
         elif what == "retain":
@@ -486,7 +494,8 @@ def say(torch, seed):
                     if f"{name} = " in text and isinstance(space[name], torch.Tensor) and not space[name].is_inference():
                         born[name] = space[name]._version
                     lines.append([text, name, described(torch, space[name], born=born.get(name, 0))])
-                    grad = space[name].grad if isinstance(space[name], torch.Tensor) and (space[name].is_leaf or space[name].retains_grad) else None
+                    grad = (space[name].grad if isinstance(space[name], torch.Tensor)
+                            and (space[name].is_leaf or space[name].retains_grad) else None)
                     if grad is not None:
                         lines.append([text, name + ".grad", described(torch, grad, True)])
                 except Exception as e:
@@ -544,7 +553,8 @@ def main():
         here, span = os.path.abspath(__file__), (o.first, o.first + o.programs)
         theirs = said_by([o.reference, here], o.first, span)
         ours = said_by([sys.executable, "-m", "torchshim", here], o.first, span)
-        counted = [s for s in range(*span) if theirs[s] != ["the process died"] and not any([text in str(theirs[s]) for text in _OWN_FAULTS])]
+        counted = [s for s in range(*span) if theirs[s] != ["the process died"]
+                   and not any([text in str(theirs[s]) for text in _OWN_FAULTS])]
         different = [s for s in counted if not same(theirs[s], ours[s])]
         for seed in different[:o.examples]:
             a, b = theirs[seed], ours[seed]

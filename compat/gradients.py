@@ -16,15 +16,17 @@ from torchshim.nn import functional as F
 from torchshim.ops.registry import OPS
 
 #: Arguments for parameters without a default, by name.
-USUAL = {"dim": 0, "dims": (0,), "diagonal": 0, "correction": 1, "shifts": 1, "k": 1, "n": 2, "p": 3, "sizes": (2, 3), "size": (9,), "value": 0.5,
-         "min": 0.4, "max": 0.8, "exponent": 2.5, "weight": 0.3, "threshold": 0.5, "n_dims": 1, "normalized_shape": (3,), "r": 2}
+USUAL = {"dim": 0, "dims": (0,), "diagonal": 0, "correction": 1, "shifts": 1, "k": 1, "n": 2, "p": 3, "sizes": (2, 3), "size": (9,),
+         "value": 0.5, "min": 0.4, "max": 0.8, "exponent": 2.5, "weight": 0.3, "threshold": 0.5, "n_dims": 1,
+         "normalized_shape": (3,), "r": 2}
 #: Where an operator's domain is not (0.2, 0.8): what is done to its inputs first.
 DOMAIN = {"acosh": lambda x: x + 1.5, "arccosh": lambda x: x + 1.5, "erfinv": lambda x: x - 0.5, "floor_divide": None, "nextafter": None,
           "logdet": lambda x: x + 2 * torch.eye(3, dtype=x.dtype),
           "mvlgamma": lambda x: x + 3, "zeta": lambda x: x + 2, "cholesky_inverse": lambda x: x + 2 * torch.eye(3, dtype=x.dtype)}
 #: Declared operators that have no derivative of their own to check: no gradient in torch either, or only in some arguments; and those whose
 #: derivatives are checked by CASES.
-SKIP = re.compile(r"^(airy_ai|(modified_|scaled_modified_|spherical_)?bessel_.*|.*polynomial_.*|heaviside|gcd|lcm|bitwise.*|logical.*|eq|ne|lt|le|gt|ge|"
+SKIP = re.compile(
+                  r"^(airy_ai|(modified_|scaled_modified_|spherical_)?bessel_.*|.*polynomial_.*|heaviside|gcd|lcm|bitwise.*|logical.*|eq|ne|lt|le|gt|ge|"
                   r"i0|i0e|isin|histc|histogramdd|bincount|searchsorted|quantile|.*dropout.*|rnn_layer|.*_cell.*|geqrf|ormqr|linalg_ldl.*|ldl_solve|"
                   r"igamma|igammac|copysign|hash_tensor|outside.*|more_than|any_zero|frexp|_.*|lu_unpack|linalg_lu|linalg_eig|linalg_nonfinite|"
                   r"fractional_max_pool|ctc_loss_of|max_unpool|grid_sampler|embedding.*|one_hot_of|renormed_rows|floor_divide|polar|complex)$")
@@ -119,7 +121,8 @@ def declared(dtype):
         xs, args, ok, shift = iter(inputs(dtype, 11)[:3]), [], f is not None, DOMAIN.get(op.name, lambda x: x)
         used = []
         for p in op.params:
-            if p.kind == "tensor" and not p.is_list and not p.optional and p.name not in ("index", "indices", "mask", "target", "condition"):
+            if p.kind == "tensor" and not p.is_list and not p.optional and p.name not in ("index", "indices", "mask", "target",
+                                                                                          "condition"):
                 used.append(next(xs, None))
                 args.append(len(used) - 1)
             elif (not isinstance(p.default, (int, float, bool, str, type(None), tuple)) and p.name not in USUAL

@@ -45,8 +45,9 @@ def declared():
             groups[op.namespace, op.public].append(op)
     rows = {}
     for (space, name), ops in groups.items():
-        forms = [form for form, has in (("function", any([o.function for o in ops])), ("method", any([o.method and not space for o in ops])),
-                                        ("in place", any([o.inplace for o in ops])), ("out=", any([o.function and o.out for o in ops]))) if has]
+        forms = [form for form, has in (("function", any([o.function for o in ops])),
+                                        ("method", any([o.method and not space for o in ops])), ("in place", any([o.inplace for o in ops])),
+                                        ("out=", any([o.function and o.out for o in ops]))) if has]
         if forms:
             rows[space, name] = "declared", ", ".join(forms), gradient_of(ops), place(ops[0].file, ops[0].line)
     return rows

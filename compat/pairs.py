@@ -2,9 +2,9 @@
 
 Reports every NaN, infinity or zero (with its sign) that only one tier has. Operators take x for each of up to three tensors, the last
 dimension where they ask for one, and defaults for the rest. One program computes many pairs, each of an input of its own: f is made once
-more for each g, as in a program that has this pair alone. All pairs take hours of compiling, so they come in parts (`--part 2/40`), and what
-is known can be kept in a folder (`--kept`): a later run goes on from there. With `--kinds` one pair stands for all whose f ends in the same
-primitive and whose g begins with the same ones: what a compiler could make of two operators it sees there.
+more for each g, as in a program that has this pair alone. All pairs take hours of compiling, so they come in parts (`--part 2/40`), and
+what is known can be kept in a folder (`--kept`): a later run goes on from there. With `--kinds` one pair stands for all whose f ends in the
+same primitive and whose g begins with the same ones: what a compiler could make of two operators it sees there.
 
 With `--same`: whether f(x) is equal to itself within each pinned tier, twice in a trace and in two, alone and among others.
 """
@@ -23,7 +23,8 @@ from torchshim.ops.registry import OPS, REQUIRED, T
 from torchshim.tensor.core.dispatch import apply_any
 from torchshim.tensor.core.handle import meta
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 60.0, -60.0, 1e20, -1e20, 8e37, -8e37, float("inf"), float("-inf"), float("nan"), 0.999]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 60.0, -60.0, 1e20, -1e20, 8e37, -8e37, float("inf"), float("-inf"),
+           float("nan"), 0.999]
 TINY = 1.2e-38             # XLA flushes smaller numbers to zero on CPU, NumPy keeps them: no difference of answers
 RANDOM = re.compile("rand|dropout|bernoulli|exponential|geometric|cauchy|log_normal|normal|multinomial|poisson|uniform|empty")
 TIERS = ("operators", "compiled")
@@ -37,7 +38,8 @@ class Operator:
         self.op, self.layout, self.count, self.weight = op, layout, count, cost.weighed(jaxpr)[1]
         made = [v for v in jaxpr.outvars[:1] if not hasattr(v, "val")]
         self.last = next((_named(e) for e in jaxpr.eqns if made and made[0] in e.outvars), "")
-        self.first = " ".join(sorted({_named(e) for e in jaxpr.eqns if not {*jaxpr.invars}.isdisjoint([v for v in e.invars if not hasattr(v, "val")])}))
+        self.first = " ".join(
+            sorted({_named(e) for e in jaxpr.eqns if not {*jaxpr.invars}.isdisjoint([v for v in e.invars if not hasattr(v, "val")])}))
 
     def __call__(self, x):
         out = apply_any(self.op, (x,) * self.count, self.layout)
@@ -49,7 +51,8 @@ def _named(eqn):
 
 
 def operators(most=None):
-    """{name: Operator}, simple ones first: all that return floating numbers as a first result and are made of at most so many primitives."""
+    """{name: Operator}, simple ones first: all that return floating numbers as a first result and are made of at most so many
+    primitives."""
     found, vector = {}, meta(torch.tensor(SPECIAL))
     for (namespace, name), op in sorted(OPS.items(), key=lambda item: (item[0][0] or "", item[0][1])):
         tensors = [p for p in op.params if p.kind == "tensor"]
@@ -190,7 +193,8 @@ def main(argv=None):
     parser.add_argument("--inner", metavar="REGEX", default="", help="inner operators that match")
     parser.add_argument("--list", action="store_true", help="print the operators")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N inner operators for each outer one, and itself (0: all)")
-    parser.add_argument("--kinds", action="store_true", help="one pair for each way in which an operator's end can meet another's beginning")
+    parser.add_argument("--kinds", action="store_true",
+                        help="one pair for each way in which an operator's end can meet another's beginning")
     parser.add_argument("--same", action="store_true", help="whether operators are equal to themselves within a tier, instead of pairs")
     parser.add_argument("--most", type=int, metavar="N", help="only operators of at most N primitives")
     parser.add_argument("--seed", type=int, default=0)

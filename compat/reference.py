@@ -61,7 +61,8 @@ def _public(torch, name):
             _function(torch, path)
         except AttributeError:
             continue
-        alone = name.startswith(("_refs", "ops.", "empty", "new_empty")) or re.match(r"_[a-z]", name)     # what is in new memory is nobody's answer
+        # what is in new memory is nobody's answer
+        alone = name.startswith(("_refs", "ops.", "empty", "new_empty")) or re.match(r"_[a-z]", name)
         return path if callable(_function(torch, path)) and not alone else None       # torch.int is a dtype, Tensor.T a property
     return None
 

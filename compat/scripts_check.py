@@ -20,7 +20,8 @@ SCRIPTS = pathlib.Path(__file__).resolve().parent / "scripts"
 def run(command, name, steps, seed):
     """What the script printed, and the seconds it took."""
     start = time.perf_counter()
-    done = subprocess.run([*command, str(SCRIPTS / f"{name}.py"), *(["--steps", str(steps)] if steps else []), "--seed", str(seed)], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    done = subprocess.run([*command, str(SCRIPTS / f"{name}.py"), *(["--steps", str(steps)] if steps else []), "--seed", str(seed)],
+                          cwd=ROOT, env=environment(), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
     return done.stdout, time.perf_counter() - start
@@ -65,7 +66,8 @@ def main(argv=None):
         same = sum(a == b for a, b in zip(ours.splitlines(), theirs.splitlines()))
         good &= worst <= TOLERANCE
         print(f"{name}: {len(losses(theirs))} losses, largest relative difference {worst:.1e} (number {at + 1}; at most {TOLERANCE:g}) "
-              f"{'yes' if worst <= TOLERANCE else 'NO'}; {same} of {len(theirs.splitlines())} lines the same; {our_seconds:.1f} s, torch {their_seconds:.1f} s")
+              f"{'yes' if worst <= TOLERANCE else 'NO'}; {same} of {len(theirs.splitlines())} lines the same; {our_seconds:.1f} s, torch "
+              f"{their_seconds:.1f} s")
     return int(not good)
 
 

@@ -28,40 +28,47 @@ SKIPPED = re.compile(r"""^_|empty|resize|^set_$|cudnn|miopen|mkldnn|fbgemm|quant
 PLACES = {"linalg_": "torch.linalg.", "fft_": "torch.fft.", "special_": "torch.special."}
 #: Arguments that are one of few words or a certain kind of tensor, by name.
 NAMED = {"index": ["torch.tensor([1, 0])", "torch.zeros(3, 4, dtype=torch.int64)", "torch.tensor([0, 1, 1])"], "mask": ["t(3, 4) > 2"],
-         "indices": ["torch.tensor([1, 0])"], "reduce": ["'sum'", "'amax'"], "UPLO": ["'L'"], "ord": ["2", "'fro'"], "mode": ["'reduced'", "0"],
-         "indexing": ["'ij'"], "rounding_mode": ["'floor'"], "norm": ["'ortho'"], "side": ["'right'"], "equation": ["'ij,jk->ik'"],
-         "driver": ["None"], "reduction": ["1"], "size": ["[3, 4]", "[12]", "[2]"], "sizes": ["[2, 2]", "[3, 1]"], "p": ["2", "0.5"],
-         "dims": ["[0, 1]", "[1, 0]", "[1]"], "approximate": ["'none'"], "pivots": ["torch.tensor([1, 2, 3, 4]).int()"], "n": ["2"], "k": ["1"]}
+         "indices": ["torch.tensor([1, 0])"], "reduce": ["'sum'", "'amax'"], "UPLO": ["'L'"], "ord": ["2", "'fro'"],
+         "mode": ["'reduced'", "0"], "indexing": ["'ij'"], "rounding_mode": ["'floor'"], "norm": ["'ortho'"], "side": ["'right'"],
+         "equation": ["'ij,jk->ik'"], "driver": ["None"], "reduction": ["1"], "size": ["[3, 4]", "[12]", "[2]"],
+         "sizes": ["[2, 2]", "[3, 1]"], "p": ["2", "0.5"], "dims": ["[0, 1]", "[1, 0]", "[1]"], "approximate": ["'none'"],
+         "pivots": ["torch.tensor([1, 2, 3, 4]).int()"], "n": ["2"], "k": ["1"]}
 #: Tensors that a base call is tried with: each line is one for every tensor argument in turn, the last one repeated.
 TENSORS = [["t(3, 4)"], ["t(4, 4)"], ["t(3, 4)", "t(4, 3)"], ["t(5)"], ["t(3, 4)", "t(3, 4)", "t(4, 4)"], ["t(3, 4)", "t(4)"],
-           ["t(3, 3)", "t(3, 4)", "t(4, 3)"], ["t(3)", "t(3, 4)", "t(4)"], ["t(2, 3, 4)", "t(2, 4, 3)"], ["t(2, 3, 3)", "t(2, 3, 4)", "t(2, 4, 3)"],
-           ["t(3, 4).long()"], ["t(3, 4).bool()"], ["t(1, 2, 6)", "t(2, 2, 3)", "t(2)"], ["t(1, 2, 6, 6)", "t(2, 2, 3, 3)", "t(2)"],
-           ["t(1, 2, 4, 4, 4)", "t(2, 2, 2, 2, 2)", "t(2)"], ["t(3, 4)", "t(3).long()", "t(4)"], ["t(3, 4)", "t(3, 4).long()", "t(3, 4)"],
-           ["t(3, 4).long()", "t(5, 4)"], ["t(5, 4)", "torch.tensor([1, 0])"], ["t(4, 4) @ t(4, 4).t() + torch.eye(4)"], ["t(3, 4).to(torch.complex64)"],
-           ["t(5).long()"], ["t(1)"], ["t()"]]
-VALUES = {"int": ["1", "2", "0", "-1"], "float": ["0.5", "1.0", "2.0"], "bool": ["False", "True"], "Scalar": ["2", "1"], "str": ["'sum'", "'mean'"],
-          "ScalarType": ["torch.float64"], "int[]": ["[1]", "[0]", "[1, 1]", "[2, 2]", "[1, 1, 1]", "[3, 4]", "1"], "float[]": ["[0.5]", "[2., 2.]"],
+           ["t(3, 3)", "t(3, 4)", "t(4, 3)"], ["t(3)", "t(3, 4)", "t(4)"], ["t(2, 3, 4)", "t(2, 4, 3)"],
+           ["t(2, 3, 3)", "t(2, 3, 4)", "t(2, 4, 3)"], ["t(3, 4).long()"], ["t(3, 4).bool()"], ["t(1, 2, 6)", "t(2, 2, 3)", "t(2)"],
+           ["t(1, 2, 6, 6)", "t(2, 2, 3, 3)", "t(2)"], ["t(1, 2, 4, 4, 4)", "t(2, 2, 2, 2, 2)", "t(2)"], ["t(3, 4)", "t(3).long()", "t(4)"],
+           ["t(3, 4)", "t(3, 4).long()", "t(3, 4)"], ["t(3, 4).long()", "t(5, 4)"], ["t(5, 4)", "torch.tensor([1, 0])"],
+           ["t(4, 4) @ t(4, 4).t() + torch.eye(4)"], ["t(3, 4).to(torch.complex64)"], ["t(5).long()"], ["t(1)"], ["t()"]]
+VALUES = {"int": ["1", "2", "0", "-1"], "float": ["0.5", "1.0", "2.0"], "bool": ["False", "True"], "Scalar": ["2", "1"],
+          "str": ["'sum'", "'mean'"], "ScalarType": ["torch.float64"],
+          "int[]": ["[1]", "[0]", "[1, 1]", "[2, 2]", "[1, 1, 1]", "[3, 4]", "1"], "float[]": ["[0.5]", "[2., 2.]"],
           "Scalar[]": ["[1, 2]"], "Tensor[]": ["[t(3, 4), t(3, 4)]", "[t(3, 4), t(4, 3)]", "[torch.tensor([1, 0])]"], "Generator": ["None"],
-          "Device": ["'cpu'"], "Layout": ["torch.strided"], "MemoryFormat": ["torch.contiguous_format"], "complex": ["2j"], "bool[]": ["[True]"]}
-ODD = {"Tensor": ["None", "2", "1.5", "'a'", "[1., 2.]", "t()", "t(0)", "t(1)", "t(5)", "t(2, 3, 4)", "t(4, 3).t()", "t(3, 1).expand(3, 4)", "t(4, 4)",
-                  "t(0, 4)", "t(2, 0, 3)", "t(3, 4).long()", "t(3, 4).bool()", "t(3, 4).double()", "t(3, 4).to(torch.complex64)",
-                  "t(3, 4).bfloat16()", "t(3, 4).half()", "t(3, 4).byte()", "t(3, 4).int()", "torch.tensor([0, 7])", "torch.tensor([0, -1])", "t(5).long()",
+          "Device": ["'cpu'"], "Layout": ["torch.strided"], "MemoryFormat": ["torch.contiguous_format"], "complex": ["2j"],
+          "bool[]": ["[True]"]}
+ODD = {"Tensor": ["None", "2", "1.5", "'a'", "[1., 2.]", "t()", "t(0)", "t(1)", "t(5)", "t(2, 3, 4)", "t(4, 3).t()",
+                  "t(3, 1).expand(3, 4)", "t(4, 4)", "t(0, 4)", "t(2, 0, 3)", "t(3, 4).long()", "t(3, 4).bool()", "t(3, 4).double()",
+                  "t(3, 4).to(torch.complex64)", "t(3, 4).bfloat16()", "t(3, 4).half()", "t(3, 4).byte()", "t(3, 4).int()",
+                  "torch.tensor([0, 7])", "torch.tensor([0, -1])", "t(5).long()",
                   "torch.tensor([[0, 1], [2, 2]])", "t(3, 4) - 4", "t(2, 3, 4, 5)", "t(3, 4, device='meta')"],
-       "int": ["0", "-1", "-2", "-3", "2", "3", "5", "100", "1.5", "'a'", "None", "True", "t(1)", "torch.tensor(1)", "[1]", "torch.tensor(1.5)", "2j"],
+       "int": ["0", "-1", "-2", "-3", "2", "3", "5", "100", "1.5", "'a'", "None", "True", "t(1)", "torch.tensor(1)", "[1]",
+               "torch.tensor(1.5)", "2j"],
        "float": ["0", "-1", "0.0", "float('nan')", "float('inf')", "'a'", "None", "True", "torch.tensor(0.5)", "1j", "[0.5]"],
        "bool": ["1", "0", "None", "'a'", "1.5", "t(1)", "torch.tensor(True)", "torch.tensor(1)"],
        "Scalar": ["2", "1.5", "-1", "0", "True", "2j", "float('nan')", "None", "'a'", "t()", "torch.tensor(2)", "t(2)", "[1]"],
-       "str": ["'nonsense'", "None", "2", "'mean'", "'prod'", "b'sum'"], "ScalarType": ["torch.int64", "torch.complex64", "torch.bool", "torch.bfloat16",
+       "str": ["'nonsense'", "None", "2", "'mean'", "'prod'", "b'sum'"],
+       "ScalarType": ["torch.int64", "torch.complex64", "torch.bool", "torch.bfloat16",
                                                                                      "float", "None", "'float32'", "2"],
-       "int[]": ["[]", "()", "0", "-1", "[-1]", "[0, 0]", "[0, -2]", "[5]", "[0, 1]", "[1, 0]", "None", "'a'", "[1.5]", "['a']", "[True]", "1.5", "t(2)",
-                 "torch.tensor([1])", "[torch.tensor(1)]", "[2, 3]", "[-3]", "[1, 1, 1, 1]"],
+       "int[]": ["[]", "()", "0", "-1", "[-1]", "[0, 0]", "[0, -2]", "[5]", "[0, 1]", "[1, 0]", "None", "'a'", "[1.5]", "['a']", "[True]",
+                 "1.5", "t(2)", "torch.tensor([1])", "[torch.tensor(1)]", "[2, 3]", "[-3]", "[1, 1, 1, 1]"],
        "float[]": ["[]", "[1]", "0.5", "['a']", "None", "[-1.]"], "Scalar[]": ["[]", "[1j]", "['a']", "None", "1"],
-       "Tensor[]": ["[]", "()", "None", "t(3, 4)", "[t(3, 4)]", "[t(3, 4), None]", "[t(3, 4), 1]", "[t(3, 4), t(4)]", "[t(3, 4), t(2, 4)]", "[t(3, 4).long(), t(3, 4)]",
-                    "[torch.tensor([0, 7])]", "[t(0), t(3, 4)]", "[t(), t()]", "[torch.tensor([True, False, True])]", "'a'", "1"],
+       "Tensor[]": ["[]", "()", "None", "t(3, 4)", "[t(3, 4)]", "[t(3, 4), None]", "[t(3, 4), 1]", "[t(3, 4), t(4)]", "[t(3, 4), t(2, 4)]",
+                    "[t(3, 4).long(), t(3, 4)]", "[torch.tensor([0, 7])]", "[t(0), t(3, 4)]", "[t(), t()]",
+                    "[torch.tensor([True, False, True])]", "'a'", "1"],
        "Generator": ["1", "'a'"], "Device": ["'nonsense'", "1.5", "torch.device('meta')"], "Layout": ["torch.sparse_coo", "1"],
        "MemoryFormat": ["torch.channels_last", "torch.preserve_format", "1", "'a'"], "complex": ["1"], "bool[]": ["[1]", "[]"]}
-ODD_OUT = ["t(0)", "t(3, 4)", "t(3, 4).long()", "t(3, 4).to(torch.complex64)", "t(5, 5)", "t(3, 4).double()", "t(4, 3).t()", "1", "None", "(t(0), t(0))",
-           "t(3, 4).requires_grad_()", "(t(0), t(0).long())", "t(1).expand(3, 4)"]
+ODD_OUT = ["t(0)", "t(3, 4)", "t(3, 4).long()", "t(3, 4).to(torch.complex64)", "t(5, 5)", "t(3, 4).double()", "t(4, 3).t()", "1", "None",
+           "(t(0), t(0))", "t(3, 4).requires_grad_()", "(t(0), t(0).long())", "t(1).expand(3, 4)"]
 
 
 def kind(text):
@@ -123,7 +130,8 @@ def changed(target, method, base, outs):
     yield written(target, method, base, more="1" if base[-1][0][2] else "*[1]") if base else f"{target}(1)"
     yield written(target, method, base, more="nonsense=1")
     if method and base[0][0][0] == "self" and len(base) > 1 and base[1][0][2]:
-        renamed = [base[0], ((base[1][0][0], base[1][0][1], False, True, False, False), base[1][1]), *[((p[0], p[1], False, True, False, False), c)
+        renamed = [base[0], ((base[1][0][0], base[1][0][1], False, True, False, False), base[1][1]),
+                   *[((p[0], p[1], False, True, False, False), c)
                                                                                                       for p, c in base[2:]]]
         yield written(target, method, renamed)
     if outs and not method:
@@ -168,7 +176,8 @@ def serve():
 
     def reply(request):
         if isinstance(request, dict):
-            return signatures() if "signatures" in request else next((i for i, c in enumerate(request["first"]) if "result" in answer(c)), None)
+            return (signatures() if "signatures" in request
+                    else next((i for i, c in enumerate(request["first"]) if "result" in answer(c)), None))
         return [answer(code) for code in request]
 
     print(json.dumps(str(torch.__version__)), file=channel, flush=True)
@@ -248,7 +257,8 @@ def main(argv=None):
                             break
             codes = [c for c in codes if zlib.crc32(c.encode()) < args.sample * 2 ** 32]
             mine, theirs = answers(0, codes), answers(1, codes)
-            differing = [(c, m, t) for c, m, t in zip(codes, mine, theirs) if "died" not in t and ("died" in m or not same(m, t, not args.types))]
+            differing = [(c, m, t) for c, m, t in zip(codes, mine, theirs)
+                         if "died" not in t and ("died" in m or not same(m, t, not args.types))]
             total += len(codes)
             kept += differing
             for code, m, t in differing[:args.show]:

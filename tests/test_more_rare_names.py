@@ -1,4 +1,5 @@
-"""Protects names that programs rarely use: they answer truthfully where there is no such device, work where they can, and else say what is missing."""
+"""Protects names that programs rarely use: they answer truthfully where there is no such device, work where they can,
+and else say what is missing."""
 import datetime
 import json
 

@@ -41,7 +41,8 @@ CASES = [
     (lambda a, p: a + p, "torch.Tensor.add"), (lambda a, p: p + a, "torch.Tensor.add"), (lambda a, p: 2 - a, "torch.Tensor.__rsub__"),
     (lambda a, p: a / 2, "torch.Tensor.div"), (lambda a, p: a == p, "torch.Tensor.__eq__"), (lambda a, p: p < a, "torch.Tensor.gt"),
     (lambda a, p: p @ a, "torch.Tensor.matmul"), (lambda a, p: -a, "torch.Tensor.neg"), (lambda a, p: a[0], "torch.Tensor.__getitem__"),
-    (lambda a, p: torch.add(p, a), "torch.add"), (lambda a, p: torch.cat([p, a], dim=1), "torch.cat"), (lambda a, p: a.T, "torch.Tensor.T.__get__"),
+    (lambda a, p: torch.add(p, a), "torch.add"), (lambda a, p: torch.cat([p, a], dim=1), "torch.cat"),
+    (lambda a, p: a.T, "torch.Tensor.T.__get__"),
     (lambda a, p: a.real, "torch.Tensor.real.__get__"), (lambda a, p: F.relu(a), "torch.nn.functional.relu"),
     (lambda a, p: F.linear(p, a), "torch.nn.functional.linear"), (lambda a, p: torch.where(p > 0, a, p), "torch.where"),
     (lambda a, p: a.mul_(2), "torch.Tensor.mul_"), (lambda a, p: torch.linalg.det(a), "torch.linalg.det"),
@@ -88,7 +89,8 @@ def test_a_subclass_goes_before_its_base_and_all_may_decline():
     assert type(torch.ones(2).as_subclass(Logged) + torch.ones(2).as_subclass(More)) is More
     with pytest.raises(TypeError, match="^unsupported operand type"):
         torch.ones(2).as_subclass(Declines) + 1
-    with pytest.raises(TypeError, match="^Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned NotImplemented"):
+    with pytest.raises(TypeError, match="^Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned "
+                                        "NotImplemented"):
         torch.add(torch.ones(2).as_subclass(Declines), 1)
 
 
@@ -115,7 +117,8 @@ class Foreign:
 {}
 print({})
 """
-    for call, said in (("torch.add(Foreign(), 1)", ("add", 2, None)), ("torch.stack([torch.ones(1), Foreign()], dim=1)", ("stack", 1, {"dim": 1})),
+    for call, said in (("torch.add(Foreign(), 1)", ("add", 2, None)),
+                       ("torch.stack([torch.ones(1), Foreign()], dim=1)", ("stack", 1, {"dim": 1})),
                        ("torch.ones(1) + Foreign()", ("add", 2, None)), ("torch.max(Foreign(), dim=1)", ("max", 1, {"dim": 1}))):
         done = subprocess.run([sys.executable, "-c", program.format("", call)], capture_output=True, text=True, timeout=120)
         assert done.stdout.strip() == repr(said), (call, done.stdout, done.stderr)
@@ -140,7 +143,8 @@ def test_modes_see_every_call_and_nest():
         with torch._C.DisableTorchFunction():
             x + 1
     x + 1
-    assert calls == [(who, name) for name in ("torch.zeros", "torch.nn.functional.softmax", "torch.Tensor.add") for who in ("inner", "outer")]
+    assert calls == [(who, name) for name in ("torch.zeros", "torch.nn.functional.softmax", "torch.Tensor.add")
+                     for who in ("inner", "outer")]
 
 
 def test_names_and_tables():
@@ -165,8 +169,9 @@ def test_functions_of_ones_own():
 
 
 def test_a_program_without_subclasses_keeps_its_functions():
-    program = ("import torchshim as torch; code = torch.add.__code__; from torchshim import nn; nn.Linear(2, 2)(torch.ones(2)).sum().backward();"
-               "import sys; assert torch.add.__code__ is code and 'torchshim.overrides' not in sys.modules")
+    program = ("import torchshim as torch; code = torch.add.__code__; from torchshim import nn; nn.Linear(2, "
+               "2)(torch.ones(2)).sum().backward();import sys; assert torch.add.__code__ is code and 'torchshim.overrides' not in "
+               "sys.modules")
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
@@ -216,8 +221,8 @@ def test_a_mode_sees_a_layer_being_made():
             return func(*args, **(kwargs or {}))
     with Mode():
         torch.nn.Linear(2, 1)
-    assert seen == ["empty", "Tensor.grad_fn.__get__", "empty", "Tensor.grad_fn.__get__", "nn.init.kaiming_uniform_", "Tensor.dim", "Tensor.size",
-                    "Tensor.size", "Tensor.dim", "nn.init.uniform_"]
+    assert seen == ["empty", "Tensor.grad_fn.__get__", "empty", "Tensor.grad_fn.__get__", "nn.init.kaiming_uniform_", "Tensor.dim",
+                    "Tensor.size", "Tensor.size", "Tensor.dim", "nn.init.uniform_"]
 
 
 def test_deepcopy_of_a_plain_subclass():

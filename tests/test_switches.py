@@ -15,7 +15,8 @@ def forbidden(monkeypatch):
     assert backends.flags_frozen() and not getattr(backends, "__allow_nonbracketed_mutation_flag")
 
 
-@pytest.mark.parametrize("module, name", [("cudnn", "enabled"), ("cudnn", "allow_tf32"), ("mkldnn", "deterministic"), (None, "fp32_precision")])
+@pytest.mark.parametrize("module, name",
+    [("cudnn", "enabled"), ("cudnn", "allow_tf32"), ("mkldnn", "deterministic"), (None, "fp32_precision")])
 def test_a_frozen_switch_is_set_by_contexts_alone(forbidden, module, name):
     where = getattr(backends, module) if module else backends
     text = f"not allowed to set torch.backends{'.' + module if module else ''} flags after disable_global_flags; please use flags"

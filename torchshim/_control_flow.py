@@ -21,8 +21,8 @@ def cond(pred, true_fn, false_fn, operands=()):
         if not callable(true_fn) or not callable(false_fn):
             raise RuntimeError("Expect both branches to be callable.")
         if not isinstance(operands, (tuple, list)) or not all(isinstance(x, Tensor) for x in tree_leaves(operands)):
-            raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got "
-                               f"{operands}.")
+            raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but "
+                               f"got {operands}.")
     return true_fn(*operands) if pred else false_fn(*operands)
 
 

@@ -5,8 +5,8 @@ from . import Tensor
 from .tensor.core.graph import Node, node_class
 from .tensor.core.write import check_inplace, needs_grad, unasked
 
-_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin
-    sinh sqrt tan tanh trunc""".split()
+_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid
+    sign sin sinh sqrt tan tanh trunc""".split()
 _BINARY = "add sub mul div pow maximum minimum clamp_min clamp_max".split()
 
 

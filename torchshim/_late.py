@@ -31,17 +31,17 @@ _FROM = {
     "nested": "_nested_compute_contiguous_strides_offsets _nested_tensor_from_mask _nested_view_from_buffer",
     "sparse": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
         spmm dsmm hsmm hspmm""",
-    "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac
-        lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div pow maximum minimum
-        clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm",
+    "_foreach": " ".join([f"_foreach_{n}{end}" for end in ("", "_") for n in """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor
+        frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc add sub mul div pow maximum
+        minimum clamp_min clamp_max addcmul addcdiv lerp""".split()]) + " _foreach_zero_ _foreach_copy_ _foreach_norm",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
         get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled is_autocast_xla_enabled
         set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled""",
 }
-MODULES = ("_C", "_VF", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_logging", "_ops", "numa",
-           "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "amp", "ao",
-           "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "monitor", "multiprocessing", "nested", "onnx",
-           "overrides", "package", "profiler", "quantization", "sparse", "testing", "types")
+MODULES = ("_C", "_VF", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_logging",
+           "_ops", "numa", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "amp", "ao",
+           "classes", "compiler", "export", "functional", "futures", "fx", "hub", "jit", "library", "monitor", "multiprocessing",
+           "nested", "onnx", "overrides", "package", "profiler", "quantization", "sparse", "testing", "types")
 NAMES = {name: module for module, names in _FROM.items() for name in names.split()}     # {name: the submodule that has it}

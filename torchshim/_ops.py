@@ -5,8 +5,8 @@ __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket"]
 
 
 class HigherOrderOperator:
-    """An operator that takes functions, in torch. Those of torchshim (`cond`, `while_loop`, `scan`) are functions themselves; calling one of a
-    program's own raises NotImplementedError."""
+    """An operator that takes functions, in torch. Those of torchshim (`cond`, `while_loop`, `scan`) are functions themselves; calling one
+    of a program's own raises NotImplementedError."""
 
     def __init__(self, name, *, cacheable=False):
         self._name = self.__name__ = name

@@ -104,7 +104,8 @@ def _sparse_tensor(layout, data, check):
     from .tensor.api.bind import FUNCTIONS
     if layout.name == "sparse_coo":
         indices, values, size, *coalesced = data
-        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None, check_invariants=check)
+        return FUNCTIONS["sparse_coo_tensor"](indices, values, size, is_coalesced=coalesced[0] if coalesced else None,
+                                              check_invariants=check)
     return FUNCTIONS["sparse_compressed_tensor"](*data, layout=layout, check_invariants=check)
 
 

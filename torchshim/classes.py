@@ -10,7 +10,8 @@ class _Namespace:
         self.name = name
 
     def __getattr__(self, attr):
-        raise RuntimeError(f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via torch::class_")
+        raise RuntimeError(f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via "
+                           "torch::class_")
 
 
 def __getattr__(name):

@@ -78,22 +78,24 @@ def log_event(event):
         handle._handler(event)
 
 
-_TOLD = {Aggregation.MEAN: lambda xs: sum(xs) / len(xs), Aggregation.COUNT: len, Aggregation.SUM: sum, Aggregation.MAX: max, Aggregation.MIN: min}
+_TOLD = {Aggregation.MEAN: lambda xs: sum(xs) / len(xs), Aggregation.COUNT: len, Aggregation.SUM: sum, Aggregation.MAX: max,
+         Aggregation.MIN: min}
 
 
 class Stat:
     """Numbers put together over windows of time: at the end of each a `torch.monitor.Stat` event tells what `aggregations` ask for.
 
-    window_size: a timedelta; windows begin at its multiples. max_samples: the event comes after as many, and further numbers of its window are
-    dropped. An end is noticed at the next `add` or `get`. VALUE tells nothing, as in PyTorch 2.13.
+    window_size: a timedelta; windows begin at its multiples. max_samples: the event comes after as many, and further numbers of its window
+    are dropped. An end is noticed at the next `add` or `get`. VALUE tells nothing, as in PyTorch 2.13.
     """
 
     def __init__(self, name, aggregations, window_size, max_samples=-1):
         if not isinstance(window_size, datetime.timedelta) or not all([isinstance(a, Aggregation) for a in aggregations]):
             raise TypeError("__init__(): incompatible constructor arguments. The following argument types are supported:\n"
-                            "    1. torch._C._monitor.Stat(name: str, aggregations: collections.abc.Sequence[torch._C._monitor.Aggregation], "
-                            "window_size: datetime.timedelta, max_samples: typing.SupportsInt = 9223372036854775807)\n\n"
-                            f"Invoked with: {name!r}, {aggregations!r}, {window_size!r}, {max_samples!r}")
+                            "    1. torch._C._monitor.Stat(name: str, aggregations: "
+                            "collections.abc.Sequence[torch._C._monitor.Aggregation], window_size: datetime.timedelta, max_samples: "
+                            f"typing.SupportsInt = 9223372036854775807)\n\nInvoked with: {name!r}, {aggregations!r}, {window_size!r}, "
+                            f"{max_samples!r}")
         self._name, self._told = name, [a for a in dict.fromkeys(aggregations) if a in _TOLD]
         self._size, self._most = window_size.total_seconds(), max_samples
         self._samples, self._closed, self._full = [], dict.fromkeys(self._told, 0.0), False

@@ -25,7 +25,8 @@ COUNTED = 41            # steps watched one by one for compiles: four evaluation
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
     parser.add_argument("--only", metavar="REGEX", default="",
-                        help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, shapes, import) that match")
+                        help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, shapes, "
+                             "import) that match")
     parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
@@ -244,7 +245,8 @@ def bench_import(args):
                 print(f"import: {n} failed: {done.stderr.strip().splitlines()[-1]}")
                 return False
     value = statistics.median(a / b for a, b in zip(times["torchshim"], times["jax"]))
-    print("import: " + ", ".join(f"{n} {statistics.median(t):.2f} s" for n, t in times.items()) + f"; torchshim ÷ jax {value:.2f} (aim {plan.IMPORT_AIM})", flush=True)
+    print("import: " + ", ".join(f"{n} {statistics.median(t):.2f} s" for n, t in times.items()) + f"; torchshim ÷ jax {value:.2f} (aim "
+          f"{plan.IMPORT_AIM})", flush=True)
     return value <= plan.IMPORT_AIM
 
 
@@ -303,9 +305,10 @@ def bench_script(args, name):
 
     ratios = [over("torch", key) for key in ("step", "cpu", "mb")]
     good = all(got is None or got <= aim for got, aim in zip(ratios, plan.SCRIPT_AIMS))
-    row((f"scripts/{name}", *(number(median(c, "step"), ".0f") for c in ("torchshim", "torch", "jax")), number(over("torch", "step"), ".2f"), "-", number(over("jax", "step"), ".2f"), "-",
-         "-", "-", "-", number(median("torchshim", "mb"), ".0f"), number(median("torch", "mb"), ".0f"), *(number(median(c, "cold"), ".2f") for c in ("torchshim", "torch", "jax")),
-         "yes" if good else "NO"))
+    row((f"scripts/{name}", *(number(median(c, "step"), ".0f") for c in ("torchshim", "torch", "jax")),
+         number(over("torch", "step"), ".2f"), "-", number(over("jax", "step"), ".2f"), "-",
+         "-", "-", "-", number(median("torchshim", "mb"), ".0f"), number(median("torch", "mb"), ".0f"),
+         *(number(median(c, "cold"), ".2f") for c in ("torchshim", "torch", "jax")), "yes" if good else "NO"))
     totals = ", ".join(f"{c} {median(c, 'total'):.2f} s (CPU {median(c, 'cpu'):.2f})" for c in runs)
     print(f"    from start to end: {totals}; ÷torch: step, CPU time, peak memory " + ", ".join(number(r, ".2f") for r in ratios))
     return good
@@ -315,7 +318,8 @@ def run_whole(command, path, env):
     """Run a script; returns its seconds by the clock and of CPU time, its children's with it."""
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen([*command, str(path)], cwd=ROOT, env=environment(env), text=True, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen([*command, str(path)], cwd=ROOT, env=environment(env), text=True, stdout=subprocess.DEVNULL,
+                                   stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)

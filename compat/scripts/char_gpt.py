@@ -15,7 +15,8 @@ import torch.nn.functional as F
 def make_text(lines, seed):
     """Short sentences and sums."""
     rng = random.Random(seed)
-    subjects, verbs, objects = ("the cat", "a dog", "my friend", "the old man", "she"), ("sees", "finds", "likes", "paints"), ("a tree", "the moon", "two birds", "an apple", "the sea")
+    subjects, verbs, objects = ("the cat", "a dog", "my friend", "the old man", "she"), ("sees", "finds", "likes", "paints"), ("a tree",
+        "the moon", "two birds", "an apple", "the sea")
     parts = []
     for _ in range(lines):
         if rng.random() < 0.5:

@@ -1,4 +1,5 @@
-"""Jacobians by one walk over the graph for all rows: the function runs once and is traced by nobody, and answers are those of single rows."""
+"""Jacobians by one walk over the graph for all rows: the function runs once and is traced by nobody,
+and answers are those of single rows."""
 import jax
 import numpy as np
 import pytest

@@ -16,7 +16,8 @@ def test_linear():
     assert names(F.linear(x, w, b).grad_fn) == ["AddmmBackward0", LEAF, LEAF, T]
     assert names(F.linear(x, w).grad_fn) == ["MmBackward0", LEAF, T]
     assert names(F.linear(x.detach(), w, b).grad_fn) == ["AddmmBackward0", LEAF, None, T]
-    assert names(F.linear(x[None], w, b).grad_fn) == ["ViewBackward0", ["AddmmBackward0", LEAF, ["ViewBackward0", ["UnsqueezeBackward0", LEAF]], T]]
+    assert names(F.linear(x[None], w, b).grad_fn) == ["ViewBackward0",
+                                                      ["AddmmBackward0", LEAF, ["ViewBackward0", ["UnsqueezeBackward0", LEAF]], T]]
     assert F.linear(x, w, b).grad_fn.next_functions[2][0].next_functions[0][0].variable is w
 
 

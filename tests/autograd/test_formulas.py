@@ -44,8 +44,8 @@ def test_gradients_without_a_derivative_say_so(f, name):
 
 def test_draws_with_tensors_have_gradients_of_zeros():
     x = torch.rand(3, requires_grad=True)
-    for made, name in ((torch.normal(x, 1.), "NormalBackward1"), (torch.normal(1., x), "NormalBackward2"), (torch.normal(x, x), "NormalBackward3"),
-                       (torch.poisson(x), "PoissonBackward0")):
+    for made, name in ((torch.normal(x, 1.), "NormalBackward1"), (torch.normal(1., x), "NormalBackward2"),
+                       (torch.normal(x, x), "NormalBackward3"), (torch.poisson(x), "PoissonBackward0")):
         assert type(made.grad_fn).__name__ == name
         assert torch.autograd.grad(made.sum(), x)[0].tolist() == [0, 0, 0]
 

@@ -9,7 +9,8 @@ def test_a_leafs_gradient_has_the_shape_that_its_history_knows():
     v = torch.tensor([1.5, -2.0], requires_grad=True)
     held = v.max()
     v.data = torch.tensor(3.0)
-    with pytest.raises(RuntimeError, match=r"MeanBackward1 returned an invalid gradient at index 0 - got \[\] but expected shape compatible "
+    with pytest.raises(RuntimeError, match=r"MeanBackward1 returned an invalid gradient at index 0 - got \[\] but expected shape "
+                                           r"compatible "
                                            r"with \[2\]"):
         v.mean(-1).backward()
     assert held.grad_fn is not None

@@ -120,7 +120,8 @@ def test_an_input_returned_as_it_is_is_a_view_that_may_not_be_written():
             write()
     a, b = PassedTwice.apply(x)
     assert a is not b and b.output_nr == 1
-    with pytest.raises(RuntimeError, match="^Output 0 of PassedTwice is a view and is being modified inplace. This view is the output of a"):
+    with pytest.raises(RuntimeError, match="^Output 0 of PassedTwice is a view and is being modified inplace. This view is the output of "
+                                           "a"):
         a.add_(1)
     z = x * 1
     y = Passed.apply(z)
@@ -181,7 +182,8 @@ def test_what_a_function_wrote_is_its_output_where_it_saved_it_and_where_its_gra
     a = w * 2
     _Filled.apply(a)
     a.mul_(2)
-    with pytest.raises(RuntimeError, match="which is output 0 of Filled".replace("Filled", "_Filled") + ", is at version 3; expected version 2"):
+    with pytest.raises(RuntimeError,
+                       match="which is output 0 of Filled".replace("Filled", "_Filled") + ", is at version 3; expected version 2"):
         a.sum().backward()
 
 

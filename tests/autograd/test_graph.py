@@ -252,7 +252,8 @@ def test_a_hook_that_gives_another_shape_is_refused_where_it_is_asked():
     x = torch.arange(4.0).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t[:2]):
         y = x.sin().sum()
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(2\) at non-singleton dimension 0"):
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(2\) at non-singleton dimension "
+                                           r"0"):
         y.backward()
     assert x.grad is None and x.sin().sum().item() == pytest.approx(1.8918884)
 

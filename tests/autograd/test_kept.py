@@ -16,8 +16,9 @@ def xy():
     return x, y
 
 
-@pytest.mark.parametrize("text", ["torch.hypot(x, y)", "x ** y", "torch.dist(x, y)", "x.amax(0)", "x.max()", "x.prod()", "x.norm()", "x.std()",
-                                  "x.logsumexp(0)", "x.cumprod(0)", "torch.copysign(x, y)", "x.median()", "torch.softmax(x, 0)"])
+@pytest.mark.parametrize("text", ["torch.hypot(x, y)", "x ** y", "torch.dist(x, y)", "x.amax(0)", "x.max()", "x.prod()",
+                                  "x.norm()", "x.std()", "x.logsumexp(0)", "x.cumprod(0)", "torch.copysign(x, y)", "x.median()",
+                                  "torch.softmax(x, 0)"])
 def test_a_result_that_torch_keeps_may_not_be_written(xy, text):
     x, y = xy
     out = eval(text)
@@ -71,7 +72,8 @@ def test_hooks_run_only_where_a_gradient_is_asked_for(xy):
 
 @pytest.mark.parametrize("text, history", [
     ("torch.nn.functional.linear(x, y, y[0])", True), ("torch.addcmul(x, y, y)", False), ("x.nansum()", False), ("x.cummax(0)[0]", False),
-    ("torch.addmm(x, y, y)", False), ("x.quantile(0.5)", False), ("x.trace()", False), ("x.relu()", True), ("x * y", True), ("x.clamp(0, 1)", False)])
+    ("torch.addmm(x, y, y)", False), ("x.quantile(0.5)", False), ("x.trace()", False), ("x.relu()", True), ("x * y", True),
+    ("x.clamp(0, 1)", False)])
 def test_a_gradient_has_a_history_where_its_own_formula_reads_one(xy, text, history):
     x, y = xy
     g, = torch.autograd.grad(eval(text).sum(), x, create_graph=True)
@@ -114,8 +116,9 @@ def test_hooks_come_after_a_gradient_that_is_asked_for_on_the_way():
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), ()])
-@pytest.mark.parametrize("text", ["x.sort()[0]", "x.cumprod(0)", "x.logcumsumexp(0)", "x.topk(0)[0]", "x.prod()", "torch.relu(x)", "x.abs()",
-                                  "torch.atan2(x, x + 3)", "x.clamp(-1, 1)", "x.nan_to_num()", "torch.where(x > 0, x, x)"])
+@pytest.mark.parametrize("text", ["x.sort()[0]", "x.cumprod(0)", "x.logcumsumexp(0)", "x.topk(0)[0]", "x.prod()",
+                                  "torch.relu(x)", "x.abs()", "torch.atan2(x, x + 3)", "x.clamp(-1, 1)", "x.nan_to_num()",
+                                  "torch.where(x > 0, x, x)"])
 def test_what_has_no_elements_or_one_keeps_what_others_keep(shape, text):
     x = torch.ones(shape, dtype=torch.float64, requires_grad=True).neg()
     if not shape and "topk" in text:

@@ -82,8 +82,9 @@ def test_inference_tensors_are_refused_before_shapes():
         i3, i23 = torch.ones(3), torch.ones(2, 3)
     x, y = torch.ones(2, requires_grad=True), torch.ones(3, 2, requires_grad=True)
     for f in (lambda: x * i3, lambda: i3 / x, lambda: torch.dot(x, i3), lambda: y @ i3, lambda: y @ i3.detach(),
-              lambda: torch.dist(x, i3.data), lambda: i23 @ torch.ones(2, 3, requires_grad=True), lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23),
-              lambda: (x * 1).mul_(i3), lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3)):
+              lambda: torch.dist(x, i3.data), lambda: i23 @ torch.ones(2, 3, requires_grad=True),
+              lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23), lambda: (x * 1).mul_(i3),
+              lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3)):
         with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
             f()
     for f in (lambda: x + i3, lambda: torch.hypot(x, i3), lambda: torch.addcmul(x, i3, torch.ones(5)), lambda: torch.lerp(x, i3, 0.5),

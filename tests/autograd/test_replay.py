@@ -27,8 +27,8 @@ def graph(draw):
     return recipe
 
 
-PLAIN = {"share": None, "frozen": (), "no_grad": None, "swap": False, "hook": None, "retain": None, "grads": "none", "twice": False, "root": None, "late": None,
-         "ask": None}
+PLAIN = {"share": None, "frozen": (), "no_grad": None, "swap": False, "hook": None, "retain": None, "grads": "none", "twice": False,
+         "root": None, "late": None, "ask": None}
 
 
 def change(draw):
@@ -45,8 +45,8 @@ def change(draw):
 
 
 def repeat(recipe, changes, asked=None):
-    """Run the recipe once for each of `changes`; all the gradients seen. `asked`: the numbers of the values whose gradients are asked for, with
-    autograd.grad, where a change does not ask for others."""
+    """Run the recipe once for each of `changes`; all the gradients seen. `asked`: the numbers of the values whose gradients are asked for,
+    with autograd.grad, where a change does not ask for others."""
     leaves = [torch.tensor([1.0 + k, -2.0, 3.0 - k], requires_grad=True) for k in range(3)]
     memory = torch.tensor([2.0, 1.0, -1.0], requires_grad=True)
     seen = []
@@ -116,8 +116,9 @@ def build(recipe, use, now, results):
         if now["swap"] and name in ("add", "mul"):
             x, y = y, x
         with torch.set_grad_enabled(now["no_grad"] != k):
-            r = {"add": lambda: x + y, "mul": lambda: x * y, "sub": lambda: x - y, "relu": lambda: torch.relu(x), "view": lambda: x.reshape(3, 1)[:, 0],
-                 "number": lambda: x * (k + 2.0), "unbind": lambda: torch.stack(x.unbind()[::-1]) + y, "detach_mul": lambda: x.detach() * y}[name]()
+            r = {"add": lambda: x + y, "mul": lambda: x * y, "sub": lambda: x - y, "relu": lambda: torch.relu(x),
+                 "view": lambda: x.reshape(3, 1)[:, 0], "number": lambda: x * (k + 2.0),
+                 "unbind": lambda: torch.stack(x.unbind()[::-1]) + y, "detach_mul": lambda: x.detach() * y}[name]()
         if now["retain"] == k and r.requires_grad:
             r.retain_grad()
             middle = r
@@ -223,7 +224,8 @@ def test_what_is_asked_for_below_nodes_that_did_not_run_is_found():
 
 
 def test_several_roots_with_cotangents_from_outside_are_replayed(monkeypatch):
-    """Roots that are the same, that lead to each other, or that lead to nothing that is asked for, in changing order: as the general walk."""
+    """Roots that are the same, that lead to each other, or that lead to nothing that is asked for, in changing order:
+    as the general walk."""
     done, original = [], Walk.replay
     monkeypatch.setattr(Walk, "replay", lambda self, *args: done.append(original(self, *args)) or done[-1])
 

@@ -8,7 +8,8 @@ from torchshim.ops.registry import OPS
 def test_declarations_say_what_is_known():
     told = {o.full_name: o.twice for o in OPS.values() if o.twice is not None and not callable(o.twice)}
     one = torch.engine.meta_of((), "float32", "meta")
-    assert {o.full_name: o.twice(one) for o in OPS.values() if callable(o.twice)} == dict.fromkeys(("prod", "cumprod", "logcumsumexp"), "compared")
+    assert {o.full_name: o.twice(one) for o in OPS.values() if callable(o.twice)} == dict.fromkeys(("prod", "cumprod", "logcumsumexp"),
+                                                                                                   "compared")
     assert set(map(str, told.values())) == {"compared", "compared alone", "compares self", "zeros", "2", "3", "4"}
     for o in OPS.values():
         if o.twice is not None:
@@ -50,8 +51,9 @@ def test_kernels_have_one():
 
 def test_the_gradient_of_a_single_factor_is_what_came_in():
     for shape, f, has in (((), lambda x: x.prod(), False), ((), lambda x: x.prod(-1), False), ((1,), lambda x: x.prod(0), True),
-                          ((1,), lambda x: x.cumprod(0), False), ((0,), lambda x: x.cumprod(0), False), ((2,), lambda x: x.cumprod(0), True),
-                          ((0,), lambda x: x.logcumsumexp(0), False), ((), lambda x: x.logcumsumexp(0), False)):
+                          ((1,), lambda x: x.cumprod(0), False), ((0,), lambda x: x.cumprod(0), False),
+                          ((2,), lambda x: x.cumprod(0), True), ((0,), lambda x: x.logcumsumexp(0), False),
+                          ((), lambda x: x.logcumsumexp(0), False)):
         x, w = torch.full(shape, 1.5, requires_grad=True), torch.ones((), requires_grad=True)
         assert torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].requires_grad is has
         g, = torch.autograd.grad((f(x) * w).sum(), x, create_graph=True)

@@ -23,7 +23,8 @@ def test_refusals(f, text):
 
 def test_a_jacobian_without_rows_is_refused():
     x = torch.ones(2)
-    for vectorize, error, text in ((False, RuntimeError, "stack expects a non-empty TensorList"), (True, IndexError, "index 0 is out of bounds")):
+    for vectorize, error, text in ((False, RuntimeError, "stack expects a non-empty TensorList"),
+                                   (True, IndexError, "index 0 is out of bounds")):
         with pytest.raises(error, match=text):
             torch.autograd.functional.jacobian(lambda x: x[:0], x, vectorize=vectorize)
     assert torch.autograd.functional.jacobian(lambda x: x.sum(), torch.ones(0)).shape == (0,)

@@ -71,7 +71,8 @@ def test_gradcheck_of_missing_gradients_and_batches():
         return y
     with pytest.warns(UserWarning, match="undefined gradient"), pytest.raises(RuntimeError, match="handle undefined output grads"):
         torch.autograd.gradcheck(unbalanced, x)
-    assert torch.autograd.gradcheck(lambda t: (t * t, t.sin()), x, check_batched_grad=True, check_forward_ad=True, check_batched_forward_grad=True)
+    assert torch.autograd.gradcheck(lambda t: (t * t, t.sin()), x, check_batched_grad=True, check_forward_ad=True,
+                                    check_batched_forward_grad=True)
     with pytest.raises(AssertionError, match="same shape when inputs are perturbed"):
         torch.autograd.gradcheck(lambda t: torch.cat([t, t]) if bool((t >= 1).all()) else t, x)
 

@@ -24,7 +24,8 @@ def test_an_input_written_before_backward_is_noticed(how):
     made = CUBED[how](y)
     y.mul_(2)
     which = "AsStrided" if how in ("jacfwd", "hessian", "jvp", "hvp") else "Mul"
-    with pytest.raises(RuntimeError, match=rf"modified by an inplace operation: \[torch.FloatTensor \[3\]\], which is output 0 of {which}, is at "
+    with pytest.raises(RuntimeError, match=rf"modified by an inplace operation: \[torch.FloatTensor \[3\]\], which is output 0 of {which}, "
+                                           rf"is at "
                                            "version 1; expected version 0"):
         made.sum().backward()
 
@@ -68,7 +69,8 @@ def test_pack_hooks_get_the_tensors_themselves():
         y.pow_(2)
     a, b = 1.0, y.detach().sqrt()[1].item()
     assert [(name, version) for name, version, _ in seen] == [
-        ("AsStridedBackward0", 2), ("ExpBackward0", 0), ("torch::autograd::CopySlices", 2), ("ExpBackward0", 0), (None, 0), ("CloneBackward0", 0)]
+        ("AsStridedBackward0", 2), ("ExpBackward0", 0), ("torch::autograd::CopySlices", 2), ("ExpBackward0", 0), (None, 0),
+        ("CloneBackward0", 0)]
     assert seen[2][2] == pytest.approx([a, b, b]) and seen[4][2] == 1
 
 
@@ -260,7 +262,8 @@ def test_a_layers_weight_is_saved_transposed(shape, bias, said):
 
 
 @pytest.mark.parametrize("a, b, written, said", [
-    ((3,), (3, 2), 0, r"\[1, 3\]\], which is output 0 of AsStrided"), ((2, 2, 3), (2, 3, 4), 1, r"\[2, 3, 4\]\], which is output 0 of AsStrided"),
+    ((3,), (3, 2), 0, r"\[1, 3\]\], which is output 0 of AsStrided"), ((2, 2, 3), (2, 3, 4), 1, r"\[2, 3, 4\]\], which is output 0 of "
+    r"AsStrided"),
     ((2, 3), (3,), 1, r"\[3\]\], which is output 0 of Sin"), ((5, 1, 2, 3), (2, 3, 4), 0, None), ((5, 1, 2, 3), (2, 3, 4), 1, None)])
 def test_products_save_what_their_kernels_get(a, b, written, said):
     x = [torch.rand(shape, requires_grad=True) * 1 for shape in (a, b)]

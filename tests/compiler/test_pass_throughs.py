@@ -53,7 +53,8 @@ def test_what_counts_as_compiled():
         assert g(a) and not g(b)
     with torch.compiler.set_stance("fail_on_recompile"):
         assert g(a)
-        with pytest.raises(RuntimeError, match="^Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '.*test_pass"):
+        with pytest.raises(RuntimeError, match="^Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: "
+                                               "'.*test_pass"):
             g(b)
     assert g(b)
     h = torch.compile(lambda x: asks())

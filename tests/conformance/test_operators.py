@@ -7,4 +7,5 @@ def test_the_table_of_operators():
     assert len(rows) == len(table())
     assert rows["add"][:2] == ["declared", "function, method, in place, out="] and rows["add"][3].startswith("ops/arithmetic.py:")
     assert rows["argmax"][2] == "none" and rows["floor_divide"][2] == "refused, as by torch"
-    assert rows["cat"][0] == "composite" and rows["nn.functional.conv2d"][0] == "composite" and not [r for r in rows.values() if r[0] == "missing"]
+    assert rows["cat"][0] == "composite" and rows["nn.functional.conv2d"][0] == "composite" and not [r
+        for r in rows.values() if r[0] == "missing"]

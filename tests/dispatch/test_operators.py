@@ -1,5 +1,5 @@
-"""Protects `__torch_dispatch__`: what is not known is refused, gradients are the usual ones, and who sees nothing pays nothing. Which operators
-modes and classes see, with which arguments, compat/programs/dispatch compares with PyTorch."""
+"""Protects `__torch_dispatch__`: what is not known is refused, gradients are the usual ones, and who sees nothing pays nothing. Which
+operators modes and classes see, with which arguments, compat/programs/dispatch compares with PyTorch."""
 import subprocess
 import sys
 
@@ -87,7 +87,8 @@ def test_contractions_have_the_values_and_gradients_of_plain_calls():
 def test_operators_without_a_formula_have_the_history_of_their_functions_where_nobody_looks_on():
     x = torch.rand(2, 3, requires_grad=True)
     aten = torch.ops.aten
-    for op, f in ((aten.digamma.default, torch.digamma), (aten.cumprod.default, torch.cumprod), (aten.linear.default, torch.nn.functional.linear)):
+    for op, f in ((aten.digamma.default, torch.digamma), (aten.cumprod.default, torch.cumprod),
+                  (aten.linear.default, torch.nn.functional.linear)):
         args = {aten.cumprod.default: (1,), aten.linear.default: (torch.ones(4, 3),)}.get(op, ())
         (got,), (want,) = [torch.autograd.grad(call(x, *args).sum(), x) for call in (op, f)]
         assert torch.equal(got, want), op

@@ -36,7 +36,8 @@ def test_reductions_are_named_as_in_torch():
 
 def test_placements():
     s, r, p = sharded.Shard(1), sharded.Replicate(), sharded.Partial("avg")
-    assert [str(x) for x in (s, r, p)] == ["S(1)", "R", "P(avg)"] and [repr(x) for x in (s, r, p)] == ["Shard(dim=1)", "Replicate()", "Partial(avg)"]
+    assert [str(x) for x in (s, r, p)] == ["S(1)", "R", "P(avg)"] and [repr(x) for x in (s, r, p)] == ["Shard(dim=1)", "Replicate()",
+        "Partial(avg)"]
     assert s == sharded.Shard(1) != sharded.Shard(0) and len({s, sharded.Shard(1)}) == 1
     assert s.is_shard() and s.is_shard(1) and not s.is_shard(0) and r.is_replicate() and p.is_partial("avg") and not p.is_partial("sum")
     assert not (r.is_shard() or s.is_partial() or p.is_replicate())

@@ -1,4 +1,5 @@
-"""torch.distributed.checkpoint: what PyTorch wrote with two processes is read, what is written comes back, and a hostile folder runs nothing.
+"""torch.distributed.checkpoint: what PyTorch wrote with two processes is read, what is written comes back, and a hostile folder runs
+nothing.
 
 goldens/two was written by PyTorch 2.13 (goldens/record.py).
 """

@@ -22,9 +22,10 @@ def mesh():
 def test_it_holds_its_data_and_knows_how_it_lies(mesh):
     w = torch.arange(6.).view(2, 3)
     d = distribute_tensor(w, mesh, [Shard(0)])
-    assert repr(d) == ("DTensor(local_tensor=tensor([[0., 1., 2.],\n        [3., 4., 5.]]), device_mesh=DeviceMesh((1,), 'cpu', stride=((),)), "
-                       "placements=(Shard(dim=0),))")
-    assert d.shape == (2, 3) and d.is_leaf and torch.equal(d.to_local(), w) and torch.equal(d.full_tensor(), w) and str(d._spec) == "Spec(f32[2, 3](S(0)))"
+    assert repr(d) == ("DTensor(local_tensor=tensor([[0., 1., 2.],\n        [3., 4., 5.]]), device_mesh=DeviceMesh((1,), 'cpu', "
+                       "stride=((),)), placements=(Shard(dim=0),))")
+    assert d.shape == (2, 3) and d.is_leaf and torch.equal(d.to_local(), w) and torch.equal(d.full_tensor(), w) and str(
+        d._spec) == "Spec(f32[2, 3](S(0)))"
     d.add_(1)
     assert w[0, 0] == 0 and d.to_local()[0, 0] == 1                # a shard has memory of its own
     for refused in (d.numpy, d.tolist):
@@ -34,12 +35,14 @@ def test_it_holds_its_data_and_knows_how_it_lies(mesh):
 
 @pytest.mark.parametrize("f, placement", [
     (lambda d: d + d, Shard(0)), (lambda d: d * 2, Shard(0)), (lambda d: d @ d.t(), Shard(0)), (lambda d: d.t(), Shard(1)),
-    (lambda d: d.sum(), Partial("sum")), (lambda d: d.sum(0), Partial("sum")), (lambda d: d.sum(1), Shard(0)), (lambda d: d.mean(), Partial("avg")),
-    (lambda d: d.max(), Partial("max")), (lambda d: d.max(1).indices, Shard(0)), (lambda d: d.view(2, 6), Shard(0)), (lambda d: d[0], Replicate()),
-    (lambda d: d[:, 1:], Shard(0)), (lambda d: torch.softmax(d, -1), Shard(0)), (lambda d: torch.softmax(d, 0), Replicate()),
+    (lambda d: d.sum(), Partial("sum")), (lambda d: d.sum(0), Partial("sum")), (lambda d: d.sum(1), Shard(0)),
+    (lambda d: d.mean(), Partial("avg")), (lambda d: d.max(), Partial("max")), (lambda d: d.max(1).indices, Shard(0)),
+    (lambda d: d.view(2, 6), Shard(0)), (lambda d: d[0], Replicate()), (lambda d: d[:, 1:], Shard(0)),
+    (lambda d: torch.softmax(d, -1), Shard(0)), (lambda d: torch.softmax(d, 0), Replicate()),
     (lambda d: torch.cat([d, d]), Replicate()), (lambda d: torch.stack([d, d]), Shard(1)), (lambda d: d.to(torch.bfloat16), Shard(0)),
     (lambda d: d.split(2)[0], Replicate()), (lambda d: torch.where(d > 0, d, 0.), Shard(0)), (lambda d: torch.zeros_like(d), Shard(0)),
-    (lambda d: F.layer_norm(d, (3,)), Shard(0)), (lambda d: d.relu().detach().clone(), Shard(0)), (lambda d: d + torch.tensor(1.), Shard(0)),
+    (lambda d: F.layer_norm(d, (3,)), Shard(0)), (lambda d: d.relu().detach().clone(), Shard(0)),
+    (lambda d: d + torch.tensor(1.), Shard(0)),
 ])
 def test_where_results_lie(mesh, f, placement):
     d = distribute_tensor(torch.arange(12.).view(4, 3) - 5, mesh, [Shard(0)])
@@ -49,7 +52,8 @@ def test_where_results_lie(mesh, f, placement):
 
 def test_plain_tensors_beside_it_are_refused(mesh):
     d = distribute_tensor(torch.ones(4, 3), mesh, [Shard(0)])
-    with pytest.raises(RuntimeError, match="^aten.add.Tensor got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before"):
+    with pytest.raises(RuntimeError, match="^aten.add.Tensor got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+                                           "DTensor before"):
         d + torch.ones(4, 3)
     with implicit_replication():
         assert (d + torch.ones(4, 3)).placements == (Shard(0),)
@@ -77,7 +81,8 @@ def test_gradients(mesh):
 
 
 def test_what_cannot_be_placed(mesh):
-    with pytest.raises(ValueError, match="must have the same length as `device_mesh.ndim`! Found placements length: 2, and device_mesh.ndim: 1"):
+    with pytest.raises(ValueError, match="must have the same length as `device_mesh.ndim`! Found placements length: 2, and "
+                                         "device_mesh.ndim: 1"):
         distribute_tensor(torch.ones(2), mesh, [Shard(0), Shard(0)])
     with pytest.raises(RuntimeError, match="should be used to distribute leaf tensors"):
         distribute_tensor(torch.ones(2, requires_grad=True) * 2, mesh)
@@ -117,7 +122,8 @@ def test_a_parallel_module_computes_what_it_computed(mesh):
     assert [str(p.placements[0]) for p in made.parameters()] == ["S(0)", "R", "R", "S(0)", "S(0)", "S(1)", "R", "S(0)", "S(0)"]
     for p, q in zip(plain.parameters(), made.parameters()):
         assert torch.equal(p.grad, q.grad.full_tensor())
-    assert repr(ColwiseParallel()) == "ColwiseParallel(input_layouts=(Replicate(),), output_layouts=(Shard(dim=-1),), use_local_output=True)"
+    assert repr(
+        ColwiseParallel()) == "ColwiseParallel(input_layouts=(Replicate(),), output_layouts=(Shard(dim=-1),), use_local_output=True)"
     with pytest.raises(NotImplementedError, match="ColwiseParallel currently only support nn.Linear and nn.Embedding!"):
         parallelize_module(nn.ReLU(), mesh, ColwiseParallel())
     with pytest.warns(UserWarning, match="no submodule matching token 'nowhere'"):

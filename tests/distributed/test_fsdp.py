@@ -1,4 +1,5 @@
-"""FullyShardedDataParallel in one process: flat parameters, names of state dicts and optimizer states, and the numbers of an unwrapped module."""
+"""FullyShardedDataParallel in one process: flat parameters, names of state dicts and optimizer states,
+and the numbers of an unwrapped module."""
 import pytest
 
 import torchshim as torch
@@ -85,7 +86,8 @@ def test_flat_parameters_and_names():
     made(torch.ones(1, 4)).sum().backward()
     with made.no_sync():
         made(torch.ones(1, 4)).sum().backward()
-    assert made.clip_grad_norm_(1.).item() > 1 and torch.nn.utils.get_total_norm([p.grad for p in made.parameters()]).item() == pytest.approx(1)
+    assert made.clip_grad_norm_(1.).item() > 1 and torch.nn.utils.get_total_norm(
+        [p.grad for p in made.parameters()]).item() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("original", [False, True])
@@ -108,5 +110,6 @@ def test_settings_and_wrap():
     assert FSDP.get_state_dict_type(made).state_dict_type is StateDictType.FULL_STATE_DICT
     with pytest.raises(RuntimeError, match="FSDP needs a non-CPU accelerator device, but no accelerator device is detected."):
         FSDP(nn.Linear(1, 1))
-    with pytest.warns(UserWarning, match="FSDP is switching to use `NO_SHARD` instead of ShardingStrategy.FULL_SHARD since the world size is 1."):
+    with pytest.warns(UserWarning, match="FSDP is switching to use `NO_SHARD` instead of ShardingStrategy.FULL_SHARD since the world size "
+                                         "is 1."):
         FSDP(nn.Linear(1, 1), device_id=CPU)

@@ -70,7 +70,8 @@ def test_mixed_precision_computes_in_one_dtype_and_keeps_another():
     assert out.dtype == torch.bfloat16 and made[1].seen[0] == (nn.Parameter, torch.bfloat16, torch.bfloat16)
     out.float().sum().backward()
     assert all(p.dtype == p.grad.dtype == torch.float32 for p in made.parameters())
-    assert fully_shard(nn.Linear(4, 2), mp_policy=MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float64))(torch.ones(4)).dtype == torch.float64
+    assert fully_shard(nn.Linear(4, 2), mp_policy=MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float64))(
+        torch.ones(4)).dtype == torch.float64
 
 
 def test_gradients_gather_until_they_are_wanted():

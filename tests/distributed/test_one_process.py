@@ -1,4 +1,5 @@
-"""Protects what of torch.distributed's larger parts works in one process: rpc to oneself, safetensors checkpoints, hooks on gradients, torchrun."""
+"""Protects what of torch.distributed's larger parts works in one process: rpc to oneself, safetensors checkpoints, hooks on gradients,
+torchrun."""
 import json
 import sys
 
@@ -90,7 +91,8 @@ def test_gradients_pass_through_hooks(group):
     second = DistributedDataParallel(torch.nn.Linear(2, 1))
     second.register_comm_hook("state", hook)
     second(x).sum().backward()
-    assert second.module.weight.grad.tolist() == (2 * x).tolist() and sorted(seen) == [("state", 0, False, [(1, 2)]), ("state", 1, True, [(1,)])]
+    assert second.module.weight.grad.tolist() == (2 * x).tolist() and sorted(seen) == [("state", 0, False, [(1, 2)]),
+                                                                                       ("state", 1, True, [(1,)])]
 
 
 def test_subgroups_by_enumeration(group):
@@ -119,6 +121,7 @@ def test_small_names():
     assert repr(s) == "OrderedSet([3, 1, 2])" and list(s | {9}) == [3, 1, 2, 9] and s.pop() == 2 and s == {1, 3} and 1 in s
     assert list(s.union([5], [6])) == [3, 1, 5, 6] and list(s - {1}) == [3] and list(s.intersection([1])) == [1]
     f = FloatFunctional()
-    assert f.add(torch.ones(1), 1).item() == 2 and f.add_relu(torch.ones(1), -3).item() == 0 and torch.nn.quantized.FloatFunctional is FloatFunctional
+    assert f.add(torch.ones(1), 1).item() == 2 and f.add_relu(
+        torch.ones(1), -3).item() == 0 and torch.nn.quantized.FloatFunctional is FloatFunctional
     assert repr(f) == "FloatFunctional(\n  (activation_post_process): Identity()\n)"
     assert AffinityMode("node") is AffinityMode.NODE and NumaOptions(AffinityMode.NODE).should_fall_back_if_binding_fails is False

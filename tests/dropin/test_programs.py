@@ -1,5 +1,5 @@
-"""Protects what a program meets under the drop-in: classes that ask, sparse tensors, NumPy, pickles, workers, errors, names. One process runs
-all programs, with `import torch` in each; that they run at all there was not seen by tests that import torchshim."""
+"""Protects what a program meets under the drop-in: classes that ask, sparse tensors, NumPy, pickles, workers, errors, names. One process
+runs all programs, with `import torch` in each; that they run at all there was not seen by tests that import torchshim."""
 import json
 import os
 import pathlib
@@ -16,8 +16,8 @@ NAMES = """subclasses torch_function sparse numpy_interop pickling multiprocessi
 def printed(folder, *program):
     """What a program prints under the drop-in."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROGRAMS.parents[2]), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "torchshim", *program], capture_output=True, text=True, timeout=300, cwd=folder,
-                          env=env)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "torchshim", *program], capture_output=True, text=True,
+                          timeout=300, cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -47,5 +47,6 @@ def test_a_fork_is_not_warned_of(tmp_path):
     """JAX's warning is of what a child does not do: it computes without XLA's threads."""
     code = "import os, torch; torch.ones(3).sum().item(); pid = os.fork(); print(torch.ones(2).sum()) if not pid else os.waitpid(pid, 0)"
     env = {**os.environ, "PYTHONPATH": str(PROGRAMS.parents[2])}
-    done = subprocess.run([sys.executable, "-m", "torchshim", "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path, env=env)
+    done = subprocess.run([sys.executable, "-m", "torchshim", "-c", code], capture_output=True, text=True, timeout=300,
+                          cwd=tmp_path, env=env)
     assert done.stdout == "tensor(2.)\n" and "JAX" not in done.stderr

@@ -16,7 +16,8 @@ def written_out(x, w, strides, padding, spacing, dilation, groups):
     wide[(..., *[slice(None, None, s) for s in spacing])] = x
     margin = 12
     wide = np.pad(wide, [(0, 0), (0, 0)] + [(margin, margin)] * len(sizes))
-    out = [((m - 1) * g + 1 + a + b - d * (k - 1) - 1) // s + 1 for m, g, (a, b), d, k, s in zip(sizes, spacing, padding, dilation, kernel, strides)]
+    out = [((m - 1) * g + 1 + a + b - d * (k - 1) - 1) // s + 1
+           for m, g, (a, b), d, k, s in zip(sizes, spacing, padding, dilation, kernel, strides)]
     total = np.zeros((n, filters, *out))
     for tap in np.ndindex(*kernel):
         firsts = [margin - a + t * d for (a, _), t, d in zip(padding, tap, dilation)]
@@ -58,7 +59,8 @@ def whole(case):
     x, w = rng.standard_normal(x_shape), rng.standard_normal(w_shape)
 
     def f(x, w):
-        return lax.conv_general_dilated(x, w, strides, padding, spacing, dilation, feature_group_count=groups, precision=lax.Precision.HIGHEST)
+        return lax.conv_general_dilated(x, w, strides, padding, spacing, dilation, feature_group_count=groups,
+                                        precision=lax.Precision.HIGHEST)
 
     def both(x, w, ct):
         y, pull = jax.vjp(f, x, w)

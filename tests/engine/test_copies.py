@@ -15,4 +15,5 @@ def test_turned_arrays_are_copied_as_numpy_does(shape, monkeypatch):
         for y in (x.transpose(axes), x.transpose(axes)[::-1], x.transpose(axes)[..., ::2]):
             made = copies.contiguous(y)
             assert made.flags.c_contiguous and np.array_equal(made, y)
-            assert np.array_equal(copies.reshaped(y, (-1,)), y.reshape(-1)) and np.array_equal(copies.reshaped(y, y.shape + (1,)), y[..., None])
+            assert np.array_equal(copies.reshaped(y, (-1,)), y.reshape(-1)) and np.array_equal(copies.reshaped(y, y.shape + (1,)),
+                                                                                               y[..., None])

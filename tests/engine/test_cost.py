@@ -147,8 +147,8 @@ def test_a_reshape_makes_no_elements():
 
 
 def test_arrays_that_stay_in_a_cache_save_less(monkeypatch):
-    """At 100,000 elements a pass of NumPy's over an array costs a quarter of what it costs where memory has to be gone through: a gradient of
-    tanh or ReLU takes as long compiled, and was compiled all the same."""
+    """At 100,000 elements a pass of NumPy's over an array costs a quarter of what it costs where memory has to be gone through: a gradient
+    of tanh or ReLU takes as long compiled, and was compiled all the same."""
     def saved(n):
         y, g = torch.tanh(torch.ones(n, requires_grad=True)), torch.ones(n)
         inst = y.grad_fn._ts_plan.vjp.resolve((), (), "")
@@ -158,7 +158,8 @@ def test_arrays_that_stay_in_a_cache_save_less(monkeypatch):
 
 
 def test_a_layer_of_an_lstm_saves_little(monkeypatch):
-    """Its loop in NumPy runs few functions a turn, and XLA's loop costs something, too: a language model's step saves half a millisecond."""
+    """Its loop in NumPy runs few functions a turn, and XLA's loop costs something, too:
+    a language model's step saves half a millisecond."""
     monkeypatch.setattr(policy, "tier", "operators")
     torch.manual_seed(0)
     net = torch.nn.LSTM(32, 32)

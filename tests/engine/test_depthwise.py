@@ -9,7 +9,8 @@ from torchshim.engine.interpret import build
 
 @pytest.mark.parametrize("count, channels, sizes, kernel, stride, padding, dilation", [
     (2, 3, (5, 6), (3, 3), 1, 1, 1), (2, 3, (5, 6), (3, 2), 2, 1, 1), (1, 4, (7, 8), (3, 3), 1, 2, 2), (2, 5, (9,), (3,), 1, 0, 1),
-    (2, 3, (4, 5, 6), (2, 3, 2), 1, 1, 1), (3, 2, (5, 5), (1, 1), 1, 0, 1), (2, 3, (5, 6), (3, 3), 1, 3, 1), (1, 40, (30, 40), (3, 3), 1, 1, 1)])
+    (2, 3, (4, 5, 6), (2, 3, 2), 1, 1, 1), (3, 2, (5, 5), (1, 1), 1, 0, 1), (2, 3, (5, 6), (3, 3), 1, 3, 1),
+    (1, 40, (30, 40), (3, 3), 1, 1, 1)])
 @pytest.mark.parametrize("special", [False, True])
 def test_as_xla(count, channels, sizes, kernel, stride, padding, dilation, special):
     r, n = np.random.RandomState(0), len(sizes)
@@ -51,7 +52,8 @@ def test_many_filters_of_a_channel_are_matrix_products(monkeypatch, x, w, featur
     assert bool(used) == few
 
 
-@pytest.mark.parametrize("sizes, kernel, stride", [((9, 11), (3, 3), 2), ((8, 8), (5, 4), 3), ((6, 7), (2, 2), 3), ((17,), (3,), 2), ((5, 6, 7), (3, 2, 3), 2)])
+@pytest.mark.parametrize("sizes, kernel, stride",
+    [((9, 11), (3, 3), 2), ((8, 8), (5, 4), 3), ((6, 7), (2, 2), 3), ((17,), (3,), 2), ((5, 6, 7), (3, 2, 3), 2)])
 def test_strides_meet_no_zeros_and_add_in_the_order_of_the_taps(sizes, kernel, stride):
     """The gradient of a strided convolution is one of inputs with zeros between them: a weight that is not finite must not meet these, and
     the others are added one after the other."""

@@ -152,8 +152,8 @@ def test_an_operator_that_compares_sizes_is_traced_once_for_each_outcome(name, t
 
 def test_what_jax_could_not_decide_is_told_as_it_is_for_the_sizes():
     said = "Symbolic dimension comparison '{}' is inconclusive."
-    for text, sizes, known in [("d0' > '8", (9,), "d0 >= 8 + 1"), ("d0' < 'd1", (2, 3), "d1 >= d0 + 1"), ("d0*d1' <= '8", (2, 3), "8 >= d0*d1"),
-                               ("d0^2' >= 'mod(d1, 3)", (1, 5), "mod(d1, 3) >= d0^2 + 1")]:
+    for text, sizes, known in [("d0' > '8", (9,), "d0 >= 8 + 1"), ("d0' < 'd1", (2, 3), "d1 >= d0 + 1"),
+                               ("d0*d1' <= '8", (2, 3), "8 >= d0*d1"), ("d0^2' >= 'mod(d1, 3)", (1, 5), "mod(d1, 3) >= d0^2 + 1")]:
         assert undecided(said.format(text), sizes) == known and holding((known,), len(sizes))(*sizes)
     assert undecided("another error", (1,)) is None and undecided(said.format("d0' > 'what(d0)"), (1,)) is None
 

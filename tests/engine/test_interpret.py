@@ -119,7 +119,8 @@ def test_control_flow(rng):
         back = lax.scan(lambda c, row: (c + row, c), x[0], x, reverse=True)
         many = jax.vmap(lambda row: lax.while_loop(lambda r: r.sum() < 20, lambda r: r * 1.5 + 1, row))(x)
         counted = lax.scan(lambda c, _: (c + 1, c * n), 0, None, length=4)
-        return cond, switch, loop, loop2, scan, back, counted, many, jax.grad(lambda x: lax.scan(lambda c, r: (jnp.sin(c * r), c), x[0], x)[0].sum())(x)
+        return cond, switch, loop, loop2, scan, back, counted, many, jax.grad(
+            lambda x: lax.scan(lambda c, r: (jnp.sin(c * r), c), x[0], x)[0].sum())(x)
 
     for n in (1, 3):
         check(f, values(rng, np.float32), np.int64(n))
@@ -213,7 +214,8 @@ def test_without_the_guard_warnings_are_left_to_the_caller():
 
 def test_no_warnings_escape(recwarn):
     def f(x, n):
-        return x / 0, jnp.log(x - 2), jnp.exp(x * 1000), lax.div(n, n - n), n * n * n, (x * 1e30).astype(np.int8), (x + 1j).astype(np.float32)
+        return (x / 0, jnp.log(x - 2), jnp.exp(x * 1000), lax.div(n, n - n), n * n
+                * n, (x * 1e30).astype(np.int8), (x + 1j).astype(np.float32))
 
     closed = jaxpr_of(f, np.float32(1), np.int64(1 << 40))
     recwarn.clear()

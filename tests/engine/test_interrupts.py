@@ -31,10 +31,11 @@ class Stop(Exception):
 
 
 RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply3, dispatch.apply_number, dispatch.finish, dispatch.wrap,
-             handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write._rewrite_hosted, write.set_value,
-             write.count, write.inplace1, write.inplace2, write.inplace_number, write.put_slice, write.put_slice_number, write.apply_inplace,
-             write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record, trace.place_input,
-             trace.Trace.enter, trace.Trace.trim, trace.Trace.flush, trie.State.miss, trie.State.grow, trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
+             handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write._rewrite_hosted,
+             write.set_value, write.count, write.inplace1, write.inplace2, write.inplace_number, write.put_slice, write.put_slice_number,
+             write.apply_inplace, write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record,
+             trace.place_input, trace.Trace.enter, trace.Trace.trim, trace.Trace.flush, trie.State.miss, trie.State.grow,
+             trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}
 #: An exception between the bytecodes that release its lock would leave it locked for all other threads; CPython lets none in there.
 GROWS = trie.State.grow.__code__

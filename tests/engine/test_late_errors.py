@@ -33,7 +33,8 @@ def test_a_failed_step_leaves_everything_alone(optimizer, failing):
                 loss.backward()
                 o.step()
             fails(step) if n > 2 else step()
-        return w.tolist(), b.tolist(), [{k: v.tolist() if k != "step" else float(v) for k, v in o.state[p].items()} for p in (w, b) if p in o.state]
+        return w.tolist(), b.tolist(), [{k: v.tolist() if k != "step" else float(v) for k, v in o.state[p].items()}
+                                        for p in (w, b) if p in o.state]
     good = [0, 1, 2, 1]
     assert train(good[:failing] + [7] + good[failing:]) == train(good)
 

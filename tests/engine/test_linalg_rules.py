@@ -16,7 +16,8 @@ def interpreted(f, *args):
 
 
 def test_results_of_two_calls_have_their_own_memory():
-    for f in (jax.lax.linalg.cholesky, lambda x: jax.lax.linalg.qr(x)[0], lambda x: jax.lax.linalg.svd(x)[0], lambda x: jax.lax.linalg.lu(x)[0]):
+    for f in (jax.lax.linalg.cholesky, lambda x: jax.lax.linalg.qr(x)[0], lambda x: jax.lax.linalg.svd(x)[0],
+              lambda x: jax.lax.linalg.lu(x)[0]):
         run = interpreted(f, A)
         first = np.array(kept := run(A)[0])
         run(2 * A + np.eye(3, dtype=np.float32))
@@ -45,7 +46,8 @@ def test_a_whole_factorization_reads_one_triangle_and_says_where_it_failed():
     bad = A.copy()
     bad[1, 1] = -1
     batch = np.stack([A, bad])
-    L, info = linalg_rules.factored((2, 3, 3), np.dtype(np.float32), False)(np.tril(batch) + np.triu(np.full((3, 3), np.nan), 1).astype("f"))
+    L, info = linalg_rules.factored((2, 3, 3), np.dtype(np.float32), False)(np.tril(batch)
+                                                                            + np.triu(np.full((3, 3), np.nan), 1).astype("f"))
     np.testing.assert_allclose(L[0] @ L[0].T, A, rtol=1e-6)
     assert info.tolist() == [0, 2] and np.isnan(L[1][np.tril_indices(3)]).all() and (L[1][np.triu_indices(3, 1)] == 0).all()
     H = A.astype(np.complex64)

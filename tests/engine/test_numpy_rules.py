@@ -213,7 +213,8 @@ def test_movement(rng, dtype):
             e.reshape(3, 0), e.T, jnp.concatenate([e, e]), s.reshape(1, 1), e[:, None], jnp.repeat(x, 2, 1), jnp.roll(x, 1, 2),
             jnp.flip(x), jnp.moveaxis(x, 0, -1), jnp.ravel(s), jnp.eye(3, dtype=dtype), jnp.tril(x[0]), jnp.diag(x[0, 0]),
             lax.copy_p.bind(x) if hasattr(lax, "copy_p") else x, lax.stop_gradient(x), lax.optimization_barrier(x), jnp.ravel(x, order="F"),
-            x[0].astype(dtype) * s if dtype != np.bool_ else x, lax.split(x, (1, 2), 1), jnp.atleast_2d(s), x + 0 if dtype != np.bool_ else x,
+            x[0].astype(dtype) * s if dtype != np.bool_ else x, lax.split(x, (1, 2), 1), jnp.atleast_2d(s),
+            x + 0 if dtype != np.bool_ else x,
         ]  # fmt: skip
 
     check(f, values(rng, dtype, (2, 3, 4)), values(rng, dtype, ()), values(rng, dtype, (0, 3)))
@@ -547,7 +548,8 @@ def test_convolutions_in_other_dtypes_and_ranks(rng):
             lax.conv_general_dilated(c, d, (1, 1, 2), "SAME"),
         ]
 
-    args = [values(rng, t, s) for t, s in [("bfloat16", (2, 3, 8)), ("bfloat16", (4, 3, 3)), ("f8", (1, 2, 4, 4, 4)), ("f8", (3, 2, 2, 2, 2))]]
+    args = [values(rng, t, s) for t, s in [("bfloat16", (2, 3, 8)), ("bfloat16", (4, 3, 3)), ("f8", (1, 2, 4, 4, 4)),
+                                           ("f8", (3, 2, 2, 2, 2))]]
     check(f, *args, ulps=2, atol=1e-2)
 
 
@@ -668,8 +670,8 @@ def test_float32_accumulates_in_float64(rng, shape, axis, function, ufunc):
 
 @every([np.float32, np.float64, ml_dtypes.bfloat16, np.int32, np.uint8])
 def test_known_functions(rng, dtype):
-    """What `ops.loops.kernel` makes: the rules give what the functions do themselves, with nan, alone and in a batch. (Which of equal elements
-    is named may differ.)"""
+    """What `ops.loops.kernel` makes: the rules give what the functions do themselves, with nan, alone and in a batch. (Which of equal
+    elements is named may differ.)"""
     from torchshim.ops import loops, sorting
 
     plain = rng.permutation(120).reshape(3, 40).astype(dtype)
@@ -682,7 +684,8 @@ def test_known_functions(rng, dtype):
         out = []
         for x in (plain, odd):
             for y in (x, x[0], x.T):
-                out += [sorting.median_place(y), sorting.nanmedian_place(y), sorting.mode_place(y), sorting.kth_place(y, np.int64(y.shape[-1] // 3))]
+                out += [sorting.median_place(y), sorting.nanmedian_place(y), sorting.mode_place(y),
+                        sorting.kth_place(y, np.int64(y.shape[-1] // 3))]
                 out += [sorting._places(k, largest)(y) for k in (1, 2, y.shape[-1]) for largest in (False, True)]
             out += [sorting.median_value(x[1]), sorting.nanmedian_value(x[1]), sorting.median_value(x[2]), sorting.nanmedian_value(x[2])]
             out += [jax.vmap(sorting.median_value, 1)(x), jax.vmap(sorting.median_place, 1)(x), jax.vmap(sorting._places(2, True), 1)(x)]

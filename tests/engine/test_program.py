@@ -1,4 +1,5 @@
-"""Protects what a compiled step is told about memory: the buffer of a parameter goes to its new value, whatever else of its shape comes out."""
+"""Protects what a compiled step is told about memory: the buffer of a parameter goes to its new value,
+whatever else of its shape comes out."""
 import re
 
 import pytest

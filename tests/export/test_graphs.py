@@ -1,5 +1,5 @@
-"""Protects the graphs of torch.export: operators above autograd with the names that torch gives, values and gradients of the module, sizes that are
-symbols, what is refused. compat/programs/export compares whole programs with PyTorch."""
+"""Protects the graphs of torch.export: operators above autograd with the names that torch gives, values and gradients of the module, sizes
+that are symbols, what is refused. compat/programs/export compares whole programs with PyTorch."""
 import io
 
 import pytest

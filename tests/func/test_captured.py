@@ -117,7 +117,8 @@ def test_what_all_examples_share_is_not_written_by_one():
             b[0] = v.sum()
             return b
         return vmap(f)(x)[:, 0].tolist()
-    for make in (torch.zeros_like, lambda v: v.new_ones(3), lambda v: torch.full_like(v, 2.), lambda v: v.new_empty_strided((2, 3), (3, 1))[0]):
+    for make in (torch.zeros_like, lambda v: v.new_ones(3), lambda v: torch.full_like(v, 2.),
+                 lambda v: v.new_empty_strided((2, 3), (3, 1))[0]):
         assert filled(make) == [1, 5, 9, 13]
     with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
         filled(lambda v: torch.zeros(2))

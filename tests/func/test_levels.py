@@ -1,7 +1,7 @@
 """torch._C._functorch: what libraries ask of tensors inside vmap and grad."""
 import torchshim as torch
-from torchshim._C._functorch import (_add_batch_dim, _remove_batch_dim, get_unwrapped, is_batchedtensor, is_gradtrackingtensor, maybe_get_bdim,
-                                     maybe_get_level)
+from torchshim._C._functorch import (_add_batch_dim, _remove_batch_dim, get_unwrapped, is_batchedtensor, is_gradtrackingtensor,
+                                     maybe_get_bdim, maybe_get_level)
 
 
 def seen(t):

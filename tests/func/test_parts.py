@@ -1,4 +1,5 @@
-"""Protects that torch.vmap asks the parts of `torch._functorch.vmap` that a library replaced, so that it maps over the library's containers."""
+"""Protects that torch.vmap asks the parts of `torch._functorch.vmap` that a library replaced,
+so that it maps over the library's containers."""
 import pytest
 
 import torchshim as torch
@@ -7,7 +8,8 @@ from torchshim.utils import _pytree
 
 
 class Bag:
-    """A container that knows how many batch dimensions its tensors have; `held` remembers what it answered for a level, as a library's may."""
+    """A container that knows how many batch dimensions its tensors have; `held` remembers what it answered for a level,
+    as a library's may."""
 
     def __init__(self, batch, **tensors):
         self.batch, self.tensors, self.held = list(batch), tensors, {}
@@ -45,7 +47,8 @@ def bags(monkeypatch):
         dims = parts._broadcast_to_and_flatten(out_dims, structure)
         return parts.tree_unflatten([x.removed("f", level, size, d) if is_bag(x) else parts._maybe_remove_batch_dim("f", x, level, size, d)
                                      for x, d in zip(leaves, dims)], structure)
-    _pytree.register_pytree_node(Bag, lambda b: (list(b.tensors.values()), list(b.tensors)), lambda values, keys: Bag([], **dict(zip(keys, values))))
+    _pytree.register_pytree_node(Bag, lambda b: (list(b.tensors.values()), list(b.tensors)),
+                                 lambda values, keys: Bag([], **dict(zip(keys, values))))
     for name, part in (("_process_batched_inputs", process), ("_create_batched_inputs", create), ("_unwrap_batched", unwrap)):
         monkeypatch.setattr(parts, name, part)
     yield

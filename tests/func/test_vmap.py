@@ -1,4 +1,5 @@
-"""Protects vmap's seams: results that are views of what was given, random numbers per example, a Function's own rule, and what is printed."""
+"""Protects vmap's seams: results that are views of what was given, random numbers per example, a Function's own rule,
+and what is printed."""
 import pytest
 
 import torchshim as torch
@@ -32,7 +33,8 @@ def test_an_argument_that_is_returned_is_the_callers():
 
 
 def test_different_numbers_are_one_draw_of_the_whole_batch():
-    draws = [(lambda t: torch.randn(2), lambda: torch.randn(3, 2)), (lambda t: torch.bernoulli(t), lambda: torch.bernoulli(torch.full((3, 4), 0.5))),
+    draws = [(lambda t: torch.randn(2), lambda: torch.randn(3, 2)),
+             (lambda t: torch.bernoulli(t), lambda: torch.bernoulli(torch.full((3, 4), 0.5))),
              (lambda t: torch.multinomial(t, 2), lambda: torch.multinomial(torch.full((3, 4), 0.5), 2)),
              (lambda t: t.clone().normal_(), lambda: torch.empty(3, 4).normal_()),
              (lambda t: torch.randperm(4), lambda: torch.stack([torch.randperm(4) for _ in range(3)]))]
@@ -111,7 +113,8 @@ def test_a_function_under_jvp_may_write_to_its_argument():
 
 
 @pytest.mark.parametrize("ask, text", [(lambda x: x.clone(memory_format=torch.channels_last), r"clone\(memory_format\) inside vmap"),
-                                       (lambda x: x.contiguous(memory_format=torch.channels_last), "querying is_contiguous inside of vmap")])
+                                       (lambda x: x.contiguous(memory_format=torch.channels_last),
+                                        "querying is_contiguous inside of vmap")])
 def test_memory_formats_are_those_of_examples(ask, text):
     with pytest.raises(RuntimeError, match=text):
         torch.vmap(ask)(torch.ones(3, 2))
@@ -120,7 +123,8 @@ def test_memory_formats_are_those_of_examples(ask, text):
 def test_the_primitives_of_a_batched_function_are_not_compiled_one_by_one():
     import jax
     compiled = []
-    jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None)
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None)
     x = torch.rand(3, 4)
     vmap(lambda t: (t.sin() * 7.25).cumsum(0).atan().sum())(x)
     assert not compiled
@@ -129,7 +133,8 @@ def test_the_primitives_of_a_batched_function_are_not_compiled_one_by_one():
 def test_a_batched_result_is_named_as_its_last_operator():
     """Where gradients of something outside are wanted, `grad_fn` prints as in torch."""
     x, y = torch.ones(3, 4, requires_grad=True), torch.ones(3, 4, 4)
-    for f, name in ((torch.sin, "SinBackward0"), (torch.sum, "SumBackward1"), (torch.dot, "SqueezeBackward1"), (torch.mv, "SqueezeBackward1"),
-                    (torch.nn.functional.mse_loss, "MeanBackward1"), (lambda a: a.clone().mul_(2), "MulBackward0")):
+    for f, name in ((torch.sin, "SinBackward0"), (torch.sum, "SumBackward1"), (torch.dot, "SqueezeBackward1"),
+                    (torch.mv, "SqueezeBackward1"), (torch.nn.functional.mse_loss, "MeanBackward1"),
+                    (lambda a: a.clone().mul_(2), "MulBackward0")):
         args = (y, x) if f is torch.mv else (x, x) if f in (torch.dot, torch.nn.functional.mse_loss) else (x,)
         assert type(torch.func.vmap(f)(*args).grad_fn).__name__ == name

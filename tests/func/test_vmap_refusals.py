@@ -7,10 +7,12 @@ from torchshim import vmap
 
 @pytest.mark.parametrize("f, text", [
     (lambda t: torch.where(t), "Attempted to vmap over aten::where"), (lambda t: torch.nonzero(t), "Attempted to vmap over aten::nonzero"),
-    (lambda t: torch.unique(t), "Attempted to vmap over aten::_unique2"), (lambda t: t.masked_select(t > 0), "Attempted to vmap over `mask`"),
-    (lambda t: t.tolist(), "Cannot access data pointer"), (lambda t: torch.allclose(t, t), "vmap over torch.allclose isn't supported yet"),
+    (lambda t: torch.unique(t), "Attempted to vmap over aten::_unique2"),
+    (lambda t: t.masked_select(t > 0), "Attempted to vmap over `mask`"), (lambda t: t.tolist(), "Cannot access data pointer"),
+    (lambda t: torch.allclose(t, t), "vmap over torch.allclose isn't supported yet"),
     (lambda t: torch.equal(t, t), "Batching rule not implemented for aten::equal"), (lambda t: t.sum().item(), r"calling .item\(\)"),
-    (lambda t: t.sum().backward(), r"backward\(\) called inside a functorch transform"), (lambda t: torch.rand(3), "randomness error mode")])
+    (lambda t: t.sum().backward(), r"backward\(\) called inside a functorch transform"),
+    (lambda t: torch.rand(3), "randomness error mode")])
 def test_refusals(f, text):
     with pytest.raises(RuntimeError, match=text):
         vmap(f)(torch.ones(4, 3))

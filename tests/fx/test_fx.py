@@ -53,7 +53,8 @@ def test_code_and_the_same_answers():
     model, x, functions = Model(), torch.randn(4, 2), (torch.cat, F.relu)
     traced = fx.symbolic_trace(model)
     assert traced.code == CODE and type(traced).__name__ == "Model"
-    for other in (traced, copy.deepcopy(traced), pickle.loads(pickle.dumps(traced)), fx.Interpreter(traced).run, fx.Transformer(traced).transform()):
+    for other in (traced, copy.deepcopy(traced), pickle.loads(pickle.dumps(traced)), fx.Interpreter(traced).run,
+                  fx.Transformer(traced).transform()):
         assert torch.equal(other(x), model(x))
     assert traced.w is model.w and list(traced.state_dict()) == list(model.state_dict())
     assert (torch.cat, F.relu) == functions and Model.forward.__globals__["F"].relu is functions[1]
@@ -108,11 +109,13 @@ def twice(x, y):
 
 @pytest.mark.parametrize("pattern,replacement,options,steps", [
     (lambda a: torch.relu(torch.relu(a)), lambda a: torch.sigmoid(a), {}, "x y sigmoid add sigmoid_1 mul output"),
-    (lambda a: torch.relu(a), lambda a: torch.tanh(torch.relu(a)), {}, "x y relu_4 tanh relu_5 tanh_1 relu_6 tanh_2 add relu_7 tanh_3 mul output"),
+    (lambda a: torch.relu(a), lambda a: torch.tanh(torch.relu(a)), {}, "x y relu_4 tanh relu_5 tanh_1 relu_6 tanh_2 add relu_7 tanh_3 mul "
+     "output"),
     (lambda a, b: torch.add(a, b), lambda a, b: torch.sub(a, b), {}, "x y relu relu_1 relu_2 relu_3 sub mul output"),
     (lambda a: torch.add(a, 3), lambda a: torch.abs(a), {}, "x y relu relu_1 relu_2 relu_3 add mul output"),
     (lambda a: torch.add(a, 3), lambda a: torch.abs(a), {"ignore_literals": True}, "x y relu relu_1 relu_2 relu_3 abs_1 mul output"),
-    (lambda a, b: torch.add(a, b), lambda a, b: a, {"match_filters": [lambda m, g, p: False]}, "x y relu relu_1 relu_2 relu_3 add mul output"),
+    (lambda a, b: torch.add(a, b), lambda a, b: a, {"match_filters": [lambda m, g, p: False]}, "x y relu relu_1 relu_2 relu_3 add mul "
+     "output"),
 ])
 def test_replace_pattern(pattern, replacement, options, steps):
     gm = fx.symbolic_trace(twice)

@@ -173,7 +173,8 @@ def test_mistakes_have_torchs_words():
     with pytest.raises(TypeError, match="'Proxy' object does not support item assignment"):
         fx.symbolic_trace(lambda x: operator.setitem(x, 0, 1))
     for f, kind, text in ((lambda x: len(list(x)), fx.proxy.TraceError, "Proxy object cannot be iterated"),
-                          (lambda x: 1 if x else 2, fx.proxy.TraceError, "symbolically traced variables cannot be used as inputs to control"),
+                          (lambda x: 1 if x else 2, fx.proxy.TraceError, "symbolically traced variables cannot be used as inputs to "
+                           "control"),
                           (lambda x: x + nn.Parameter(torch.ones(1)), NameError, "parameter is not a member of this module"),
                           (lambda x: nn.Linear(1, 1)(x), NameError, "module is not installed as a submodule")):
         with pytest.raises(kind, match=text):

@@ -1,5 +1,5 @@
-"""Protects torch.library: operators of a program's own run below autograd, with the gradient that was registered and no other, are called by
-their schema, and refuse what PyTorch refuses."""
+"""Protects torch.library: operators of a program's own run below autograd, with the gradient that was registered and no other, are called
+by their schema, and refuse what PyTorch refuses."""
 from typing import List, Optional, Sequence, Tuple
 
 import pytest
@@ -163,7 +163,8 @@ def test_meta_tensors_ask_for_a_fake_function_unless_nothing_is_returned():
     meta, x = torch.empty(3, device="meta"), torch.ones(3)
     assert writes_sine(meta, meta.clone()) is None and torch.ops.tests.writes_sine(meta, meta.clone()) is None
     assert set(torch.library.opcheck(writes_sine, (x, x.clone())).values()) == {"SUCCESS"}
-    with pytest.raises(RuntimeError, match=r"no fake impl registered for <CustomOpDef\(tests::without_fake\)>.*`without_fake.register_fake`"):
+    with pytest.raises(RuntimeError, match=r"no fake impl registered for "
+                                           r"<CustomOpDef\(tests::without_fake\)>.*`without_fake.register_fake`"):
         without_fake(meta)
     found = torch.library.opcheck(without_fake, (x,), raise_exception=False)
     assert [k for k, v in found.items() if v == "SUCCESS"] == ["test_schema", "test_autograd_registration"]

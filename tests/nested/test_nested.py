@@ -53,8 +53,9 @@ def test_what_it_is(layout):
     (lambda nt: F.softmax(nt, -1), [2.0, 4.0]), (lambda nt: F.softmax(nt, 1), [3.0, 3.0]), (lambda nt: nt.transpose(1, 2), [15.0, 6.6]),
     (lambda nt: F.linear(nt, torch.ones(5, 3), torch.ones(5)), [85.0, 53.0]), (lambda nt: nt.sum(-1, keepdim=True), [15.0, 6.6]),
     (lambda nt: torch.cat([nt, nt], -1), [30.0, 13.2]), (lambda nt: nt.unsqueeze(-1).squeeze(-1), [15.0, 6.6]), (torch.ones_like, [6, 12]),
-    (lambda nt: nt.masked_fill(nt > 1, 0.0), [1.0, 5.5]), (lambda nt: nt.clone().add_(1), [21.0, 18.6]), (lambda nt: nt.to(torch.float64), [15.0, 6.6]),
-    (lambda nt: F.dropout(nt, 0.0), [15.0, 6.6]), (lambda nt: F.layer_norm(nt, (3,), torch.ones(3), torch.ones(3)), [6.0, 12.0]),
+    (lambda nt: nt.masked_fill(nt > 1, 0.0), [1.0, 5.5]), (lambda nt: nt.clone().add_(1), [21.0, 18.6]),
+    (lambda nt: nt.to(torch.float64), [15.0, 6.6]), (lambda nt: F.dropout(nt, 0.0), [15.0, 6.6]),
+    (lambda nt: F.layer_norm(nt, (3,), torch.ones(3), torch.ones(3)), [6.0, 12.0]),
 ])
 def test_functions(layout, f, expected):
     made = f(nested(layout=layout))
@@ -100,7 +101,8 @@ def test_gradients(layout):
 def test_constructors():
     v, offsets = torch.arange(18.0).view(6, 3), torch.tensor([0, 2, 6])
     x, y = (torch.nested.nested_tensor_from_jagged(t, offsets) for t in (v, 2 * v))
-    assert x.shape == y.shape and sums(x + y) == [45, 414] and sums(torch.nested.nested_tensor_from_jagged(v, lengths=torch.tensor([2, 4]))) == [15, 138]
+    assert x.shape == y.shape and sums(x + y) == [45, 414] and sums(
+        torch.nested.nested_tensor_from_jagged(v, lengths=torch.tensor([2, 4]))) == [15, 138]
     gaps = torch.nested.nested_tensor_from_jagged(v, torch.tensor([0, 3, 6]), torch.tensor([1, 2]))
     assert shapes(gaps) == [(1, 3), (2, 3)] and sums(gaps * 2) == [6, 138] and not gaps.is_contiguous()
     with pytest.raises(RuntimeError, match="At least one of offsets or lengths"):
@@ -111,7 +113,8 @@ def test_constructors():
         nested(A, torch.ones(3, 4))
     with pytest.raises(TypeError, match="Only lists"):
         torch.nested.nested_tensor(3)
-    assert shapes(nested(A, torch.ones(3, 4), layout=torch.strided)) == [(2, 3), (3, 4)] and shapes(torch.nested.nested_tensor([[1, 2], [3.0]])) == [(2,), (1,)]
+    assert shapes(nested(A, torch.ones(3, 4), layout=torch.strided)) == [(2, 3), (3, 4)] and shapes(
+        torch.nested.nested_tensor([[1, 2], [3.0]])) == [(2,), (1,)]
     chosen = torch.nested.masked_select(torch.arange(6.0).view(2, 3), torch.tensor([[True, False, True], [True, True, True]]))
     assert sums(chosen) == [2, 12]
     cut = torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, torch.tensor([0, 1]), torch.tensor([2, 3]), layout=torch.jagged)

@@ -16,8 +16,8 @@ def watched():
 def test_what_is_watched_is_not_written_in_place(write):
     """torch refuses it, since the hook would no longer see the gradient of the module's result."""
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="^Output 0 of (BackwardHookFunction|View) is a view and is being modified inplace. This view was created "
-                                           "inside a custom Function"):
+    with pytest.raises(RuntimeError, match="^Output 0 of (BackwardHookFunction|View) is a view and is being modified inplace. This view "
+                                           "was created inside a custom Function"):
         write(watched()(x))
     with torch.no_grad():
         assert watched()(x).add_(1).tolist() == [2, 2]

@@ -1,4 +1,5 @@
-"""The fast path of attention modules in evaluation without gradients: its masks hide or do not, and padded sequences go as nested tensors."""
+"""The fast path of attention modules in evaluation without gradients: its masks hide or do not,
+and padded sequences go as nested tensors."""
 from unittest import mock
 
 import torchshim as torch
@@ -15,11 +16,13 @@ def test_any_number_but_zero_hides():
     m, x = layer()
     bias = -(torch.arange(5)[:, None] - torch.arange(5)).abs() * 0.5
     with torch.no_grad():
-        torch.testing.assert_close(m(x, src_mask=bias)[0, :, 0], torch.tensor([1.3643, -0.3156, 0.6652, -0.4711, -1.1203]), atol=5e-5, rtol=0)
+        torch.testing.assert_close(m(x, src_mask=bias)[0, :, 0], torch.tensor([1.3643, -0.3156, 0.6652, -0.4711, -1.1203]),
+                                   atol=5e-5, rtol=0)
         padding = torch.zeros(2, 5)
         padding[0, 3:] = -2.0
         torch.testing.assert_close(m(x, src_key_padding_mask=padding), m(x, src_key_padding_mask=padding != 0))
-    torch.testing.assert_close(m(x, src_mask=bias)[0, :, 0].detach(), torch.tensor([1.5255, -0.2532, 0.7362, -0.9089, -1.0011]), atol=5e-5, rtol=0)
+    torch.testing.assert_close(m(x, src_mask=bias)[0, :, 0].detach(), torch.tensor([1.5255, -0.2532, 0.7362, -0.9089, -1.0011]),
+                               atol=5e-5, rtol=0)
 
 
 def test_a_query_that_sees_nothing():
@@ -43,7 +46,8 @@ def test_who_takes_it():
             fast.side_effect = lambda src, *args: src
             encoder(x, src_key_padding_mask=padding)
         assert fast.called is called and {call.args[0].is_nested for call in fast.call_args_list} == ({nested} if called else set())
-    for change in (lambda: m.train(), lambda: m.register_forward_hook(lambda *args: None), lambda: torch.backends.mha.set_fastpath_enabled(False)):
+    for change in (lambda: m.train(), lambda: m.register_forward_hook(lambda *args: None),
+                   lambda: torch.backends.mha.set_fastpath_enabled(False)):
         m, x = layer()
         change()
         try:

@@ -4,8 +4,8 @@ import math
 import pytest
 
 import torchshim as torch
-from torchshim.nn.attention.flex_attention import (AuxRequest, BlockMask, and_masks, create_block_mask, create_mask, flex_attention, noop_mask,
-                                                   or_masks)
+from torchshim.nn.attention.flex_attention import (AuxRequest, BlockMask, and_masks, create_block_mask, create_mask,
+                                                   flex_attention, noop_mask, or_masks)
 
 F = torch.nn.functional
 

@@ -73,7 +73,8 @@ def test_attention():
 def test_dropout_draws_torchs_mask():
     torch.manual_seed(0)
     assert F.dropout(torch.ones(8), 0.5).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0]
-    assert near(F.alpha_dropout(torch.ones(4), 0.5, True), [-0.7791939377784729, 1.6655988693237305, 1.6655988693237305, 1.6655988693237305])
+    assert near(F.alpha_dropout(torch.ones(4), 0.5, True),
+                [-0.7791939377784729, 1.6655988693237305, 1.6655988693237305, 1.6655988693237305])
     for dtype, scaled in ((torch.float16, 1.4287109375), (torch.bfloat16, 1.4296875)):      # 1 / 0.7 is rounded once, 0.7 is not
         assert set(F.dropout(torch.ones(64, dtype=dtype), 0.3).tolist()) == {0.0, scaled}
     x = torch.ones(3)
@@ -96,7 +97,8 @@ def test_embedding_padding_row_gets_no_gradient():
     (lambda: F.embedding(torch.tensor([0]) + 7, logits()).sum().item(), IndexError, "index out of range in self"),
     (lambda: F.layer_norm(logits(), (2,)), RuntimeError, r"expected input with shape \[\*, 2\], but got input of size\[2, 3\]"),
     (lambda: F.mse_loss(logits(), logits(), reduction="bad"), ValueError, "bad is not a valid value for reduction"),
-    (lambda: F.binary_cross_entropy(logits() * 3, torch.ones(2, 3)).item(), RuntimeError, "all elements of input should be between 0 and 1"),
+    (lambda: F.binary_cross_entropy(logits() * 3, torch.ones(2, 3)).item(), RuntimeError, "all elements of input should be between 0 and "
+     "1"),
     (lambda: F.dropout(logits(), 1.5), ValueError, "dropout probability has to be between 0 and 1, but got 1.5"),
     (lambda: F.softmax(torch.ones(2).long(), 0), NotImplementedError, "softmax_lastdim_kernel_impl"),
 ])
@@ -153,9 +155,12 @@ def test_grouped_products():
     torch.testing.assert_close(y, torch.cat([a[:2] @ b[0], a[2:5] @ b[1], a[5:7] @ b[2], torch.zeros(1, 24)]))
     y.sum().backward()
     assert a.grad[7].eq(0).all() and torch.allclose(a.grad[0], b[0].sum(1))
-    assert torch.equal(F.grouped_mm(a.mT, a @ b[0], offs=offs), torch.stack([a.mT[:, s:e] @ (a @ b[0])[s:e] for s, e in ((0, 2), (2, 5), (5, 7))]))
-    for bad, said in ((lambda: F.grouped_mm(a, b), "Have to provide offsets"), (lambda: F.grouped_mm(a, b, offs=offs.long()), "Offsets have to be int32"),
-                      (lambda: F.grouped_mm(a, b[:2], offs=offs), "batch sizes have to match"), (lambda: F.grouped_mm(a.int(), b, offs=offs), "got Int")):
+    assert torch.equal(F.grouped_mm(a.mT, a @ b[0], offs=offs),
+                       torch.stack([a.mT[:, s:e] @ (a @ b[0])[s:e] for s, e in ((0, 2), (2, 5), (5, 7))]))
+    for bad, said in ((lambda: F.grouped_mm(a, b), "Have to provide offsets"),
+                      (lambda: F.grouped_mm(a, b, offs=offs.long()), "Offsets have to be int32"),
+                      (lambda: F.grouped_mm(a, b[:2], offs=offs), "batch sizes have to match"),
+                      (lambda: F.grouped_mm(a.int(), b, offs=offs), "got Int")):
         with pytest.raises(RuntimeError, match=said):
             bad()
 

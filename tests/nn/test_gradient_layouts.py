@@ -6,13 +6,14 @@ import torchshim.nn.functional as F
 
 PLAIN = {
     "mse": lambda x: F.mse_loss(x, x.detach() + 1), "unfold": lambda x: F.unfold(x, 2), "pixel_shuffle": lambda x: F.pixel_shuffle(x, 2),
-    "softmax": lambda x: x.softmax(1), "layer_norm": lambda x: F.layer_norm(x, (4,)), "max": lambda x: x.max(), "max_dim": lambda x: x.max(1)[0],
-    "median": lambda x: x.median(1)[0], "huber": lambda x: F.huber_loss(x, x.detach() + 1), "pad": lambda x: F.pad(x, (-1, 1)),
+    "softmax": lambda x: x.softmax(1), "layer_norm": lambda x: F.layer_norm(x, (4,)), "max": lambda x: x.max(),
+    "max_dim": lambda x: x.max(1)[0], "median": lambda x: x.median(1)[0], "huber": lambda x: F.huber_loss(x, x.detach() + 1),
+    "pad": lambda x: F.pad(x, (-1, 1)),
 }
 KEPT = {
-    "conv": lambda x: F.conv2d(x, torch.ones(4, 4, 2, 2)), "max_pool": lambda x: F.max_pool2d(x, 2), "avg_pool": lambda x: F.avg_pool2d(x, 2),
-    "group_norm": lambda x: F.group_norm(x, 2), "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
-    "adaptive": lambda x: F.adaptive_max_pool2d(x, 2),
+    "conv": lambda x: F.conv2d(x, torch.ones(4, 4, 2, 2)), "max_pool": lambda x: F.max_pool2d(x, 2),
+    "avg_pool": lambda x: F.avg_pool2d(x, 2), "group_norm": lambda x: F.group_norm(x, 2),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True), "adaptive": lambda x: F.adaptive_max_pool2d(x, 2),
 }
 
 
@@ -33,7 +34,8 @@ def test_gradients(name):
 
 def test_names():
     x, half = torch.randn(2, 3, requires_grad=True), torch.randn(2, 3, dtype=torch.bfloat16, requires_grad=True)
-    assert type(F.rms_norm(half, (3,)).grad_fn).__name__ == "ToCopyBackward0" and type(F.rms_norm(x, (3,)).grad_fn).__name__ == "MulBackward0"
+    assert type(F.rms_norm(half, (3,)).grad_fn).__name__ == "ToCopyBackward0" and type(
+        F.rms_norm(x, (3,)).grad_fn).__name__ == "MulBackward0"
     assert type(F.pairwise_distance(x, x.detach() + 1).grad_fn).__name__ == "NormBackward1"
 
 
@@ -49,7 +51,8 @@ def test_attention_of_what_is_transposed_inside():
 
 @pytest.mark.parametrize("call, text", [
     (lambda: F.avg_pool2d(torch.ones(1, 2, 4, 4, dtype=torch.int32), 2), "\"avg_pool2d\" not implemented for 'Int'"),
-    (lambda: F.nll_loss(torch.ones(3, 4, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)), "\"nll_loss_out_frame\" not implemented for 'Long'"),
+    (lambda: F.nll_loss(torch.ones(3, 4, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)), "\"nll_loss_out_frame\" not implemented "
+     "for 'Long'"),
     (lambda: F.binary_cross_entropy_with_logits(*[torch.ones(3, dtype=torch.int32)] * 2), "\"log_sigmoid_cpu\" not implemented for 'Int'"),
 ])
 def test_integers_are_refused(call, text):

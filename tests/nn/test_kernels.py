@@ -22,7 +22,8 @@ def test_their_gradients(name):
         y = getattr(x, name)(dim)
         got = getattr(torch, f"_{name}_backward_data")(g, y, dim, torch.float32)
         torch.testing.assert_close(got.detach(), torch.autograd.grad(y, x, g)[0])
-        assert type(got.grad_fn).__name__ == {"softmax": "SoftmaxBackwardDataBackward0", "log_softmax": "LogSoftmaxBackwardDataBackward0"}[name]
+        assert type(got.grad_fn).__name__ == {"softmax": "SoftmaxBackwardDataBackward0",
+                                              "log_softmax": "LogSoftmaxBackwardDataBackward0"}[name]
     assert getattr(torch, f"_{name}_backward_data")(g, X, 0, torch.float64).dtype == torch.float64
 
 

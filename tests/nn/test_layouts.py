@@ -1,4 +1,5 @@
-"""channels_last through normalisation and dropout; linear's bias of another dtype; gradients of convolutions as functions; bytes resized."""
+"""channels_last through normalisation and dropout; linear's bias of another dtype; gradients of convolutions as functions;
+bytes resized."""
 import pytest
 
 import torchshim as torch
@@ -7,8 +8,8 @@ import torchshim.nn.functional as F
 
 def test_channels_last_stays():
     x = torch.rand(2, 4, 3, 3).contiguous(memory_format=torch.channels_last)
-    for y in (F.batch_norm(x, None, None, training=True), F.batch_norm(x, torch.zeros(4), torch.ones(4)), F.group_norm(x, 2), F.dropout(x, 0.5),
-              F.dropout2d(x[:, :, :, ::2], 0.5)):
+    for y in (F.batch_norm(x, None, None, training=True), F.batch_norm(x, torch.zeros(4), torch.ones(4)), F.group_norm(x, 2),
+              F.dropout(x, 0.5), F.dropout2d(x[:, :, :, ::2], 0.5)):
         assert y.is_contiguous(memory_format=torch.channels_last)
     assert F.instance_norm(x).is_contiguous()
 
@@ -78,7 +79,8 @@ def test_bytes_are_interpolated_in_fixed_point(mode, antialias, size, rows):
 def test_embedding_bag_of_torch_says_where_its_rows_come_from():
     w, ids, starts = torch.tensor([[0., 9], [1, 1], [2, 0], [0, 3], [4, 4]]), torch.tensor([1, 2, 3, 4]), torch.tensor([0, 2])
     out, bag, sizes, rows = torch.embedding_bag(w, ids, starts, mode=2)
-    assert out.tolist() == [[2, 1], [4, 4]] and bag.tolist() == [0, 0, 1, 1] and sizes.tolist() == [2, 2] and rows.tolist() == [[2, 1], [4, 4]]
+    assert out.tolist() == [[2, 1], [4, 4]] and bag.tolist() == [0, 0, 1, 1] and sizes.tolist() == [2, 2] and rows.tolist() == [
+        [2, 1], [4, 4]]
     out, bag, sizes, more = torch.embedding_bag(w, ids, starts, False, 1, False, None, False, 2)
     assert out.tolist() == [[1, 1], [2, 3.5]] and sizes.tolist() == more.tolist() == [1, 2]
     out, bag, sizes, _ = torch.embedding_bag(w, ids, starts)

@@ -54,7 +54,8 @@ def test_tied_parameters_count_once():
     (lambda m: m.add_module("x", 3), TypeError, "int is not a Module subclass"),
     (lambda m: nn.Module()(1), NotImplementedError, r'Module \[Module\] is missing the required "forward" function'),
     (lambda m: m.get_submodule("nope"), AttributeError, "Net has no attribute `nope`"),
-    (lambda m: m.to(torch.int32), TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int32"),
+    (lambda m: m.to(torch.int32), TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                                             "dtype=torch.int32"),
     (lambda m: nn.Parameter(torch.tensor([1])), RuntimeError, "Only Tensors of floating point and complex dtype can require gradients"),
 ])
 def test_errors(act, kind, text):

@@ -5,7 +5,8 @@ import torchshim as torch
 import torchshim.nn.functional as F
 
 
-@pytest.mark.parametrize("pool", [lambda x: F.max_pool2d(x, 2, return_indices=True), lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True),
+@pytest.mark.parametrize("pool", [lambda x: F.max_pool2d(x, 2, return_indices=True),
+                                  lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True),
                                   lambda x: F.fractional_max_pool2d(x, 2, 2, return_indices=True)])
 def test_places_are_saved_for_backward(pool):
     x = torch.rand(1, 1, 4, 4, requires_grad=True)
@@ -23,7 +24,8 @@ def test_volumes_keep_channels_last():
     assert F.avg_pool3d(x, 2).stride() == (24, 8, 4, 2, 1)
 
 
-@pytest.mark.parametrize("pool, shape", [(lambda x: F.adaptive_max_pool1d(x, 3), (1, 0, 5)), (lambda x: F.adaptive_avg_pool3d(x, 3), (1, 0, 5, 5, 5)),
+@pytest.mark.parametrize("pool, shape", [(lambda x: F.adaptive_max_pool1d(x, 3), (1, 0, 5)),
+                                         (lambda x: F.adaptive_avg_pool3d(x, 3), (1, 0, 5, 5, 5)),
                                          (lambda x: F.fractional_max_pool2d(x, 3, 2), (1, 0, 5, 5)),
                                          (lambda x: F.max_unpool2d(x, x.long(), 2), (1, 2, 0, 2))])
 def test_empty_dimensions_are_refused(pool, shape):

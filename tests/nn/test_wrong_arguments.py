@@ -17,13 +17,14 @@ x = torch.ones(2, 3, 4, 4)
     (lambda: F.layer_norm(x, 4), "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int"),
     (lambda: F.cross_entropy(x, None), "cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not NoneType"),
     (lambda: F.cosine_similarity(x, x2=3), "cosine_similarity(): argument 'x2' must be Tensor, not int"),
-    (lambda: F.scaled_dot_product_attention(x, x, None), "scaled_dot_product_attention(): argument 'value' (position 3) must be Tensor, not NoneType"),
+    (lambda: F.scaled_dot_product_attention(x, x, None), "scaled_dot_product_attention(): argument 'value' (position 3) must be Tensor, "
+                                                         "not NoneType"),
     (lambda: F.logsigmoid(None), "log_sigmoid(): argument 'input' (position 1) must be Tensor, not NoneType"),
     (lambda: F.avg_pool2d(), 'avg_pool2d() missing 2 required positional argument: "input", "kernel_size"'),
     (lambda: F.conv2d(x, x, None, "a"),
      "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, NoneType, str), but expected one of:\n"
-     " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of ints padding = 0, tuple of ints dilation = 1, "
-     "int groups = 1)\n"
+     " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of ints padding = 0, tuple of ints dilation = "
+     "1, int groups = 1)\n"
      " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, str padding = \"valid\", tuple of ints dilation = 1, "
      "int groups = 1)\n"),
 ])
@@ -57,5 +58,6 @@ def test_offsets_and_weights_of_bags_are_refused_in_torchs_words():
 
 @pytest.mark.parametrize("pad, place, dim", [((5, 0, 0, 0, 0, 0), 4, 4), ((1, 0, 4, 1, 0, 0), 6, 3), ((1, 0, 0, 0, 0, 3), 8, 2)])
 def test_reflections_that_are_too_wide_name_their_argument(pad, place, dim):
-    with pytest.raises(RuntimeError, match=rf"Argument #{place}: Padding size should be less .* at dimension {dim} of input \[1, 2, 3, 4, 5\]"):
+    with pytest.raises(RuntimeError, match=rf"Argument #{place}: Padding size should be less .* at dimension {dim} of input \[1, 2, 3, 4, "
+                                           rf"5\]"):
         F.pad(torch.ones(1, 2, 3, 4, 5), pad, mode="reflect")

@@ -74,7 +74,8 @@ def test_prelu():
     y = F.prelu(x, w)
     y.sum().backward()
     assert y.tolist() == [[-0.5, 2], [0, -1]] and x.grad.tolist() == [[0.5, 1], [0.5, 0.25]] and w.grad.tolist() == [-1, -4]
-    with pytest.raises(RuntimeError, match="Mismatch of parameter numbers and input channel size. Found parameter numbers = 3 and channel size = 2."):
+    with pytest.raises(RuntimeError, match="Mismatch of parameter numbers and input channel size. Found parameter numbers = 3 and channel "
+                                           "size = 2."):
         F.prelu(x, torch.ones(3))
 
 

@@ -67,7 +67,8 @@ def test_ranges_of_fractions_are_counted_as_torch_counts_them(tier):
     policy.pin(tier)
     try:
         single, double = torch.arange(-8., 8., .1)[76:82].tolist(), torch.arange(.5, -.55, -.1, dtype=torch.float64)[3:6].tolist()
-        halves = torch.arange(-1., .6, .1, dtype=torch.bfloat16)[9:11].tolist() + torch.arange(-8., 0, .01, dtype=torch.float16)[797:].tolist()
+        halves = (torch.arange(-1., .6, .1, dtype=torch.bfloat16)[9:11].tolist()
+                  + torch.arange(-8., 0, .01, dtype=torch.float16)[797:].tolist())
         huge = torch.arange(0, 1e305, 3e304, dtype=torch.float64).tolist()
     finally:
         policy.pin(None)

@@ -9,12 +9,14 @@ OVERFLOW = "value cannot be converted to type {} without overflow"
 
 
 @pytest.mark.parametrize("call, told", [
-    (lambda: torch.zeros(2, dtype=torch.int8).clamp(max=300), "int8_t"), (lambda: torch.zeros(2, dtype=torch.uint8).clamp(0, 300), "uint8_t"),
-    (lambda: torch.zeros(2).clamp_min(1e40), "float"), (lambda: torch.zeros(2, dtype=torch.bfloat16).clamp(max=1e40), "c10::BFloat16"),
+    (lambda: torch.zeros(2, dtype=torch.int8).clamp(max=300), "int8_t"),
+    (lambda: torch.zeros(2, dtype=torch.uint8).clamp(0, 300), "uint8_t"), (lambda: torch.zeros(2).clamp_min(1e40), "float"),
+    (lambda: torch.zeros(2, dtype=torch.bfloat16).clamp(max=1e40), "c10::BFloat16"),
     (lambda: torch.zeros(2, dtype=torch.int8).clamp(max=1e40), "float"),
     (lambda: torch.where(torch.ones(2) > 0, 300, torch.zeros(2, dtype=torch.int8)), "int8_t"),
     (lambda: torch.where(torch.ones(2) > 0, torch.zeros(2), 1e40), "float"),
-    (lambda: F.pad(torch.zeros(2, dtype=torch.uint8), (1, 1), value=-1), "uint8_t"), (lambda: F.pad(torch.zeros(2), (1, 1), value=1e40), "float"),
+    (lambda: F.pad(torch.zeros(2, dtype=torch.uint8), (1, 1), value=-1), "uint8_t"),
+    (lambda: F.pad(torch.zeros(2), (1, 1), value=1e40), "float"),
     (lambda: F.pad(torch.zeros(2, dtype=torch.int32), (1, 1), value=float("inf")), "int"),
     (lambda: torch.zeros(2, dtype=torch.int8).masked_fill(torch.ones(2) > 0, torch.tensor(300)), "int8_t"),
     (lambda: torch.zeros(2, dtype=torch.float16).fill_(70000), "c10::Half"),

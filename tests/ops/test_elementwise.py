@@ -118,9 +118,11 @@ def test_an_operator_without_a_derivative_works_forward_and_refuses_backward():
     (lambda x, i, b: torch.maximum(x, 2.0), TypeError, r"maximum\(\): argument 'other' \(position 2\) must be Tensor, not float"),
     (lambda x, i, b: torch.add(i, i, alpha=1.5), RuntimeError, "For integral input tensors, argument alpha must not be a floating point"),
     (lambda x, i, b: torch.clamp(x), RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None"),
-    (lambda x, i, b: torch.div(x, x, rounding_mode="up"), RuntimeError, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found 'up'"),
+    (lambda x, i, b: torch.div(x, x, rounding_mode="up"), RuntimeError, "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+     "but found 'up'"),
     (lambda x, i, b: torch.lerp(x, x.double(), 0.5), RuntimeError, "expected dtype float for `end` but got dtype double"),
-    (lambda x, i, b: torch.where(i, x, x), RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype Long"),
+    (lambda x, i, b: torch.where(i, x, x), RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                                         "Long"),
     (lambda x, i, b: (x + 0j).abs_(), RuntimeError, "In-place abs is not supported for complex tensors."),
     (lambda x, i, b: x + torch.ones(3), RuntimeError, r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton"),
 ])
@@ -192,7 +194,8 @@ def test_strides_follow_the_operands():
 
 def test_second_derivatives():
     x = leaf(0.5, -0.75, dtype=torch.float64)
-    for f, second in ((torch.sin, lambda v: -np.sin(v)), (lambda t: t ** 3, lambda v: 6 * v), (torch.tanh, lambda v: -2 * np.tanh(v) / np.cosh(v) ** 2),
+    for f, second in ((torch.sin, lambda v: -np.sin(v)), (lambda t: t ** 3, lambda v: 6 * v),
+                      (torch.tanh, lambda v: -2 * np.tanh(v) / np.cosh(v) ** 2),
                       (torch.exp, np.exp), (torch.reciprocal, lambda v: 2 / v ** 3)):
         g, = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         h, = torch.autograd.grad(g.sum(), x)

@@ -35,7 +35,8 @@ def test_layouts_and_names():
     assert torch.fft.fft(X, n=9, dim=0).stride() == (1, 9)
 
 
-@pytest.mark.parametrize("f, x", [(torch.fft.fftn, Z), (torch.fft.rfft, X), (torch.fft.irfft, Z), (torch.fft.hfft2, Z), (torch.fft.ihfftn, X)])
+@pytest.mark.parametrize("f, x",
+    [(torch.fft.fftn, Z), (torch.fft.rfft, X), (torch.fft.irfft, Z), (torch.fft.hfft2, Z), (torch.fft.ihfftn, X)])
 def test_gradients(f, x):
     assert torch.autograd.gradcheck(f, x[:3, :3].clone().requires_grad_(), nondet_tol=1e-10)
 
@@ -70,7 +71,8 @@ def test_stft_errors():
     x = torch.zeros(2, 100)
     with pytest.raises(RuntimeError, match="stft requires the return_complex parameter be given for real inputs"):
         torch.stft(x, 16)
-    with pytest.raises(RuntimeError, match=r"stft\(torch.FloatTensor\[2, 116\], n_fft=16, hop_length=4, win_length=20, window=None, .*expected 0 < "):
+    with pytest.raises(RuntimeError, match=r"stft\(torch.FloatTensor\[2, 116\], n_fft=16, hop_length=4, win_length=20, window=None, "
+                                           r".*expected 0 < "):
         torch.stft(x, 16, win_length=20, return_complex=True)
     z = torch.stft(x, 16, return_complex=True)
     with pytest.raises(RuntimeError, match="window overlap add min: 1"):
@@ -90,8 +92,9 @@ def test_windows():
 def test_whole_transforms_of_real_numbers_are_those_of_complex_ones():
     """Interpreted they are made of their first half: of all lengths, dimensions in any order, cut or filled up, scaled."""
     torch.manual_seed(0)
-    for shape, dims, s in (((1,), (0,), None), ((2,), (0,), None), ((5,), (0,), (7,)), ((8,), (0,), (5,)), ((4, 5), (0, 1), None), ((4, 5), (1, 0), None),
-                           ((3, 4, 6), (2, 0), (5, 4)), ((2, 3, 4), (0, 1, 2), (2, 2, 2)), ((1, 6, 1), (1, 2), None), ((3, 5, 4), (1,), None)):
+    for shape, dims, s in (((1,), (0,), None), ((2,), (0,), None), ((5,), (0,), (7,)), ((8,), (0,), (5,)), ((4, 5), (0, 1), None),
+                           ((4, 5), (1, 0), None), ((3, 4, 6), (2, 0), (5, 4)), ((2, 3, 4), (0, 1, 2), (2, 2, 2)),
+                           ((1, 6, 1), (1, 2), None), ((3, 5, 4), (1,), None)):
         for norm in (None, "ortho", "forward"):
             x = torch.randn(*shape, dtype=torch.float64)
             whole, want = torch.fft.fftn(x, s=s, dim=dims, norm=norm), torch.fft.fftn(x + 0j, s=s, dim=dims, norm=norm)

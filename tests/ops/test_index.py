@@ -51,11 +51,12 @@ def test_masks():
 
 ERRORS = [
     ("torch.gather(x, 0, torch.full((1, 1), 5))", RuntimeError, "index 5 is out of bounds for dimension 0 with size 2"),
-    ("torch.gather(x, 0, torch.zeros(1, 4, dtype=torch.long))", RuntimeError, "Size does not match at dimension 1 expected index [1, 4] to be "
-     "no larger than self [2, 3] apart from dimension 0"),
+    ("torch.gather(x, 0, torch.zeros(1, 4, dtype=torch.long))", RuntimeError, "Size does not match at dimension 1 expected index [1, 4] to "
+     "be no larger than self [2, 3] apart from dimension 0"),
     ("x.index_select(0, torch.tensor([-1]))", IndexError, "index out of range in self"),
     ("x.index_copy(0, torch.tensor([5]), x[:1])", IndexError, "index_copy_(): index 5 is out of bounds for dimension 0 with size 2"),
-    ("x.scatter(0, torch.zeros(1, 1, dtype=torch.long), x.double())", RuntimeError, "scatter(): Expected self.dtype to be equal to src.dtype"),
+    ("x.scatter(0, torch.zeros(1, 1, dtype=torch.long), x.double())", RuntimeError, "scatter(): Expected self.dtype to be equal to "
+     "src.dtype"),
     ("x.take(torch.tensor([50]))", IndexError, "out of range: tried to access index 50 on a tensor of 6 elements."),
     ("x.masked_fill(x, 1)", RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype float"),
     ("x.masked_scatter(x > 3, torch.ones(1))", RuntimeError, "Number of elements of source < number of ones in mask"),

@@ -142,5 +142,6 @@ def test_least_squares_tell_one_rank_of_each_matrix_as_given():
     found = torch.linalg.lstsq(A, B, driver="gelsd")
     assert found.rank.tolist() == [2] and found.singular_values.shape == (1, 2) and found.solution.shape == (2, 2, 2)
     assert torch.linalg.lstsq(A[:, :0], B[:, :0], driver="gels").rank.shape == (0,)
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"):
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension "
+                                           r"0"):
         torch.linalg.lstsq(torch.ones(2, 3, 2), torch.ones(3, 2))

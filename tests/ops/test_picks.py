@@ -8,8 +8,8 @@ from torchshim.engine.interpret import picks
 F = np.dtype(np.float32)
 
 
-@pytest.mark.parametrize("shape,taken,d", [((4, 5), (4, 3), 1), ((4, 5), (6, 5), 0), ((4, 5), (2, 3), 0), ((2, 3, 4), (2, 5, 3), 1), ((7,), (9,), 0),
-                                           ((3, 1, 2), (3, 4, 2), 1), ((2, 3, 4), (1, 3, 9), 2)])
+@pytest.mark.parametrize("shape,taken,d", [((4, 5), (4, 3), 1), ((4, 5), (6, 5), 0), ((4, 5), (2, 3), 0), ((2, 3, 4), (2, 5, 3), 1),
+                                           ((7,), (9,), 0), ((3, 1, 2), (3, 4, 2), 1), ((2, 3, 4), (1, 3, 9), 2)])
 def test_gathering_and_its_gradient(shape, taken, d):
     rng = np.random.default_rng(0)
     a, index = rng.normal(size=shape).astype("f"), rng.integers(0, shape[d], taken)

@@ -146,8 +146,11 @@ def test_einsum_refuses_other_dtypes_where_it_sums_over_both():
     assert x.grad.dtype == torch.float32 and x.grad.tolist() == [[2.0] * 3] * 2
 
 
-@pytest.mark.parametrize("a, b, wants, name", [((2, 3), (2, 3, 2), True, "CloneBackward0"), ((2, 3), (2, 3, 2), False, "UnsafeViewBackward0"),
-                                               ((3,), (2, 3, 2), True, "UnsafeViewBackward0"), ((1, 1), (2, 1, 1), True, "TransposeBackward0"),
+@pytest.mark.parametrize("a, b, wants, name",
+                                               [((2, 3), (2, 3, 2), True, "CloneBackward0"),
+                                               ((2, 3), (2, 3, 2), False, "UnsafeViewBackward0"),
+                                               ((3,), (2, 3, 2), True, "UnsafeViewBackward0"),
+                                               ((1, 1), (2, 1, 1), True, "TransposeBackward0"),
                                                ((1, 3), (1, 3, 2), True, "TransposeBackward0")])
 def test_a_matrix_times_a_stack_is_made_in_torchs_steps(a, b, wants, name):
     x = torch.arange(1.0, 1 + torch.Size(a).numel()).reshape(a).requires_grad_(wants)

@@ -11,14 +11,16 @@ t = torch.arange(3)
 
 @pytest.mark.parametrize("call, error, text", [
     (lambda: torch.special.zeta(2, 3), TypeError, r"special_zeta\(\) received an invalid combination of arguments - got \(int, int\)"),
-    (lambda: torch.rsub(2, 3), TypeError, r"rsub\(\) received an invalid combination of arguments - got \(int, int\), but expected one of:\n "
+    (lambda: torch.rsub(2, 3), TypeError, r"rsub\(\) received an invalid combination of arguments - got \(int, int\), but expected one "
+                                          r"of:\n "
                                           r"\* \(Tensor input, Tensor other, \*, Number alpha = 1\)\n"),
     (lambda: torch.float_power(2, 3), TypeError, r"float_power\(\) received an invalid combination of arguments"),
     (lambda: torch.narrow_copy(torch.tensor(1.0), 0, 0, 1), RuntimeError, r"narrow\(\) cannot be applied to a 0-dim tensor."),
     (lambda: torch.narrow_copy(torch.ones(10), 0, 0, -1), RuntimeError, r"start \(0\) \+ length \(-1\) exceeds dimension size \(10\)."),
     (lambda: torch.hsplit(torch.ones(5, 5), 0), RuntimeError, "the size of the dimension 5 is not divisible by the split_size 0!"),
     (lambda: torch.masked_fill(t, t > 1, torch.tensor(1j) + 1), RuntimeError, "value cannot be converted to type int64_t without overflow"),
-    (lambda: torch.Tensor.__radd__(2, t), TypeError, "descriptor '__radd__' for 'torch._C.TensorBase' objects doesn't apply to a 'int' object"),
+    (lambda: torch.Tensor.__radd__(2, t), TypeError, "descriptor '__radd__' for 'torch._C.TensorBase' objects doesn't apply to a 'int' "
+                                                     "object"),
     (lambda: torch.linspace(torch.ones(2), torch.tensor(1), 2), RuntimeError,
      r"got start with 1 dimension\(s\) and end with 0 dimension\(s\)."),
     (lambda: F.multi_margin_loss(torch.ones(5, 4), torch.ones(5)), RuntimeError, "expected scalar type Long but found Float"),

@@ -5,7 +5,8 @@ import torchshim as torch
 
 @pytest.mark.parametrize("call, error", [
     (lambda: torch.special.bessel_j0(torch.ones(2).half()), '"bessel_j0_cpu" not implemented for \'Half\''),
-    (lambda: torch.special.hermite_polynomial_h(torch.ones(2).bfloat16(), 2), '"hermite_polynomial_h_cpu" not implemented for \'BFloat16\''),
+    (lambda: torch.special.hermite_polynomial_h(torch.ones(2).bfloat16(), 2), '"hermite_polynomial_h_cpu" not implemented for '
+     '\'BFloat16\''),
     (lambda: torch.linalg.cross(torch.ones(3) > 0, torch.ones(3) > 0), '"cross" not implemented for \'Bool\''),
     (lambda: torch.inner(torch.ones(3) > 0, torch.ones(3) > 0), '"dot" not implemented for \'Bool\''),
     (lambda: torch.tensordot(torch.ones(2, 2) > 0, torch.ones(2, 2) > 0, 1), '"addmm_impl_cpu_" not implemented for \'Bool\''),
@@ -19,7 +20,8 @@ import torchshim as torch
     (lambda: torch.nn.functional.avg_pool3d(torch.ones(1, 1, 2, 2, 2).half(), 2), '"avg_pool3d_out_frame" not implemented for \'Half\''),
     (lambda: torch.nn.functional.max_unpool2d(torch.ones(1, 2, 2).cfloat(), torch.zeros(1, 2, 2).long(), 2),
      '"max_unpool2d" not implemented for \'ComplexFloat\''),
-    (lambda: torch.nn.functional.ctc_loss(torch.ones(3, 1, 2).half(), torch.ones(1, 1), (1,), (1,)), '"ctc_loss_cpu" not implemented for \'Half\''),
+    (lambda: torch.nn.functional.ctc_loss(torch.ones(3, 1, 2).half(), torch.ones(1, 1), (1,), (1,)), '"ctc_loss_cpu" not implemented for '
+     '\'Half\''),
     (lambda: torch.histc(torch.ones(2).cfloat()), '"aminmax_cpu" not implemented for \'ComplexFloat\''),
     (lambda: torch.ones(2).cfloat().bernoulli_(torch.ones(2)), '"bernoulli_tensor_cpu_self_" not implemented for \'ComplexFloat\''),
 ])
@@ -31,14 +33,16 @@ def test_kernels_that_torch_does_not_have(call, error):
 
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: torch.special.legendre_polynomial_p(2, 3), TypeError, "got (int, int), but expected one of"),
-    (lambda: torch.normal(torch.ones(2), 0., (2,)), TypeError, "normal() received an invalid combination of arguments - got (Tensor, float, tuple)"),
+    (lambda: torch.normal(torch.ones(2), 0., (2,)), TypeError, "normal() received an invalid combination of arguments - got (Tensor, "
+                                                               "float, tuple)"),
     (lambda: torch.normal(0., 1.), TypeError, "normal() received an invalid combination of arguments - got (float, float)"),
     (lambda: torch.linalg.vecdot(torch.ones(2).long(), torch.ones(2).long()), RuntimeError, "Expected a floating point or complex tensor"),
     (lambda: torch.logdet(torch.eye(2).half()), RuntimeError, "logdet: Low precision dtypes not supported. Got Half"),
     (lambda: torch.linalg.matrix_norm(torch.eye(2).half(), 2), RuntimeError, "linalg.matrix_norm: Low precision dtypes not supported"),
     (lambda: torch.zeros(2).index_fill(0, torch.tensor([0]), torch.tensor(1j)), RuntimeError, "Converting complex Scalar to non-complex"),
     (lambda: torch.narrow_copy(torch.zeros(2), 1, 0, 1), RuntimeError, "Expected dim <"),
-    (lambda: torch.baddbmm(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 2)), IndexError, "expected to be in range of [-2, 1], but got 2"),
+    (lambda: torch.baddbmm(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 2)), IndexError, "expected to be in range of [-2, 1], but got "
+     "2"),
     (lambda: torch.mv(torch.tensor(1.), torch.ones(1)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
 ])
 def test_arguments_that_torch_refuses(call, kind, text):
@@ -85,7 +89,8 @@ def test_scales_and_dtypes_of_products_added_to():
      "hidden0 has inconsistent hidden_size: got 5, expected 4"),
     (lambda x: torch.rnn_relu_cell(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3), torch.ones(4, 4)), RuntimeError,
      "weight_ih first dim must be 1 * hidden_size = 4, but got 5"),
-    (lambda x: torch.nn.functional.bilinear(x, x, torch.ones(2, 3, 3)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    (lambda x: torch.nn.functional.bilinear(x, x, torch.ones(2, 3, 3)), IndexError, "Dimension specified as -1 but tensor has no "
+     "dimensions"),
     (lambda x: torch.nn.functional.grid_sample(x, torch.ones(1, 2, 2, 2), align_corners=True), IndexError,
      "Dimension specified as 0 but tensor has no dimensions"),
     (lambda x: torch.nn.functional.avg_pool2d(torch.ones(3), 2), IndexError,

@@ -10,7 +10,8 @@ inf, nan = math.inf, math.nan
 
 @pytest.mark.parametrize("reduce, empty, last, grads", [
     ("sum", 0, [18, 21, 24], [[1, 1, 1]] * 4), ("mean", nan, [6, 7, 8], [[1, 1, 1]] + [[1 / 3] * 3] * 3),
-    ("max", -inf, [9, 10, 11], [[1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 1, 1]]), ("min", inf, [3, 4, 5], [[1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 0, 0]]),
+    ("max", -inf, [9, 10, 11], [[1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 1, 1]]),
+    ("min", inf, [3, 4, 5], [[1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 0, 0]]),
     ("prod", 1, [162, 280, 440], [[1, 1, 1], [54, 70, 88], [27, 40, 55], [18, 28, 40]])])
 def test_each_reduction(reduce, empty, last, grads):
     x = torch.arange(12.).view(4, 3).requires_grad_()
@@ -25,7 +26,8 @@ def test_where_segments_begin_with_something():
     given = dict(lengths=torch.tensor([1, 0, 3]), initial=5.)
     assert torch.segment_reduce(x, "sum", **given).tolist() == [[5, 6, 7], [5, 5, 5], [23, 26, 29]]
     torch.testing.assert_close(torch.segment_reduce(x, "mean", **given), torch.tensor([[5, 6, 7], [5, 5, 5], [23 / 3, 26 / 3, 29 / 3]]))
-    assert torch.segment_reduce(x, "max", lengths=torch.tensor([1, 0, 2]), initial=5., unsafe=True).tolist() == [[5] * 3, [5] * 3, [6, 7, 8]]
+    assert torch.segment_reduce(x, "max", lengths=torch.tensor([1, 0, 2]), initial=5., unsafe=True).tolist() == [[5] * 3, [5]
+        * 3, [6, 7, 8]]
 
 
 def test_offsets_and_batches():
@@ -43,7 +45,8 @@ def test_gradients_at_ties_and_zeros(reduce, grad):
 
 @pytest.mark.parametrize("kwargs, text", [
     ({}, "segment_reduce(): Either lengths or offsets must be defined."),
-    (dict(lengths=torch.tensor([1, 2])), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."),
+    (dict(lengths=torch.tensor([1, 2])), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) "
+                                         "when !unsafe."),
     (dict(lengths=torch.tensor([1, -2])), "lengths contains negative value!"),
     (dict(lengths=torch.tensor([1, 3]), axis=1), "segment_reduce(): Expected axis to be the last dimension of lengths but got 1.")])
 def test_what_does_not_fit(kwargs, text):

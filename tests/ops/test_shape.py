@@ -54,11 +54,13 @@ def test_copies_and_their_gradients():
 
 ERRORS = [
     ("torch.cat([])", ValueError, "torch.cat(): expected a non-empty list of Tensors"),
-    ("torch.cat([a, torch.zeros(2, 4)])", RuntimeError, "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for "
+    ("torch.cat([a, torch.zeros(2, 4)])", RuntimeError, "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 "
+                                                        "for "
      "tensor number 1 in the list."),
     ("torch.cat([a, torch.tensor(1.0)])", RuntimeError, "zero-dimensional tensor (at position 1) cannot be concatenated"),
     ("torch.stack([a, a[0]])", RuntimeError, "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [3] at entry 1"),
-    ("a.copy_(torch.zeros(4, 3))", RuntimeError, "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0"),
+    ("a.copy_(torch.zeros(4, 3))", RuntimeError, "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension "
+                                                 "0"),
     ("a.repeat(2)", RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"),
     ("a.roll((1, 2))", RuntimeError, "shifts and dimensions must align. shifts: 2, dims:0"),
     ("a[0].tril()", RuntimeError, "tril: input tensor must have at least 2 dimensions"),

@@ -56,7 +56,8 @@ def test_medians_modes_quantiles():
 def test_searching():
     edges = torch.tensor([1., 2., 3.])
     x = torch.tensor([[0.5, 1.], [2.5, 9.]])
-    assert torch.searchsorted(edges, x).tolist() == [[0, 0], [2, 3]] and torch.searchsorted(edges, x, right=True).tolist() == [[0, 1], [2, 3]]
+    assert torch.searchsorted(edges, x).tolist() == [[0, 0], [2, 3]] and torch.searchsorted(edges, x, right=True).tolist() == [
+        [0, 1], [2, 3]]
     assert torch.bucketize(x, edges, out_int32=True).dtype == torch.int32 and torch.searchsorted(edges, 2).item() == 1
     assert torch.searchsorted(x, torch.tensor([[1.], [3.]])).tolist() == [[1], [1]]
     assert torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1])).tolist() == [True, False, True]
@@ -129,8 +130,10 @@ def test_rows_of_sparse_matrices_both_ways():
     to_csr, to_coo = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
     rows, columns = torch.tensor([0, 0, 2, 3]), torch.tensor([1, 4, 0, 2])
     crow = to_csr(rows, 5)
-    assert crow.tolist() == [0, 2, 2, 3, 4, 4] and to_csr(rows[:0], 3).tolist() == [0] * 4 and to_csr(rows, 5, out_int32=True).dtype == torch.int32
-    assert to_coo(crow, columns).tolist() == [rows.tolist(), columns.tolist()] and to_coo(crow, columns, transpose=True)[0].tolist() == [1, 4, 0, 2]
+    assert crow.tolist() == [0, 2, 2, 3, 4, 4] and to_csr(rows[:0], 3).tolist() == [0] * 4 and to_csr(
+        rows, 5, out_int32=True).dtype == torch.int32
+    assert to_coo(crow, columns).tolist() == [rows.tolist(), columns.tolist()] and to_coo(
+        crow, columns, transpose=True)[0].tolist() == [1, 4, 0, 2]
     assert to_coo(torch.zeros(3, dtype=torch.int64), rows[:0]).shape == (2, 0)
     with pytest.raises(RuntimeError, match="supposed to be a vector, but got 2"):
         to_csr(rows[None], 5)
@@ -215,13 +218,15 @@ def test_what_topk_leaves_unsorted_lies_as_selection_left_it():
     x = torch.tensor([3., 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4])
     v, i = torch.topk(x, 10, sorted=False)
     assert i.tolist() == [18, 11, 14, 12, 5, 10, 13, 7, 4, 8] and v.tolist() == x[i].tolist()
-    assert torch.topk(x, 20, largest=False, sorted=False)[1].tolist() == [19, 1, 0, 3, 17, 16, 6, 15, 9, 10, 2, 4, 13, 8, 7, 12, 14, 11, 18, 5]
+    assert torch.topk(x, 20, largest=False, sorted=False)[1].tolist() == [19, 1, 0, 3, 17, 16, 6, 15, 9, 10, 2, 4, 13, 8, 7, 12,
+                                                                          14, 11, 18, 5]
     assert torch.topk(x, 10)[1].tolist() == [14, 12, 5, 18, 11, 13, 7, 10, 4, 8]
 
 
 @pytest.mark.parametrize("low, high, dtype", [
-    (0, 10, np.int64), (-5, 5, np.int64), (-5, 5, np.int8), (0, 70000, np.int32), (0, 1 << 40, np.int64), (-1 << 31, (1 << 31) - 1, np.int32),
-    (1 << 62, (1 << 62) + 9, np.int64), (1 << 40, (1 << 40) + (1 << 32) - 1, np.int64), (1 << 63, (1 << 63) + 5, np.uint64), (0, 1 << 32, np.uint64)])
+    (0, 10, np.int64), (-5, 5, np.int64), (-5, 5, np.int8), (0, 70000, np.int32), (0, 1 << 40, np.int64),
+    (-1 << 31, (1 << 31) - 1, np.int32), (1 << 62, (1 << 62) + 9, np.int64), (1 << 40, (1 << 40) + (1 << 32) - 1, np.int64),
+    (1 << 63, (1 << 63) + 5, np.uint64), (0, 1 << 32, np.uint64)])
 @pytest.mark.parametrize("n", [0, 1, 300, 5000])
 def test_integers_sorted_by_digits_stay_in_order(n, low, high, dtype):
     a = np.random.default_rng(0).integers(low, high, n, dtype=dtype)
@@ -252,7 +257,8 @@ def test_bincount_in_a_function_that_is_mapped():
 
 @pytest.mark.parametrize("right", (False, True))
 def test_searchsorted_of_many_values_is_that_of_few(right):
-    """Many values are looked up by all halvings at once, few one after the other: in the same places, with and without order, nan, infinity."""
+    """Many values are looked up by all halvings at once, few one after the other: in the same places, with and without order, nan,
+    infinity."""
     torch.manual_seed(0)
     for n in (1, 2, 3, 4, 5, 31, 64, 1000):
         for sequence in (torch.randn(n).sort().values, torch.randn(n).cumsum(0), torch.randint(-5, 5, (n,)),

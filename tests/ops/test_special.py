@@ -36,7 +36,8 @@ def test_limits():
     same(S.zeta(d(2, 2, INF, INF), d(1, INF, .5, 2)), [math.pi ** 2 / 6, NAN, INF, NAN])
     same(S.gammainc(d(0, INF, INF, 2), d(.5, 1, INF, 1)), [1, 0, NAN, 1 - 2 / math.e])
     same(S.gammaincc(d(0, INF), d(.5, 1)), [0, 1])
-    a, x = d(1e20, 1e10, 1e10, 1e12, 1e9, 1e20, 1e9), d(1e20, 1e10, 1.00002e10, 1.000001e12, 1e3, 1e19, INF)     # as many terms as the root of a
+    # as many terms as the root of a
+    a, x = d(1e20, 1e10, 1e10, 1e12, 1e9, 1e20, 1e9), d(1e20, 1e10, 1.00002e10, 1.000001e12, 1e3, 1e19, INF)
     same(S.gammainc(a, x), [.500000000013298, .5000013298075828, .977249328145, .841344746068, 0, 0, 1], 1e-10)
     same(S.gammaincc(a, x), [.4999999999867019, .49999867019241717, .022750671855, .158655253931, 1, 1, 0], 1e-10)
     same(S.log_ndtr(d(-50, -1, 4, 9)), [-1254.8313611394103, -1.841021645009264, -3.1671743377489255e-05, -1.1285884059538406e-19], 1e-12)
@@ -52,7 +53,8 @@ def test_polynomials_of_high_degree():
     same(S.chebyshev_polynomial_v(x[:1], d(7)), [-15])
     same(S.shifted_chebyshev_polynomial_u(d(0, .3), d(9, 8)), [-10, math.sin(9 * math.acos(-.4)) / math.sin(math.acos(-.4))])
     same(S.legendre_polynomial_p(x, 3), [-1, -.4375, 1, 17])
-    x, n = torch.tensor([1, .5, 60, 8e37, NAN, 2]), torch.tensor([1e20, INF, 1e6, 3, 6, NAN])     # degrees beyond an int64 count as negative
+    # degrees beyond an int64 count as negative
+    x, n = torch.tensor([1, .5, 60, 8e37, NAN, 2]), torch.tensor([1e20, INF, 1e6, 3, 6, NAN])
     same(S.hermite_polynomial_h(x, n), [0, 0, NAN, NAN, NAN, 0])
 
 

@@ -66,8 +66,9 @@ def test_complex_powers():
     """Those that are no short product are exp(y log(x)), also for integers; zeros to a power are what that gives. Bits of PyTorch 2.13."""
     x, y = torch.tensor([2j, 2j, 2j, 0, 0, 0]), torch.tensor([1., 2, -1, 0, 1, -1]) + 0j
     got = torch.view_as_real(x ** y)
-    want = [[-8.742277657347586e-08, 2.0], [-4.0, -3.4969110629390343e-07], [-2.1855694143368964e-08, -0.5], [math.nan, math.nan], [0.0, -0.0],
-            [math.inf, math.nan]]
+    want = [[-8.742277657347586e-08, 2.0], [-4.0, -3.4969110629390343e-07], [-2.1855694143368964e-08, -0.5], [math.nan, math.nan],
+            [0.0, -0.0], [math.inf, math.nan]]
     assert torch.equal(got.nan_to_num(7.0), torch.tensor(want).nan_to_num(7.0))
     # the fourth power is no chain of products any more, the square is one
-    assert torch.view_as_real(torch.tensor([2j]) ** 4).tolist() != [[16.0, 0.0]] and torch.view_as_real(torch.tensor([2j]) ** 2).tolist() == [[-4.0, 0.0]]
+    assert torch.view_as_real(torch.tensor([2j]) ** 4).tolist() != [[16.0, 0.0]] and torch.view_as_real(
+        torch.tensor([2j]) ** 2).tolist() == [[-4.0, 0.0]]

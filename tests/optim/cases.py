@@ -129,7 +129,8 @@ def muon(torch):
     return w.tolist()
 
 
-SHORT = ["sgd_dampening", "sgd_nesterov", "adam_l2", "adam_amsgrad", "adamw", "adagrad", "adamax", "nadam", "radam", "rmsprop", "rprop", "asgd"]
+SHORT = ["sgd_dampening", "sgd_nesterov", "adam_l2", "adam_amsgrad", "adamw", "adagrad", "adamax", "nadam", "radam", "rmsprop",
+         "rprop", "asgd"]
 
 
 def short(torch, name, dtype):

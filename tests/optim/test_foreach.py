@@ -13,7 +13,8 @@ def test_nothing_is_written_where_one_of_the_list_is_refused():
     assert a.tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("name, of_one, of_many", [("add", "AddBackward", "ForeachAddBackward"), ("mul", "MulBackward", "ForeachMulBackward")])
+@pytest.mark.parametrize("name, of_one, of_many",
+    [("add", "AddBackward", "ForeachAddBackward"), ("mul", "MulBackward", "ForeachMulBackward")])
 def test_names_of_nodes(name, of_one, of_many):
     x = torch.ones(2, requires_grad=True)
     each, written = getattr(torch, "_foreach_" + name), getattr(torch, f"_foreach_{name}_")

@@ -196,9 +196,9 @@ def test_wrong_order_warns():
 
 
 def test_repr():
-    assert repr(quadratic("SGD", lr=0.1)[1]) == ("SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n"
-                                                 "    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n"
-                                                 "    weight_decay: 0\n)")
+    assert repr(quadratic("SGD", lr=0.1)[1]) == ("SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: "
+                                                 "None\n    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: "
+                                                 "False\n    weight_decay: 0\n)")
 
 
 def test_adam_takes_the_parts_of_complex_parameters_as_numbers():
@@ -286,7 +286,8 @@ def test_a_learning_rate_that_is_a_tensor_is_a_number_in_double_precision():
 
 
 def test_fused_refuses_complex_parameters():
-    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors.*but torch.complex64 and cpu"):
+    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors.*but torch.complex64 and "
+                                           "cpu"):
         torch.optim.Adam([torch.nn.Parameter(torch.ones(1, dtype=torch.complex64))], fused=True)
 
 

@@ -30,7 +30,8 @@ def test_schedule(tmp_path):
     A = ProfilerAction
     assert [plan(k) for k in range(6)] == [A.NONE, A.WARMUP, A.RECORD, A.RECORD_AND_SAVE, A.NONE, A.NONE]
     ready = []
-    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=lambda p: ready.append([e.name for e in p.events()])) as p:
+    with profile(activities=[ProfilerActivity.CPU], schedule=plan,
+                 on_trace_ready=lambda p: ready.append([e.name for e in p.events()])) as p:
         for _ in range(6):
             torch.ones(2).add(1).sum().item()
             p.step()

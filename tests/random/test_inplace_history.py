@@ -31,7 +31,8 @@ def test_a_fill_of_a_view_leaves_the_rest_of_its_base_its_gradient():
 
 
 def test_a_tensor_without_dimensions_is_a_number_beside_a_size():
-    """normal(tensor(0.), tensor(1.), (4,)) draws four numbers, not one; a tensor with dimensions, or one that wants a gradient, is refused there."""
+    """normal(tensor(0.), tensor(1.), (4,)) draws four numbers, not one; a tensor with dimensions, or one that wants a gradient,
+    is refused there."""
     torch.manual_seed(0)
     a = torch.normal(torch.tensor(0.0), torch.tensor(2.0), (4,))
     torch.manual_seed(0)

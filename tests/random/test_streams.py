@@ -227,9 +227,9 @@ def test_normals_made_ahead_change_nothing(monkeypatch):
     """Neither values nor states, whatever is drawn between."""
     plain, ahead, choose = Stream(3), Stream(3), np.random.default_rng(0)
     monkeypatch.setattr(plain, "_made_ahead", lambda n: None)
-    draws = [lambda s: s.normal(64), lambda s: s.normal(1024, 2.0, 0.5), lambda s: s.normal(16), lambda s: s.normal(100), lambda s: s.uniform(48),
-             lambda s: s.uniform(7), lambda s: s.normal(5), lambda s: s.random_from_to(3, 0, 10), lambda s: s.bernoulli(5000, 0.5),
-             lambda s: s.poisson(np.ones(5)), lambda s: s.normal(5000), lambda s: s.randperm(5)]
+    draws = [lambda s: s.normal(64), lambda s: s.normal(1024, 2.0, 0.5), lambda s: s.normal(16), lambda s: s.normal(100),
+             lambda s: s.uniform(48), lambda s: s.uniform(7), lambda s: s.normal(5), lambda s: s.random_from_to(3, 0, 10),
+             lambda s: s.bernoulli(5000, 0.5), lambda s: s.poisson(np.ones(5)), lambda s: s.normal(5000), lambda s: s.randperm(5)]
     looked = 0
     for k in range(600):
         draw = draws[0 if k < 40 else choose.integers(3) if choose.random() < 0.8 else choose.integers(len(draws))]

@@ -12,7 +12,8 @@ def content(torch):
     d["conjugate"] = torch.tensor([1 + 2j, 3 - 1j]).conj()
     d["leaf"] = torch.ones(2, requires_grad=True)
     d["parameter"] = torch.nn.Parameter(torch.ones(3))
-    d["others"] = [x.view(-1)[3:7], (1, "a", None, 2.5, b"q", {1, 2}, True, 2 ** 80), torch.float16, torch.device("cpu"), torch.Size([2, 3])]
+    d["others"] = [x.view(-1)[3:7], (1, "a", None, 2.5, b"q", {1, 2}, True, 2 ** 80), torch.float16, torch.device("cpu"),
+                   torch.Size([2, 3])]
     m = torch.nn.Linear(2, 1)
     with torch.no_grad():
         m.weight.fill_(0.5), m.bias.fill_(0.25)

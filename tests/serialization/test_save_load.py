@@ -130,8 +130,8 @@ def test_hostile_pickles_run_nothing(tmp_path):
         (open, (str(flag), "w")), (getattr, (os, "system")), (__import__, ("os",)), (pickle.loads, (b"cos\nsystem\n(S'true'\ntR.",)),
         (torch.load, (str(flag),)), (type, ("A", (), {})), (setattr, (torch.Tensor, "x", 1)))]
     refused = 0
-    for wrapped in (lambda h: h, lambda h: {"a": h}, lambda h: [torch.ones(1), (h,)], lambda h: OrderedDict(a={1: h}), lambda h: {2: [[h], h]},
-                    lambda h: (torch.zeros(2).to_sparse(), h)):
+    for wrapped in (lambda h: h, lambda h: {"a": h}, lambda h: [torch.ones(1), (h,)], lambda h: OrderedDict(a={1: h}),
+                    lambda h: {2: [[h], h]}, lambda h: (torch.zeros(2).to_sparse(), h)):
         for h in tries:
             for zipped in (True, False):
                 try:

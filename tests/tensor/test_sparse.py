@@ -25,8 +25,8 @@ def matrix(layout, requires_grad=False):
 
 def test_coordinates():
     s = coo()
-    assert repr(s) == ("tensor(indices=tensor([[0, 1, 1, 1],\n                       [2, 0, 2, 0]]),\n       values=tensor([3., 4., 5., 1.]),\n"
-                       "       size=(2, 3), nnz=4, layout=torch.sparse_coo)")
+    assert repr(s) == ("tensor(indices=tensor([[0, 1, 1, 1],\n                       [2, 0, 2, 0]]),\n       values=tensor([3., 4., 5., "
+                       "1.]),\n       size=(2, 3), nnz=4, layout=torch.sparse_coo)")
     assert s.shape == (2, 3) and s.is_sparse and s.layout is torch.sparse_coo and s._nnz() == 4 and not s.is_coalesced()
     assert isinstance(s, torch.Tensor) and s.type() == "torch.sparse.FloatTensor" and s.to_dense().tolist() == DENSE
     with pytest.raises(RuntimeError, match="^Cannot get indices on an uncoalesced tensor, please call .coalesce"):
@@ -83,7 +83,8 @@ def test_a_leaf_has_a_sparse_gradient():
 
 def test_arithmetic_and_reductions():
     s, d = coo(), torch.tensor(DENSE)
-    assert torch.equal((s + s).to_dense(), 2 * d) and torch.equal((s - s * 3).to_dense(), -2 * d) and torch.equal(torch.ones(2, 3) + s, 1 + d)
+    assert torch.equal((s + s).to_dense(), 2 * d) and torch.equal((s - s * 3).to_dense(), -2 * d) and torch.equal(
+        torch.ones(2, 3) + s, 1 + d)
     assert torch.equal((s * s).to_dense(), d * d) and torch.equal((s * (d + 1)).to_dense(), d * (d + 1))
     assert torch.equal(s.sqrt().to_dense(), d.sqrt()) and torch.equal((s ** 2).to_dense(), d ** 2) and s.norm() == d.norm()
     assert s.sum() == d.sum() and torch.equal(torch.sparse.sum(s, 0).to_dense(), d.sum(0))
@@ -96,7 +97,8 @@ def test_arithmetic_and_reductions():
 
 def test_parts():
     s, d = coo(), torch.tensor(DENSE)
-    assert torch.equal(s.t().to_dense(), d.t()) and torch.equal(s[1].to_dense(), d[1]) and s[1, 0] == 5 and torch.equal(s[:, 2].to_dense(), d[:, 2])
+    assert torch.equal(s.t().to_dense(), d.t()) and torch.equal(s[1].to_dense(), d[1]) and s[1, 0] == 5 and torch.equal(
+        s[:, 2].to_dense(), d[:, 2])
     assert torch.equal(torch.cat([s, s], 1).to_dense(), torch.cat([d, d], 1)) and torch.stack([s, s]).shape == (2, 2, 3)
     assert torch.equal(s.index_select(0, torch.tensor([1, 1])).to_dense(), d[[1, 1]])
     assert torch.equal((d + 1).sparse_mask(s.coalesce()).to_dense(), torch.where(d != 0, d + 1, 0))
@@ -112,7 +114,8 @@ def test_copies(layout):
 def test_what_knows_no_sparse_tensors_says_so():
     s = coo()
     for f in (lambda: s.exp(), lambda: torch.linalg.norm(s), lambda: nn.functional.conv1d(s, torch.ones(1, 1, 1)), lambda: s[0:1],
-              lambda: torch.equal(s, s), lambda: torch.where(s > 0, s, 0), lambda: torch.autograd.grad(torch.ones(1, requires_grad=True).sum(), s)):
+              lambda: torch.equal(s, s), lambda: torch.where(s > 0, s, 0),
+              lambda: torch.autograd.grad(torch.ones(1, requires_grad=True).sum(), s)):
         with pytest.raises((NotImplementedError, RuntimeError)):
             f()
     with pytest.raises(TypeError, match="can't convert Sparse layout tensor to numpy"):
@@ -143,7 +146,8 @@ def test_a_sparse_parameter_of_a_linear_layer():
     m = nn.Linear(4, 3)
     dense = m.weight.detach()
     m.weight = nn.Parameter(m.weight.to_sparse_csr())
-    assert list(dict(m.named_parameters())) == ["weight", "bias"] and repr(m.weight).startswith("Parameter containing:\ntensor(crow_indices=")
+    assert list(dict(m.named_parameters())) == ["weight", "bias"] and repr(m.weight).startswith(
+        "Parameter containing:\ntensor(crow_indices=")
     x = torch.rand(2, 4)
     torch.testing.assert_close(m(x), x @ dense.t() + m.bias)
     g, = torch.autograd.grad(m(x).sum(), m.weight)
@@ -240,7 +244,8 @@ def test_parts_wrap_at_the_width_of_the_line():
 
 
 @pytest.mark.parametrize("reduce, value, left, right", [
-    ("mean", [[4.5, -.5], [0, 0], [-4.5, 5], [35 / 3, 5 / 3]], [-.5, 0, 7, 3.5, 20 / 3, 11 / 3, 6], [[16, 115 / 6], [2, 13 / 6], [10, 38 / 3]]),
+    ("mean", [[4.5, -.5], [0, 0], [-4.5, 5], [35 / 3, 5 / 3]], [-.5, 0, 7, 3.5, 20 / 3, 11 / 3, 6],
+     [[16, 115 / 6], [2, 13 / 6], [10, 38 / 3]]),
     ("amax", [[6, 0], [0, 0], [3, 6], [15, 10]], [0, 0, 14, 0, 14, 18, 0], [[12, 50], [30, 0], [0, 2]]),
     ("amin", [[3, -1], [0, 0], [-12, 4], [5, -5]], [-1, 0, 0, 7, 6, -7, 0], [[30, 0], [-16, 16], [0, 0]])])
 def test_products_that_are_not_summed(reduce, value, left, right):
@@ -252,7 +257,8 @@ def test_products_that_are_not_summed(reduce, value, left, right):
     (y * torch.arange(8.).reshape(4, 2)).sum().backward()
     assert torch.allclose(s.grad.values(), y.new_tensor(left)) and torch.allclose(x.grad, y.new_tensor(right))
     for args, text in (((s, x, "foo"), "reduce argument must be either sum, prod, mean, amax or amin, got foo"),
-                       ((s, x, "prod"), "reduce type of prod has not been enabled"), ((s, x.t(), "mean"), r"tensor.size\[0\] == 3 but got")):
+                       ((s, x, "prod"), "reduce type of prod has not been enabled"),
+                       ((s, x.t(), "mean"), r"tensor.size\[0\] == 3 but got")):
         with pytest.raises(RuntimeError, match=text):
             torch.sparse.mm(*args)
 

@@ -16,7 +16,8 @@ def test_tensors_apart():
         "Tensor-likes are not close!\n\nMismatched elements: 1 / 4 (25.0%)\nGreatest absolute difference: 1.0 at index (1, 1) (up to 1e-05 "
         "allowed)\nGreatest relative difference: 0.20000000298023224 at index (1, 1) (up to 1.3e-06 allowed)")
     assert "not equal!" in text(torch.tensor([1, 2]), torch.tensor([1, 3]))
-    assert text(torch.tensor(1.), torch.tensor(2.)).startswith("Scalars are not close!\n\nExpected 2.0 but got 1.0.\nAbsolute difference: 1.0")
+    assert text(torch.tensor(1.), torch.tensor(2.)).startswith("Scalars are not close!\n\nExpected 2.0 but got 1.0.\nAbsolute difference: "
+        "1.0")
 
 
 def test_nested_results_name_the_place():
@@ -49,5 +50,6 @@ def test_sparse_tensors_of_every_layout(make):
     options = ((1, 1),) if "bs" in make else ()
     one, twice = [getattr(m, make)(*options) for m in (torch.eye(2), 2 * torch.eye(2))]
     torch.testing.assert_close(one, one.clone())
-    with pytest.raises(AssertionError, match=f"Sparse {make.rpartition('_')[2].upper() if make != 'to_sparse' else 'COO'} values are not close!"):
+    with pytest.raises(AssertionError, match=f"Sparse {make.rpartition('_')[2].upper() if make != 'to_sparse' else 'COO'} values are not "
+                                             "close!"):
         torch.testing.assert_close(one, twice)

@@ -12,7 +12,8 @@ def measured(times, **names):
 
 def test_measurements():
     m = measured([1e-3, 1.1e-3, 1.05e-3, 1.2e-3, 1.9e-3], label="L", sub_label="s")
-    assert (m.significant_figures, m.has_warnings, m.meets_confidence(0.2), m.env, m.as_row_name, m.title) == (1, True, True, None, "s", "L: s")
+    assert (m.significant_figures, m.has_warnings, m.meets_confidence(0.2), m.env, m.as_row_name,
+            m.title) == (1, True, True, None, "s", "L: s")
     assert repr(m).splitlines()[1:] == ["L: s", "  Median: 110.00 us", "  IQR:    15.00 us (105.00 to 120.00)",
                                         "  5 measurements, 10 runs per measurement, 1 thread",
                                         "  WARNING: Interquartile range is 13.6% of the median measurement.",
@@ -21,10 +22,11 @@ def test_measurements():
 
 
 def test_tables():
-    table = B.Compare([measured([1e-3], label="L", sub_label="s", description="d1"), measured([2e-3], label="L", sub_label="s", description="d2")])
+    table = B.Compare([measured([1e-3], label="L", sub_label="s", description="d1"),
+                       measured([2e-3], label="L", sub_label="s", description="d2")])
     table.trim_significant_figures()
-    assert str(table).splitlines() == ["[---------- L ----------]", "         |    d1   |   d2", "1 threads: --------------", "      s  |  100.0  |  200", "",
-                                       "Times are in microseconds (us)."]
+    assert str(table).splitlines() == ["[---------- L ----------]", "         |    d1   |   d2", "1 threads: --------------",
+                                       "      s  |  100.0  |  200", "", "Times are in microseconds (us)."]
     table.colorize(rowwise=True)
     assert "\033[92m" in str(table) and "\033[91m" in str(table)
     with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):

@@ -104,7 +104,8 @@ def test_collate():
 def test_workers_keep_the_order():
     plain = DataLoader(Squares(), batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(5))
     want = firsts(plain)
-    for options in (dict(num_workers=1), dict(num_workers=2), dict(num_workers=2, prefetch_factor=5), dict(num_workers=2, persistent_workers=True)):
+    for options in (dict(num_workers=1), dict(num_workers=2), dict(num_workers=2, prefetch_factor=5),
+                    dict(num_workers=2, persistent_workers=True)):
         loader = DataLoader(Squares(), batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(5), **options)
         assert firsts(loader) == want
         assert sorted(sum(firsts(loader), [])) == list(range(10))          # again, with the same workers where they persist
@@ -164,7 +165,8 @@ def test_abandoned_iterators_end_their_workers():
 @pytest.mark.parametrize("options, text", [
     (dict(num_workers=-1), "num_workers option should be non-negative"), (dict(prefetch_factor=2), "prefetch_factor option could only"),
     (dict(persistent_workers=True), "needs num_workers > 0"), (dict(batch_size=None, drop_last=True), "mutually exclusive with drop_last"),
-    (dict(batch_size=0), "batch_size should be a positive integer"), (dict(batch_sampler=[[1]], batch_size=2), "batch_sampler option is mutually"),
+    (dict(batch_size=0), "batch_size should be a positive integer"),
+    (dict(batch_sampler=[[1]], batch_size=2), "batch_sampler option is mutually"),
     (dict(sampler=[1], shuffle=True), "sampler option is mutually exclusive with shuffle")])
 def test_arguments_that_do_not_fit(options, text):
     with pytest.raises(ValueError, match=text):

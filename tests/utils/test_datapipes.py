@@ -1,4 +1,5 @@
-"""Protects datapipes: their methods, that a pipe has one valid iterator, and the order in which a DataLoader draws. Numbers are PyTorch 2.13's."""
+"""Protects datapipes: their methods, that a pipe has one valid iterator, and the order in which a DataLoader draws.
+Numbers are PyTorch 2.13's."""
 import pickle
 
 import pytest
@@ -21,7 +22,8 @@ def test_methods_make_pipes():
     assert SequenceWrapper([3, 1]).map(lambda x: x * 2)[0] == 6
     with pytest.raises(AttributeError, match="'IterableWrapperIterDataPipe' object has no attribute 'nope$"):
         d.nope
-    with pytest.raises(IndexError, match=r"exceeds the depth of the DataPipe\nThis exception is thrown by __iter__ of UnBatcherIterDataPipe"):
+    with pytest.raises(IndexError, match=r"exceeds the depth of the DataPipe\nThis exception is thrown by __iter__ of "
+                                         r"UnBatcherIterDataPipe"):
         list(d.unbatch())
 
 
@@ -96,7 +98,8 @@ def test_pipes_that_differ_in_each_run():
 
     with data.guaranteed_datapipes_determinism():
         assert list(Sometimes(1)) == [1]
-        for make, said in ((Always, "Always is non-deterministic, but you set"), (lambda: Sometimes(2), "Sometimes is non-deterministic with the inputs")):
+        for make, said in ((Always, "Always is non-deterministic, but you set"),
+                           (lambda: Sometimes(2), "Sometimes is non-deterministic with the inputs")):
             with pytest.raises(TypeError, match=said):
                 make()
     assert list(Always()) == [1] and list(Sometimes(2)) == [2]

@@ -71,8 +71,10 @@ def test_groups_that_divide():
 
 
 @pytest.mark.parametrize("fn, columns, said", [
-    (lambda: 1, None, "takes 0 parameters, but 1 are required"), (lambda x, y: 1, None, "takes 2 positional parameters, but 1 are required"),
-    (lambda x, *, y: 1, None, "takes 1 non-default keyword-only parameters"), (lambda x, y=1: 1, [0, 1, 2], "takes 2 parameters, but 3 are")])
+    (lambda: 1, None, "takes 0 parameters, but 1 are required"), (lambda x, y: 1, None, "takes 2 positional parameters, but 1 are "
+    "required"),
+    (lambda x, *, y: 1, None, "takes 1 non-default keyword-only parameters"),
+    (lambda x, y=1: 1, [0, 1, 2], "takes 2 parameters, but 3 are")])
 def test_columns_fit_the_function(fn, columns, said):
     with pytest.raises(ValueError, match=said):
         IterableWrapper([]).map(fn, input_col=columns)

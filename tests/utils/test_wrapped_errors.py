@@ -18,7 +18,8 @@ class Two(Exception):
         super().__init__(a, b)
 
 
-@pytest.mark.parametrize("error, kind", [(ValueError("bad"), ValueError), (KeyError("k"), KeyError), (Told(message="m"), Told), (Two(1, 2), RuntimeError)])
+@pytest.mark.parametrize("error, kind",
+    [(ValueError("bad"), ValueError), (KeyError("k"), KeyError), (Told(message="m"), Told), (Two(1, 2), RuntimeError)])
 def test_an_error_is_raised_again_with_its_traceback(error, kind):
     try:
         raise error

@@ -89,7 +89,8 @@ class _ExcludeDispatchKeyGuard:
 
     def __enter__(self):
         from ..amp import autocast_mode as mode
-        kinds = [key.name.removeprefix("Autocast").lower() for key in DispatchKey if key.name.startswith("Autocast") and self._keys.has(key)]
+        kinds = [key.name.removeprefix("Autocast").lower() for key in DispatchKey
+                 if key.name.startswith("Autocast") and self._keys.has(key)]
         self._stopped = [kind for kind in kinds if mode.is_autocast_enabled(kind)]
         for kind in self._stopped:
             mode.set_autocast_enabled(kind, False)
@@ -180,9 +181,11 @@ def _jit_switch(*args):
 
 (_jit_set_profiling_executor, _jit_set_profiling_mode, _jit_set_texpr_fuser_enabled, _jit_override_can_fuse_on_gpu,
  _jit_override_can_fuse_on_cpu, _jit_set_nvfuser_enabled, _set_graph_executor_optimize, _jit_set_bailout_depth,
- _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining, _jit_set_autocast_mode) = [_jit_switch] * 12
+ _jit_set_num_profiled_runs, _debug_set_fusion_group_inlining, _debug_set_autodiff_subgraph_inlining,
+ _jit_set_autocast_mode) = [_jit_switch] * 12
 
 _TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
     ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject
     ScriptObjectProperty"""
-__getattr__ = _missing_attribute(__name__, lazy=("_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special"), elsewhere={name: "jit_types" for name in _TYPES.split()})
+__getattr__ = _missing_attribute(__name__, lazy=("_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special"),
+                                 elsewhere={name: "jit_types" for name in _TYPES.split()})

@@ -8,7 +8,8 @@ from ..dropin import missing_attribute as _missing_attribute
 
 
 def _batch(t):
-    """(level's number, the level, tensor with its batch, the batch's dimension) at the innermost vmap that batches `t`; None where none does."""
+    """(level's number, the level, tensor with its batch, the batch's dimension) at the innermost vmap that batches `t`;
+    None where none does."""
     if not is_traced(t):
         return None
     found = levels()
@@ -22,7 +23,8 @@ def _batch(t):
 
 
 def _tracking(t):
-    """(level's number, the argument of the transform that `t` stands for, or None) at the innermost grad that tracks `t`; None where none does."""
+    """(level's number, the argument of the transform that `t` stands for, or None) at the innermost grad that tracks `t`;
+    None where none does."""
     found = levels()
     for n in range(len(found), 0, -1):
         level = found[n - 1]

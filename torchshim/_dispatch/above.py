@@ -155,7 +155,8 @@ def _to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, me
 
 
 for _name in "float double half bfloat16 int long short char byte bool".split():
-    RULES[_name] = lambda self, dtype={"half": torch.float16, "char": torch.int8, "byte": torch.uint8}.get(_name) or getattr(torch, _name): _to(
+    RULES[_name] = lambda self, dtype={"half": torch.float16, "char": torch.int8,
+                                       "byte": torch.uint8}.get(_name) or getattr(torch, _name): _to(
         self, dtype)
 RULES["cpu"] = lambda self, memory_format=None: _to(self, "cpu")
 RULES["cuda"] = lambda self, device="cuda", non_blocking=False: _to(self, device, non_blocking=non_blocking)
@@ -280,7 +281,8 @@ RULES |= {"softmax": lambda input, dim=None, dtype=None: do("softmax.int", input
           "F.normalize": lambda input, p=2.0, dim=1, eps=1e-12: do("div.Tensor", input, do("expand_as", do("clamp_min", do(
               "linalg_vector_norm", input, p, [dim], True), eps), input))}
 for _public, _op in (("dropout", "dropout"), ("alpha_dropout", "alpha_dropout"), ("dropout1d", "feature_dropout"),
-                     ("dropout2d", "feature_dropout"), ("dropout3d", "feature_dropout"), ("feature_alpha_dropout", "feature_alpha_dropout")):
+                     ("dropout2d", "feature_dropout"), ("dropout3d", "feature_dropout"),
+                     ("feature_alpha_dropout", "feature_alpha_dropout")):
     for _end in ("", "_"):
         RULES[_public + _end] = lambda input, p=0.5, training=None, op=_op, end=_end: do(op + end, input, p, (
             op not in ("alpha_dropout", "feature_alpha_dropout")) if training is None else training)
@@ -415,9 +417,9 @@ def _col2im(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return do("col2im", input, *[_each(x, 2) for x in (output_size, kernel_size, dilation, padding, stride)])
 
 
-_UPSAMPLINGS = {("nearest", 3): "nearest1d", ("nearest", 4): "nearest2d", ("nearest", 5): "nearest3d", ("nearest-exact", 3): "_nearest_exact1d",
-                ("nearest-exact", 4): "_nearest_exact2d", ("linear", 3): "linear1d", ("bilinear", 4): "bilinear2d",
-                ("trilinear", 5): "trilinear3d", ("bicubic", 4): "bicubic2d"}
+_UPSAMPLINGS = {("nearest", 3): "nearest1d", ("nearest", 4): "nearest2d", ("nearest", 5): "nearest3d",
+                ("nearest-exact", 3): "_nearest_exact1d", ("nearest-exact", 4): "_nearest_exact2d", ("linear", 3): "linear1d",
+                ("bilinear", 4): "bilinear2d", ("trilinear", 5): "trilinear3d", ("bicubic", 4): "bicubic2d"}
 
 
 @rule("interpolate", "upsample")
@@ -434,8 +436,8 @@ def _interpolate(input, size=None, scale_factor=None, mode="nearest", align_corn
 
 @rule("grid_sample")
 def _grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    return do("grid_sampler", input, grid, ("bilinear", "nearest", "bicubic").index(mode), ("zeros", "border", "reflection").index(padding_mode),
-              bool(align_corners))
+    return do("grid_sampler", input, grid, ("bilinear", "nearest", "bicubic").index(mode),
+              ("zeros", "border", "reflection").index(padding_mode), bool(align_corners))
 
 
 @rule("affine_grid")

@@ -25,7 +25,8 @@ def _loss(f, places):
 
 
 def _cross_entropy(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
-    return F.cross_entropy(self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction], label_smoothing=label_smoothing)
+    return F.cross_entropy(self, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction],
+                           label_smoothing=label_smoothing)
 
 
 def _nll_loss(self, target, weight=None, reduction=1, ignore_index=-100):
@@ -59,7 +60,8 @@ def _dropout(f):
 def _spread(name):
     f = getattr(torch, name)
     return (lambda self, unbiased=True: f(self, unbiased=unbiased),
-            lambda self, dim, unbiased=True, keepdim=False: f(self, None if dim is None else tuple(dim), unbiased=unbiased, keepdim=keepdim))
+            lambda self, dim, unbiased=True, keepdim=False: f(self, None if dim is None else tuple(dim), unbiased=unbiased,
+                                                              keepdim=keepdim))
 
 
 def _batch_norm_functional(input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -111,7 +113,8 @@ KERNELS = {
     "rms_norm": lambda input, normalized_shape, weight=None, eps=None: F.rms_norm(input, tuple(normalized_shape), weight, eps),
     "dropout": _dropout(F.dropout), "alpha_dropout": _dropout(F.alpha_dropout),
     "dropout_": lambda self, p, train: F.dropout(self, p, train, True),
-    "feature_dropout": lambda input, p, train: {2: F.dropout1d, 3: F.dropout1d, 4: F.dropout2d, 5: F.dropout3d}[input.ndim](input, p, train),
+    "feature_dropout": lambda input, p, train: {2: F.dropout1d, 3: F.dropout1d, 4: F.dropout2d,
+                                                5: F.dropout3d}[input.ndim](input, p, train),
     "feature_alpha_dropout": _dropout(F.feature_alpha_dropout),
     "softmax.int": lambda self, dim, dtype=None: torch.softmax(self, dim, dtype=dtype),
     "log_softmax.int": lambda self, dim, dtype=None: torch.log_softmax(self, dim, dtype=dtype), "log_sigmoid": F.logsigmoid,
@@ -128,7 +131,8 @@ KERNELS = {
     "multilabel_margin_loss": _loss(F.multilabel_margin_loss, "reduction"),
     "max_pool1d": _max_pool(1), "max_pool2d": _max_pool(2), "max_pool3d": _max_pool(3), "avg_pool1d": _avg_pool1d,
     "avg_pool3d": lambda self, kernel_size, stride=(), *rest: F.avg_pool3d(self, kernel_size, stride or None, *rest),
-    "adaptive_avg_pool1d": F.adaptive_avg_pool1d, "adaptive_avg_pool2d": F.adaptive_avg_pool2d, "adaptive_avg_pool3d": F.adaptive_avg_pool3d,
+    "adaptive_avg_pool1d": F.adaptive_avg_pool1d, "adaptive_avg_pool2d": F.adaptive_avg_pool2d,
+    "adaptive_avg_pool3d": F.adaptive_avg_pool3d,
     **{f"adaptive_max_pool{n}d": lambda self, output_size, f=getattr(F, f"adaptive_max_pool{n}d"): f(self, output_size, return_indices=True)
        for n in (1, 2, 3)},
     **{f"upsample_{mode}{n}d.vec": _upsampling(mode) for mode, n in (("nearest", 1), ("nearest", 2), ("nearest", 3), ("linear", 1),
@@ -139,7 +143,8 @@ KERNELS = {
     "im2col": lambda self, kernel_size, dilation, padding, stride: F.unfold(self, kernel_size, dilation, padding, stride),
     "col2im": lambda self, output_size, kernel_size, dilation, padding, stride: F.fold(self, output_size, kernel_size, dilation, padding,
                                                                                       stride),
-    "max_unpool2d": lambda self, indices, output_size: F.max_unpool2d(self, indices, [n // m for n, m in zip(output_size, self.shape[-2:])], output_size=tuple(output_size)),
+    "max_unpool2d": lambda self, indices, output_size: F.max_unpool2d(self, indices, [n // m for n, m in zip(output_size, self.shape[-2:])],
+                                                                      output_size=tuple(output_size)),
     "pad": lambda self, pad, mode="constant", value=None: F.pad(self, list(pad), mode, value),
     "to.dtype": _to, "to.device": _to_device, "to.dtype_layout": _to, "to.other": _to,
     "numpy_T": lambda self: self.T, "mT": lambda self: self.mT, "mH": lambda self: self.mH, "matrix_H": lambda self: self.H,
@@ -160,8 +165,10 @@ KERNELS = {
     "sym_size.int": lambda self, dim: self.shape[dim], "max.other": torch.maximum, "min.other": torch.minimum,
     **{name: lambda *args, pin_memory=None, layout=None, f=name, **named: getattr(torch, f)(*args, **named) for name in (
         "tril_indices", "triu_indices", "hann_window", "hamming_window")},
-    "prelu": F.prelu, "relu6": F.relu6, "selu": F.selu, "bilinear": F.bilinear, "scaled_dot_product_attention": F.scaled_dot_product_attention,
+    "prelu": F.prelu, "relu6": F.relu6, "selu": F.selu, "bilinear": F.bilinear,
+    "scaled_dot_product_attention": F.scaled_dot_product_attention,
     "chunk": lambda self, chunks, dim=0: list(torch.chunk(self, chunks, dim)),
     **{name: lambda *args, f=name: list(getattr(torch, f.partition(".")[0])(*args)) for name in (
-        "tensor_split.sections", "tensor_split.indices", "hsplit.int", "hsplit.array", "vsplit.int", "vsplit.array", "dsplit.int", "dsplit.array")},
+        "tensor_split.sections", "tensor_split.indices", "hsplit.int", "hsplit.array", "vsplit.int", "vsplit.array", "dsplit.int",
+        "dsplit.array")},
 }

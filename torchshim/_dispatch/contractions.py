@@ -226,7 +226,8 @@ def _deep(t):
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     k = _each(kernel_size, 1)
     s = k if stride is None else _each(stride, 1)
-    made = do("max_pool2d_with_indices", do("unsqueeze", input, -2), [1, *k], [1, *s], [0, *_each(padding, 1)], [1, *_each(dilation, 1)], ceil_mode)
+    made = do("max_pool2d_with_indices", do("unsqueeze", input, -2), [1, *k], [1, *s], [0, *_each(padding, 1)],
+              [1, *_each(dilation, 1)], ceil_mode)
     made = tuple([do("squeeze.dim", t, -2) for t in made])
     return made if return_indices else made[0]
 

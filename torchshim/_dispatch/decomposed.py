@@ -41,7 +41,8 @@ OF_NN = frozenset("""relu relu_ relu6 relu6_ gelu silu silu_ mish mish_ leaky_re
     hardsigmoid_ selu selu_ celu celu_ glu threshold threshold_ hardshrink softshrink prelu tanh sigmoid linear conv1d conv2d conv3d
     conv_transpose1d conv_transpose2d conv_transpose3d pad pixel_shuffle pixel_unshuffle channel_shuffle one_hot bilinear
     scaled_dot_product_attention cosine_similarity pairwise_distance pdist logsigmoid hardtanh_ elu_""".split())
-_FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided fft_fftfreq fft_rfftfreq".split())
+_FACTORIES = frozenset("zeros ones empty full arange linspace eye rand randn randint randperm normal empty_strided fft_fftfreq "
+                       "fft_rfftfreq".split())
 _LIKE = frozenset("""zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full
     new_empty_strided""".split())
 

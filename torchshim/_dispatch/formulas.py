@@ -13,8 +13,8 @@ FORMULAS: dict = {}
 #: Operators whose results have no history.
 WITHOUT = frozenset("""eq ne lt le gt ge argmax argmin zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros
     new_ones new_empty new_full new_empty_strided nonzero isnan isinf isneginf isposinf signbit logical_and logical_or logical_xor
-    logical_not logical_and_ logical_or_ bitwise_and bitwise_or bitwise_xor bitwise_not floor_divide detach detach_ _local_scalar_dense equal
-    count_nonzero any all multinomial bernoulli lift_fresh lift_fresh_copy zero_ resize_""".split())
+    logical_not logical_and_ logical_or_ bitwise_and bitwise_or bitwise_xor bitwise_not floor_divide detach detach_ _local_scalar_dense
+    equal count_nonzero any all multinomial bernoulli lift_fresh lift_fresh_copy zero_ resize_""".split())
 
 
 #: Of what formulas ask only for its shape: it may be written before backward.

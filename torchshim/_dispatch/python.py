@@ -243,8 +243,8 @@ _OTHER_NAMES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "dims": "
 
 
 def chosen(name, args, kwargs, whole=False, only=None):
-    """(overload, its arguments) for a call of the public function that is `aten::name`; None where none takes it. whole: composite overloads
-    too, which are not dispatched themselves. only: the overload to look at."""
+    """(overload, its arguments) for a call of the public function that is `aten::name`; None where none takes it. whole: composite
+    overloads too, which are not dispatched themselves. only: the overload to look at."""
     for overload in (whole_table() if whole else table())[name]:
         if overload != only if only is not None else writes_out(name, overload):
             continue
@@ -260,7 +260,8 @@ def _fitted(known, name, args, kwargs):
     places = [a for a in known.arguments if not a.kwarg_only]
     given = []
     for k, a in enumerate(places):
-        if k < len(args) and a.type == "int[]" and isinstance(args[k], (int, SymInt)) and not isinstance(args[k], bool) and (k + 1 == len(places) or len(args) > k + 1):
+        if (k < len(args) and a.type == "int[]" and isinstance(args[k], (int, SymInt)) and not isinstance(args[k], bool)
+                and (k + 1 == len(places) or len(args) > k + 1)):
             given.append(tuple(args[k:]))      # several integers stand for one sequence of them
             args = ()
             break

@@ -1,4 +1,5 @@
-"""torch._functorch.vmap: the parts of torch's vmap that libraries call, or replace by their own: `torch.vmap` asks those that were replaced."""
+"""torch._functorch.vmap: the parts of torch's vmap that libraries call, or replace by their own:
+`torch.vmap` asks those that were replaced."""
 from __future__ import annotations
 
 import functools
@@ -28,7 +29,8 @@ def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
 
 
 def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_dim):
-    """A result for all examples, its batch as dimension out_dim; where that is None it stays as it is, unless it is batched. ValueError for what is no tensor."""
+    """A result for all examples, its batch as dimension out_dim; where that is None it stays as it is, unless it is batched.
+    ValueError for what is no tensor."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and is_batchedtensor(batched_output):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")

@@ -1,6 +1,7 @@
 """torch._subclasses.fake_tensor: tensors that have shapes, dtypes and a device, but no values.
 
-A FakeTensor lies on the meta device and says that it lies elsewhere. Functions of such ones give such ones; a mode makes every new tensor one.
+A FakeTensor lies on the meta device and says that it lies elsewhere. Functions of such ones give such ones; a mode makes every new tensor
+one.
 """
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from ..tensor.core.device import device as as_device, get_default_device
 from ..tensor.core.dtype import dtype as as_dtype, get_default_dtype
 from ..tensor.core.overriding import DisableTorchFunctionSubclass, disabled_torch_function_impl, switches
 
-__all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "unset_fake_temporarily", "DataDependentOutputException", "DynamicOutputShapeException",
-           "UnsupportedFakeTensorException", "UnsupportedOperatorException"]
+__all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "unset_fake_temporarily", "DataDependentOutputException",
+           "DynamicOutputShapeException", "UnsupportedFakeTensorException", "UnsupportedOperatorException"]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
@@ -42,7 +43,8 @@ class UnsupportedOperatorException(_OfOperator):
 
 _VALUES = frozenset("item tolist __bool__ __float__ __int__ __index__ __complex__ __contains__ equal".split())
 _SHAPES = frozenset("nonzero argwhere masked_select unique unique_consecutive".split())
-_OWN = frozenset("__repr__ __str__ __format__ __hash__ requires_grad_ backward retain_grad register_hook __deepcopy__ __reduce_ex__".split())
+_OWN = frozenset(
+    "__repr__ __str__ __format__ __hash__ requires_grad_ backward retain_grad register_hook __deepcopy__ __reduce_ex__".split())
 
 
 def _operator(name):
@@ -186,8 +188,8 @@ def _awake():
 
 
 class FakeTensorMode(TorchFunctionMode):
-    """A context in which new tensors have no values. allow_non_fake_inputs: whether real ones may take part. Options for symbolic shapes and
-    caches are accepted."""
+    """A context in which new tensors have no values. allow_non_fake_inputs: whether real ones may take part. Options for symbolic shapes
+    and caches are accepted."""
 
     def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False):
         super().__init__()
@@ -229,9 +231,9 @@ class FakeTensorMode(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_PLAIN = frozenset("""broadcast_shapes can_cast result_type get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage is_tensor
-    load manual_seed promote_types save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state typename
-    vmap""".split())
+_PLAIN = frozenset("""broadcast_shapes can_cast result_type get_default_dtype get_rng_state initial_seed is_grad_enabled is_storage
+    is_tensor load manual_seed promote_types save seed set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state
+    typename vmap""".split())
 _AT_ONCE = frozenset("tensor as_tensor asarray from_numpy frombuffer vander tril_indices triu_indices".split())
 
 

@@ -101,7 +101,8 @@ _ELSEWHERE = {"ipu": float16, "xla": bfloat16}       # what torch would cast to 
 for _kind in _ELSEWHERE:
     globals().update({name: _old(name, new, f) for name, new, f in (
         (f"is_autocast_{_kind}_enabled", f"is_autocast_enabled('{_kind}')", lambda kind=_kind: is_autocast_enabled(kind)),
-        (f"set_autocast_{_kind}_enabled", f"set_autocast_enabled('{_kind}', enabled)", lambda on, kind=_kind: set_autocast_enabled(kind, on)),
+        (f"set_autocast_{_kind}_enabled", f"set_autocast_enabled('{_kind}', enabled)",
+         lambda on, kind=_kind: set_autocast_enabled(kind, on)),
         (f"get_autocast_{_kind}_dtype", f"get_autocast_dtype('{_kind}')", lambda kind=_kind: _ELSEWHERE[kind]),
         (f"set_autocast_{_kind}_dtype", f"set_autocast_dtype('{_kind}', dtype)", lambda d, kind=_kind: set_autocast_dtype(kind, d)))})
 
@@ -123,8 +124,8 @@ class autocast:
         if not self._enabled:
             return
         if kind == "cpu" and self.fast_dtype not in (bfloat16, float16):
-            warnings.warn("In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtypes of "
-                          "torch.bfloat16, torch.float16 currently.", stacklevel=2)
+            warnings.warn("In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtypes "
+                          "of torch.bfloat16, torch.float16 currently.", stacklevel=2)
             self._enabled = False
         elif kind == "cuda":
             from .. import cuda

@@ -44,13 +44,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     tensors: roots; grad_tensors: cotangents (ones for scalars). `inputs`: accumulate into these only.
     Raises RuntimeError as torch does: non-scalar roots without a cotangent, roots without history, released graphs.
     """
-    if grad_tensors is inputs is grad_variables is _backward_module.dispatching is None and not create_graph and isinstance(tensors, Tensor) and _plain_loss(tensors):
+    if (grad_tensors is inputs is grad_variables is _backward_module.dispatching is None and not create_graph
+            and isinstance(tensors, Tensor) and _plain_loss(tensors)):
         run([tensors._ts_edge], [ones_value(tensors._ts_st.value.meta)], bool(retain_graph), False, None, True)
         context.backward_done(retain_graph)
         return
     if any([level.randomness != "old" for level in context.modes.get("transform", ())]):
-        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-                           "instead or call backward() outside of functorch transforms.")
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+                           "functorch.vjp instead or call backward() outside of functorch transforms.")
     if inputs is not None:
         inputs = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else tuple(inputs)
         if not inputs:
@@ -67,7 +68,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if create_graph:
         warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
                   "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-                  "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.")
+                  "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+                  "leak.")
     if retain_graph is None:
         retain_graph = create_graph
     for t in inputs or ():
@@ -173,8 +175,8 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
         elif g.shape[1:] != o.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
                                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                               f"mismatch was detected: grad_output[{k}] has a shape of {g.shape[2:]} and output[{k}] has a shape of {o.shape}. "
-                               "If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
+                               f"mismatch was detected: grad_output[{k}] has a shape of {g.shape[2:]} and output[{k}] has a shape of "
+                               f"{o.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap.")
     sizes = [g.shape[0] for g in gs if g is not None]
     if len(set(sizes)) > 1:
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -182,7 +184,8 @@ def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_un
     n, rows = sizes[0], None
     if None not in gs:
         _roots(outputs)
-        rows = row_gradients(outputs, [_input_edge(t) for t in inputs], [g.to(o.dtype) for g, o in zip(gs, outputs)], create_graph, retain_graph)
+        rows = row_gradients(outputs, [_input_edge(t) for t in inputs], [g.to(o.dtype) for g, o in zip(gs, outputs)], create_graph,
+                             retain_graph)
     if rows is None:
         each = [grad(outputs, inputs, [None if g is None else g[i] for g in gs], retain_graph or i < n - 1, create_graph, True, True)
                 for i in range(n)]
@@ -220,4 +223,5 @@ def _is_checkpoint_valid():
 
 
 torch = sys.modules[__name__.partition(".")[0]]        # torch.autograd.torch, which old programs spell
-__getattr__ = _missing_attribute(__name__, lazy=("functional", "profiler", "profiler_legacy", "profiler_util"), elsewhere={"kineto_available": "profiler"})
+__getattr__ = _missing_attribute(__name__, lazy=("functional", "profiler", "profiler_legacy", "profiler_util"),
+                                 elsewhere={"kineto_available": "profiler"})

@@ -468,8 +468,8 @@ def _fitting(node, grads, mode):
         if shape is not None and t._ts_meta.shape != shape:
             if len(shape) > t.ndim or any([n != m and n != 1 for n, m in zip(reversed(shape), reversed(t._ts_meta.shape))]):
                 place = list(node._ts_places(range(len(grads)))).index(k)
-                raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} but "
-                                   f"expected shape compatible with {list(shape)}")
+                raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {place} - got {list(t._ts_meta.shape)} "
+                                   f"but expected shape compatible with {list(shape)}")
             made[k] = mode.back(t.sum_to_size(shape))
     return made
 
@@ -563,7 +563,8 @@ def make_cts(outputs, grads):
             if gm.shape != m.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {g.shape} and output[{k}] has a shape of "
                                    f"{t.shape}.")
-            if m.dtype != gm.dtype and P.kind_of(m.dtype) != P.kind_of(gm.dtype) and (P.kind_of(m.dtype) == 3) != (P.kind_of(gm.dtype) == 3):
+            if (m.dtype != gm.dtype and P.kind_of(m.dtype) != P.kind_of(gm.dtype)
+                    and (P.kind_of(m.dtype) == 3) != (P.kind_of(gm.dtype) == 3)):
                 raise RuntimeError(f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
                                    f"in dtype: grad_output[{k}] has a dtype of {g.dtype} and output[{k}] has a dtype of {t.dtype}.")
             if gm.dtype != m.dtype:

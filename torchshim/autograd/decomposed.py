@@ -36,7 +36,8 @@ _PARTS = {"linear": _linear, "cross_entropy_loss": _cross_entropy}
 def _operands(node):
     """Tensors in the place of an operator's operands, with their histories; what backward does not need of them is zeros."""
     held = dict(zip(node._ts_plan.args, node._ts_saved))
-    return [tensor_at(held[i], e) if i in held else wrap(zeros_value(m), e) for i, (m, e) in enumerate(zip(node._ts_inst.in_metas, node._ts_next))]
+    return [tensor_at(held[i], e) if i in held else wrap(zeros_value(m), e)
+            for i, (m, e) in enumerate(zip(node._ts_inst.in_metas, node._ts_next))]
 
 
 def _unfold(node):

@@ -118,7 +118,8 @@ def _watching(make_node):
             return make_node(inst, needs, real, vals, tensors, outs, nums) if needs and context.grad is not modes.FORWARD else None
         try:
             node = make_node(inst, needs, edges, vals, tensors, outs, nums)
-        except RuntimeError as error:          # torch saves no inference tensors and says so; where tangents alone are at stake it drops them
+        # torch saves no inference tensors and says so; where tangents alone are at stake it drops them
+        except RuntimeError as error:
             if str(error) != INFERENCE or context.grad is True and any([_real(e) is not None for e in edges]):
                 raise
             return None

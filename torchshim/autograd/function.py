@@ -114,13 +114,15 @@ class FunctionNode(Node):
                 grads.append(None)
         cls = self._ts_forward_cls
         if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                               "of them.")
         user = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         out = user(self, *grads)
         out = out if isinstance(out, tuple) else (out,)
         expected = len(self._ts_needs)
         if len(out) > expected and any(x is not None for x in out[expected:]) or len(out) < expected:
-            raise RuntimeError(f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got {len(out)})")
+            raise RuntimeError(f"function {type(self).__name__} returned an incorrect number of gradients (expected {expected}, got "
+                               f"{len(out)})")
         result = []
         for k, is_tensor in enumerate(self._ts_is_tensor):
             if not is_tensor:
@@ -168,7 +170,8 @@ class Function:
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-                           "function with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+                           "function with static forward method. (Example: "
+                           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     @staticmethod
     def forward(*args, **kwargs):

@@ -64,7 +64,8 @@ def _check_strategy(strategy, vectorize):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
                              'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
     if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`.")
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+                                  "`vectorize=True`.")
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
@@ -180,7 +181,8 @@ def _rows(outs, xs, create_graph, strict):
         per_input = [[] for _ in xs]
         flat = o.reshape(-1)
         for k in range(flat.numel()):
-            gs = _grad(flat[k], xs, retain_graph=True, create_graph=create_graph, allow_unused=True) if flat.requires_grad else [None] * len(xs)
+            gs = (_grad(flat[k], xs, retain_graph=True, create_graph=create_graph, allow_unused=True) if flat.requires_grad
+                  else [None] * len(xs))
             for j, (g, x) in enumerate(zip(gs, xs)):
                 if g is None:
                     if strict:
@@ -202,9 +204,9 @@ def _twice(gs):
     """In strict mode a gradient that is differentiated again must depend on the inputs."""
     for j, g in enumerate(gs):
         if g is None or not g.requires_grad:
-            raise RuntimeError(f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {j} "
-                               "is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
-                               "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+            raise RuntimeError(f"While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+                               f"{j} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
+                               "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
                                "function for example).")
 
 
@@ -260,7 +262,8 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
                                    "element.")
             vs = (outs[0].detach() * 0 + 1,)
         live = [(o, w) for o, w in zip(outs, vs) if o.requires_grad]
-        gs = _grad([o for o, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live else [None] * len(xs)
+        gs = (_grad([o for o, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live
+              else [None] * len(xs))
         gs = _filled(gs, xs, strict)
         if strict and create_graph:
             _graph_goes_on(gs)
@@ -310,7 +313,8 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         if strict:
             _filled(pulled, xs, True)
         pairs = [(g, w) for g, w in zip(pulled, vs) if g is not None and g.requires_grad]
-        pushed = _grad([g for g, _ in pairs], us, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(us)
+        pushed = (_grad([g for g, _ in pairs], us, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs
+                  else [None] * len(us))
         pushed = tuple(zeros_like(o) if g is None else g for g, o in zip(pushed, outs))
         if strict and create_graph:
             _graph_goes_on(pushed)
@@ -345,7 +349,8 @@ def _product(name, func, inputs, v, create_graph, strict):
         vs = _direction(v, xs, single_in, name)
         out, gs = _gradient(func, xs, name, strict)
         pairs = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
-        hs = _grad([g for g, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs else [None] * len(xs)
+        hs = (_grad([g for g, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, allow_unused=True) if pairs
+              else [None] * len(xs))
         hs = _filled(hs, xs, strict)
     finish = (lambda t: t) if create_graph else (lambda t: t.detach())
     hs = tuple(map(finish, hs))

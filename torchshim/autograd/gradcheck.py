@@ -33,11 +33,11 @@ _NOT_REENTRANT = ("Backward is not reentrant, i.e., running backward with same i
                   "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.\n\n"
                   "NOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
                   "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis failure might be expected.\n\n"
-                  "If you are adding a new operator, please file an issue and then use one of the\nworkarounds. The workaround depends on how "
-                  "your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes gradcheck/gradgradcheck, then call "
+                  "If you are adding a new operator, please file an issue and then use one of the\nworkarounds. The workaround depends on "
+                  "how your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes gradcheck/gradgradcheck, then call "
                   "gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a keyword argument.\n- is OpInfo-based (e.g., in "
-                  "test_ops_gradients.py), then modify the OpInfo for the test\n  to have `gradcheck_nondet_tol=<tol>`.\n- is a Module test "
-                  "(e.g., in common_nn.py), then modify the corresponding\n  module_test entry to have `gradcheck_nondet_tol=<tol>`\n")
+                  "test_ops_gradients.py), then modify the OpInfo for the test\n  to have `gradcheck_nondet_tol=<tol>`.\n- is a Module "
+                  "test (e.g., in common_nn.py), then modify the corresponding\n  module_test entry to have `gradcheck_nondet_tol=<tol>`\n")
 
 
 def _inexact(x):
@@ -153,7 +153,8 @@ def _parts(outs):
 
 def _mismatch(analytical, numerical, o, i, prefix, in_dtype, out_dtype, what="Jacobian"):
     a, n = from_numpy(analytical), from_numpy(numerical)
-    return (f"{prefix}{what} mismatch for output {o} with respect to input {i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
+    return (f"{prefix}{what} mismatch for output {o} with respect to input "
+            f"{i},\nnumerical:{n.to(out_dtype)}\nanalytical:{a.to(in_dtype)}\n")
 
 
 def _compare(func, inputs, outs, eps, atol, rtol, nondet_tol):
@@ -415,7 +416,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         outs = _differentiable(func(*xs))
         wrt = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
         return tuple([g for g in grad(outs, wrt, cts, create_graph=True, allow_unused=True) if g is not None])
-    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+                     nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+                     check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
                      fast_mode=fast_mode, masked=masked)

@@ -90,7 +90,8 @@ class HookedNode(Node):
         for k, (m, v) in enumerate(zip(metas, saved)):
             if v.meta.shape != m.shape:
                 broadcast_shapes([m.shape, v.meta.shape])
-                raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of {list(m.shape)}")
+                raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of shape {list(v.meta.shape)} for one of "
+                                          f"{list(m.shape)}")
             if v.meta.dtype != m.dtype:
                 _refuse_dtype(self, m, v.meta, k < len(plan.args))
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
@@ -112,7 +113,8 @@ def _refuse_dtype(node, packed, given, operand):
         named = {"Long": "long int", "Double": "double", "Float": "float", "Int": "int"}.get(P.c_name(given.dtype), P.c_name(given.dtype))
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {named}")
     if was == 1 != now or was == 0 and name in ("masked_select", "index"):
-        raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(given.dtype)} for one of {P.c_name(packed.dtype)}")
+        raise NotImplementedError(f"torchshim: an unpack hook that gives a tensor of {P.c_name(given.dtype)} for one of "
+                                  f"{P.c_name(packed.dtype)}")
 
 
 def active():
@@ -172,8 +174,8 @@ class saved_tensors_hooks:
         if "saved tensors hooks disabled" in context.modes:
             raise RuntimeError(context.modes["saved tensors hooks disabled"])
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
-            raise TypeError("_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
-                            "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+            raise TypeError("_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
+                            "supported:\n    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
                             f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}")
         context.modes.setdefault("saved tensors hooks", []).append(self)
         _count(1)

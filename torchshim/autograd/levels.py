@@ -58,10 +58,10 @@ def running(level):
         context.version = context.trace.version = version
 
 
-_UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-              "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-              "use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch framework, please "
-              "file a bug report instead.")
+_UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+              "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+              "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch "
+              "framework, please file a bug report instead.")
 
 
 def _check_captured(t, op, tensors, needs):
@@ -136,8 +136,8 @@ def is_traced(t):
 
 
 def unbatched(ts):
-    """(tensors with their batches, the dimension of each batch or None) at the innermost vmap that batches any of the tensors; None where none
-    does. What the vmap was given is the caller's own tensor."""
+    """(tensors with their batches, the dimension of each batch or None) at the innermost vmap that batches any of the tensors; None where
+    none does. What the vmap was given is the caller's own tensor."""
     seen = [None, None, None]
 
     @custom_vmap

@@ -58,7 +58,8 @@ def _checked(hook, given, before):
     if not isinstance(given, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
     if len(given) != len(before):
-        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})")
+        raise RuntimeError(f"hook '{_named(hook)}' has returned an incorrect number of values (got {len(given)}, but expected "
+                           f"{len(before)})")
     for new, old in zip(given, before):
         _check_one(hook, new, old)
     return given

@@ -60,7 +60,8 @@ class _Timed:
 class profile:
     """A context in which what this thread runs is timed. enabled=False: nothing happens.
 
-    with_stack: events have the program's lines of code (of what was recorded, where it was computed), for `export_stacks`. Other options are
+    with_stack: events have the program's lines of code (of what was recorded, where it was computed), for `export_stacks`. Other options
+    are
     accepted: shapes, memory, flops and modules are not told. Afterwards: `key_averages()`, `table()`, `export_chrome_trace(path)`,
     `function_events`.
     """

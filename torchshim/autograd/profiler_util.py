@@ -17,8 +17,8 @@ __all__ = ["EventList", "EventMetadata", "FormattedTimesMixin", "FunctionEvent",
 Kernel = namedtuple("Kernel", ["name", "device", "duration"])
 _METADATA = """registers_per_thread shared_memory grid block priority blocks_per_sm warps_per_sm occupancy est_occupancy_pct queued graph_id
     graph_node_id stream context channel channel_type bytes bandwidth_gb_s collective_name dtype in_msg_nelems out_msg_nelems in_split_size
-    out_split_size global_rank_start global_rank_stride group_size process_group_name process_group_desc group_ranks rank src_rank dst_rank seq
-    is_async""".split()
+    out_split_size global_rank_start global_rank_stride group_size process_group_name process_group_desc group_ranks rank src_rank dst_rank
+    seq is_async""".split()
 EventMetadata = NamedTuple("EventMetadata", [(name, object) for name in _METADATA])
 EventMetadata.__doc__ = "What is told of an event of a GPU; none is here."
 
@@ -159,7 +159,8 @@ class FunctionEvent(FormattedTimesMixin):
     self_cpu_memory_usage = property(lambda self: self._alone("cpu_memory_usage"), doc="Bytes without the events within.")
     self_device_memory_usage = property(lambda self: self._alone("device_memory_usage"), doc="Bytes without the events within.")
     self_cuda_memory_usage = _old("self_cuda_memory_usage", "self_device_memory_usage")
-    cuda_time_total, self_cuda_time_total = _old("cuda_time_total", "device_time_total"), _old("self_cuda_time_total", "self_device_time_total")
+    cuda_time_total, self_cuda_time_total = _old("cuda_time_total", "device_time_total"), _old("self_cuda_time_total",
+                                                                                               "self_device_time_total")
     metadata_json = _old("metadata_json", "_metadata_json")
 
     def __repr__(self):
@@ -171,8 +172,8 @@ class FunctionEvent(FormattedTimesMixin):
                 f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>")
 
 
-_SUMMED = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage", "device_memory_usage",
-           "self_cpu_memory_usage", "self_device_memory_usage", "count")
+_SUMMED = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage",
+           "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count")
 _TAKEN = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children", "overload_name", "input_shapes", "stack", "scope",
           "device_type", "is_legacy", "use_device", "is_user_annotation")
 

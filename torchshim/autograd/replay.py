@@ -9,8 +9,8 @@ What is compared decides what the walk does. Proof, for a graph that `Walk.fits`
 - *Which nodes, in which order.* The general walk pops nodes by falling sequence number. A node is made after what it leads to, so that
   is the order of all nodes below the roots by falling number, and `specs` holds all of them (`Log.keep` refuses a graph whose numbers do
   not fall, or with a node that got no gradient). Edges are compared by the place of their target among the objects met so far and by
-  output number, and so are the roots; a target met for the first time must be a new object. Two graphs with equal codes are then the same graph up to
-  renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
+  output number, and so are the roots; a target met for the first time must be a new object. Two graphs with equal codes are then the same
+  graph up to renaming, and numbers fall in the same order: each cotangent is the sum of the same terms, added in the same order.
 - *What each node records.* Without `extra` (hooks, retained gradients, packed residuals) a node with a plan records `plan.vjp` of its
   residuals, its cotangents and its numbers, and nothing else. The plan is compared by identity (so it says how many residuals, of which
   metas, of which kinds the numbers are, and which edges there are), residuals by slot. A guarded residual was not written since: the
@@ -19,8 +19,8 @@ What is compared decides what the walk does. Proof, for a graph that `Walk.fits`
   then. That storage is nobody else's here: not another leaf's gradient, not memory that a residual is guarded in (the general
   walk would meet the sum there, or refuse).
 - *Inputs* that the walk entered are entered again, in the same order with the same metas, and are as many different Values as then.
-- *Which gradients were asked for* (`autograd.grad`): those at the same places and output numbers, none of them with hooks. Then only what leads
-  to one of them runs. The other nodes (`idle`) record nothing; their edges are compared all the same, so that nothing is asked for
+- *Which gradients were asked for* (`autograd.grad`): those at the same places and output numbers, none of them with hooks. Then only what
+  leads to one of them runs. The other nodes (`idle`) record nothing; their edges are compared all the same, so that nothing is asked for
   below them now that was not then.
 
 Everything else takes the general way: hooks, custom functions, writes through views, second-order passes, `backward(inputs=)`.
@@ -98,7 +98,8 @@ class Log:
             return                             # one is a cotangent itself
         walk = Walk()
         walk.roots = roots
-        walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(made.items())
+        walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(
+            made.items())
         walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
         walk.first_input, walk.made = before.n_inputs, tr.state.n_values - before.n_values
         kept, key = before.kept(), (_kind(self.ends), self.cts)
@@ -142,7 +143,8 @@ def _targets(node):
 
 def _codes(node, place):
     """((number of the edge, place of its target, output number), …)"""
-    return tuple([(k, place[id(e[0])], e[1]) if e.__class__ is tuple else (k, place[id(e)], 0) for k, e in enumerate(node._ts_next) if e is not None])
+    return tuple([(k, place[id(e[0])], e[1]) if e.__class__ is tuple else (k, place[id(e)], 0) for k, e in enumerate(node._ts_next)
+                  if e is not None])
 
 
 def _unhooked(t):
@@ -158,8 +160,8 @@ def plain(grad):
 
 
 class Walk:
-    """A backward pass as it was recorded once: its `roots`, `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it, the `results` (slot,
-    meta) of these, and the `state` it led to."""
+    """A backward pass as it was recorded once: its `roots`, `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it,
+    the `results` (slot, meta) of these, and the `state` it led to."""
     __slots__ = ("roots", "specs", "idle", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
     def fits(self, tr, roots, ends):
@@ -359,8 +361,8 @@ def started(roots, cts):
 
 
 def replayed(start, ends, retain_graph):
-    """Replay a kept walk for this backward pass: the gradients asked for at `ends` by their number, {} where None are given; None when there is
-    no walk that fits."""
+    """Replay a kept walk for this backward pass: the gradients asked for at `ends` by their number, {} where None are given; None when
+    there is no walk that fits."""
     tr, roots, slots = start
     variants = tr.state.variants
     if variants is None:

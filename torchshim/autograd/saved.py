@@ -133,7 +133,8 @@ def residuals(node):
             continue
         if _is_result(node, args[k]) and e is not None:
             producer, nr = end_of(e)
-            wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, producer.name(), nr)))
+            wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version,
+                                                     producer.name(), nr)))
             continue
         wrong.append((name, k, functools.partial(written_error, now, st, version) if now is not None else
                       functools.partial(_written_through, node, k, st, version, steps, offset)))
@@ -144,7 +145,8 @@ def residuals(node):
 
 
 def _is_result(node, i):
-    """Whether operand `i` of a gradient is what the differentiated operator returned: torch saves that apart from the tensor, and knows who made it."""
+    """Whether operand `i` of a gradient is what the differentiated operator returned: torch saves that apart from the tensor,
+    and knows who made it."""
     op = node._ts_inst.op
     return op.__class__ is VjpOp and 0 <= i - len(op.plan_of.args) < len(op.plan_of.outs)
 
@@ -199,7 +201,8 @@ def _written_through(node, k, st, version, steps, offset):
     if isinstance(target, Node) and target.__class__ is not AccumulateGrad:
         producer = getattr(st, "writer", None) or target.name()
         producer = "torch::autograd::" + producer if producer == "CopyBackwards" else producer
-        if steps and not producer.startswith("Unsafe") and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None and isinstance(target._ts_inst.op, LazyOp)):
+        if steps and not producer.startswith("Unsafe") and (producer == "torch::autograd::CopySlices" or target._ts_inst is not None
+                                                            and isinstance(target._ts_inst.op, LazyOp)):
             producer, nr = "AsStrided", 0      # its history is made anew
     return modified_error(meta(target) if isinstance(target, TensorBase) else node._ts_inst.in_metas[i], st.version, version, producer, nr)
 

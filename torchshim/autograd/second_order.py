@@ -22,7 +22,8 @@ def by_comparison(node):
 
 
 def correct(node, plan, given, made):
-    """Take away, or give, the histories of the gradients `made` by the vjp of the node's `plan` from the tensors `given`, where torch's differ."""
+    """Take away, or give, the histories of the gradients `made` by the vjp of the node's `plan` from the tensors `given`,
+    where torch's differ."""
     twice = _twice(node)
     if made[0]._ts_edge is not None and twice.__class__ is not int:
         # torch has a formula for each: it has a history where what it reads has one
@@ -45,13 +46,15 @@ def _readers(plan, given, twice):
     known = reads is not None                  # else what is empty may be read
     if not known:
         reads = influences(plan.vjp.resolve((), tuple([meta(x) for x in given]), plan.vjp_kinds))
-    return tuple([tuple([i for i, x in enumerate(given) if (k in reads[i] or not known and not meta(x).numel) and not _alone(plan, twice, i, k)])
+    return tuple(
+                  [tuple([i for i, x in enumerate(given) if (k in reads[i] or not known and not meta(x).numel)
+                          and not _alone(plan, twice, i, k)])
                   for k in range(len(plan.needs))])
 
 
 def _reads_of_more(plan):
-    """`influences` of the gradients of operands that have two elements along each dimension that has none: what nothing is computed from tells
-    nothing. None where there is no such call."""
+    """`influences` of the gradients of operands that have two elements along each dimension that has none: what nothing is computed from
+    tells nothing. None where there is no such call."""
     inst, needs = plan.vjp.inst, sum([1 << i for i in plan.needs])
     metas = tuple([meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas])
     try:

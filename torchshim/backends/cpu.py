@@ -16,7 +16,8 @@ def _flags():
 
 
 def get_cpu_capability():
-    """The instructions that PyTorch's kernels would use on this processor, "AVX512", "AVX2" or "DEFAULT"; ATEN_CPU_CAPABILITY chooses fewer.
+    """The instructions that PyTorch's kernels would use on this processor, "AVX512", "AVX2" or "DEFAULT"; ATEN_CPU_CAPABILITY chooses
+    fewer.
 
     The kernels here are XLA's and NumPy's, which choose by themselves. Libraries ask in order to know how images of bytes are resized
     (directly, with weights in fixed point, where there is AVX2), and that is done here as PyTorch does it with AVX2.

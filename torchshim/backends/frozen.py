@@ -39,5 +39,7 @@ class Switches(types.ModuleType):
         super().__setattr__(name, value)
 
 
-# What programs read and set as a variable of torch.backends, which the body of a class would rename. Setting it changes nothing, as in torch.
-Backends = type("Backends", (Switches,), {"__allow_nonbracketed_mutation_flag": property(lambda module: _allowed, lambda module, allowed: None)})
+# What programs read and set as a variable of torch.backends, which the body of a class would rename. Setting it changes nothing, as in
+# torch.
+Backends = type("Backends", (Switches,),
+                {"__allow_nonbracketed_mutation_flag": property(lambda module: _allowed, lambda module, allowed: None)})

@@ -86,7 +86,8 @@ def _forbid(what):
 
 class set_stance:
     """A call, context or decorator that says what counts as compiled: `force_eager` nothing, `eager_on_recompile` only calls with shapes
-    and dtypes that were compiled before, `fail_on_recompile` raises RuntimeError for others, `eager_then_compile` all but a function's first.
+    and dtypes that were compiled before, `fail_on_recompile` raises RuntimeError for others, `eager_then_compile` all but a function's
+    first.
 
     RuntimeError for other stances; AssertionError inside a compiled function.
     """

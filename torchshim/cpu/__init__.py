@@ -6,7 +6,8 @@ import contextlib
 from ..dropin import missing_attribute as _missing_attribute
 from .. import engine as _engine
 
-__all__ = ["current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream", "synchronize", "Stream"]
+__all__ = ["current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream",
+           "synchronize", "Stream"]
 
 
 def is_available():

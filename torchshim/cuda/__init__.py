@@ -142,8 +142,8 @@ class _CudaDeviceProperties:
         self.multi_processor_count = getattr(d, "core_count", 0)
 
     def __repr__(self):
-        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, total_memory={self.total_memory // 2 ** 20}MB, "
-                f"multi_processor_count={self.multi_processor_count})")
+        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+                f"total_memory={self.total_memory // 2 ** 20}MB, multi_processor_count={self.multi_processor_count})")
 
 
 def get_device_properties(device=None):
@@ -201,7 +201,8 @@ def memory_stats(device=None):
     if not is_available():
         return collections.OrderedDict()
     s = _devices()[_index(device)].memory_stats() or {}
-    now, peak, pool = s.get("bytes_in_use", 0), s.get("peak_bytes_in_use", 0), s.get("pool_bytes", s.get("bytes_reserved", s.get("bytes_in_use", 0)))
+    now, peak, pool = s.get("bytes_in_use", 0), s.get("peak_bytes_in_use", 0), s.get("pool_bytes",
+                                                                                     s.get("bytes_reserved", s.get("bytes_in_use", 0)))
     return collections.OrderedDict({
         "allocated_bytes.all.current": now, "allocated_bytes.all.peak": peak, "reserved_bytes.all.current": pool,
         "reserved_bytes.all.peak": s.get("peak_pool_bytes", max(pool, peak)), "num_alloc_retries": 0, "num_ooms": 0})
@@ -549,8 +550,8 @@ _RARE = frozenset("""MemPool CUDAPluggableAllocator caching_allocator_alloc cach
     caching_allocator_enable change_current_allocator get_allocator_backend get_stream_from_external current_solver_handle use_mem_pool
     get_per_process_memory_fraction clock_rate device_memory_used memory_usage power_draw temperature host_memory_stats
     host_memory_stats_as_nested_dict reset_peak_host_memory_stats reset_accumulated_host_memory_stats cudaStatus CudaError
-    DeferredCudaCallError check_error BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-    FloatStorage HalfStorage IntStorage LongStorage ShortStorage""".split())
+    DeferredCudaCallError check_error BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage
+    DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage""".split())
 
 
 def __getattr__(name):

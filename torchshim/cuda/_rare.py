@@ -107,6 +107,6 @@ def _storage(name):
                            "__doc__": f"torch.{name} on a GPU; making one refuses."})
 
 
-STORAGES = {n: _storage(n) for n in """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-    FloatStorage HalfStorage IntStorage LongStorage ShortStorage""".split()}
+STORAGES = {n: _storage(n) for n in """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage
+    DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage""".split()}
 globals().update(STORAGES)

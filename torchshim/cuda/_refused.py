@@ -1,4 +1,5 @@
-"""What refuses: things of CUDA's own that XLA does not let one reach. Without a GPU the error is PyTorch's, with one NotImplementedError."""
+"""What refuses: things of CUDA's own that XLA does not let one reach. Without a GPU the error is PyTorch's,
+with one NotImplementedError."""
 from __future__ import annotations
 
 

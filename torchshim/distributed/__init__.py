@@ -144,7 +144,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
     if init_method in (None, "env://") and store is None:
         for name, given in (("RANK", rank), ("WORLD_SIZE", world_size)):
             if given == -1 and name not in os.environ:
-                raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but not set")
+                raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
+                                 "not set")
         world_size = int(os.environ["WORLD_SIZE"]) if world_size == -1 else world_size
         rank = int(os.environ["RANK"]) if rank == -1 else rank
     if world_size > 1:
@@ -211,8 +212,8 @@ def get_node_local_rank(fallback_rank=None):
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
         return int(fallback_rank)
-    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, assuming "
-                       "you are not running in a multi-device context and want the code to run locally instead.")
+    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+                       "assuming you are not running in a multi-device context and want the code to run locally instead.")
 
 
 def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None, device_id=None,
@@ -286,7 +287,8 @@ def _only(rank, what="rank"):
 
 def _need(tensor, name):
     if not isinstance(tensor, _Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(tensor)} instead.")
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(tensor)} "
+                        "instead.")
 
 
 def _done(async_op, *tensors):

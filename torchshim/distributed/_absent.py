@@ -26,4 +26,5 @@ def absent_function(module, name):
 
 def absent_names(module, classes="", functions=""):
     """{name: what refuses}, for a module of which nothing works: names of classes and of functions, with spaces between."""
-    return {**{name: absent_class(module, name) for name in classes.split()}, **{name: absent_function(module, name) for name in functions.split()}}
+    return {**{name: absent_class(module, name) for name in classes.split()},
+            **{name: absent_function(module, name) for name in functions.split()}}

@@ -149,4 +149,5 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
     if device_type and not device_type.isalpha():
         raise RuntimeError(f"Device type with index is not supported but got {device_type}. ",
                            "If you maintained a 'torch.device' object, it's recommended to pass in 'device.type'.")
-    return DeviceMesh(device_type, torch.arange(math.prod(mesh_shape), dtype=torch.int32).view(tuple(mesh_shape)), mesh_dim_names=mesh_dim_names)
+    return DeviceMesh(device_type, torch.arange(math.prod(mesh_shape), dtype=torch.int32).view(tuple(mesh_shape)),
+                      mesh_dim_names=mesh_dim_names)

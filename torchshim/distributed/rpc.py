@@ -69,7 +69,8 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
     if _me is not None:
         raise RuntimeError("RPC is already initialized")
     if (world_size or 1) != 1 or rank not in (-1, 0):
-        raise NotImplementedError("torchshim: torch.distributed.rpc.init_rpc with several processes; torch.distributed has one process here")
+        raise NotImplementedError("torchshim: torch.distributed.rpc.init_rpc with several processes; torch.distributed has one process "
+                                  "here")
     _me = WorkerInfo(0, name)
 
 

@@ -21,8 +21,8 @@ from .tracing import _asking
 
 aten = ops.aten
 #: Operators whose results share memory with an argument.
-_VIEWS = frozenset("""view alias detach t transpose permute expand squeeze unsqueeze select slice diagonal split split_with_sizes unbind as_strided
-    unfold view_as_real view_as_complex lift_fresh""".split())
+_VIEWS = frozenset("""view alias detach t transpose permute expand squeeze unsqueeze select slice diagonal split split_with_sizes unbind
+    as_strided unfold view_as_real view_as_complex lift_fresh""".split())
 
 
 class Lowering(TorchDispatchMode):
@@ -140,7 +140,8 @@ def _rules():
         "arange.default": lambda end, **named: do("arange.start_step", 0, end, **_laid(named)),
         "arange.start": lambda start, end, **named: do("arange.start_step", start, end, **_laid(named)),
         "stack.default": _stacked,
-        "split.Tensor": lambda x, size, dim=0: do("split_with_sizes", x, [min(size, x.shape[dim] - k) for k in range(0, x.shape[dim], size)], dim),
+        "split.Tensor": lambda x, size, dim=0: do("split_with_sizes", x,
+                                                  [min(size, x.shape[dim] - k) for k in range(0, x.shape[dim], size)], dim),
         "unbind.int": lambda x, dim=0: [do("squeeze.dims", t, [dim]) for t in [do("slice.Tensor", x, dim, k, k + 1)
                                                                                for k in range(x.shape[dim])]],
         "squeeze.default": lambda x: do("squeeze.dims", x, [d for d, n in enumerate(x.shape) if n == 1]),
@@ -332,4 +333,5 @@ def _program(program, graph, mode, env, order, specs, ins):
     graph.eliminate_dead_code()
     specs_in = [InputSpec(s.kind, copy.copy(s.arg), s.target, s.persistent) for s in ins]
     return ExportedProgram(Module(), graph, ExportGraphSignature(specs_in, outs), program.state_dict, program.range_constraints,
-                           copy.copy(program.module_call_graph), program.example_inputs, program.constants, guards=program._guards, dialect="ATEN")
+                           copy.copy(program.module_call_graph), program.example_inputs, program.constants, guards=program._guards,
+                           dialect="ATEN")

@@ -208,9 +208,9 @@ def symbols_of(free, leaves, sources):
             if isinstance(dim, _DimHint):
                 if n < 2:
                     if dim.name == "DYNAMIC":
-                        raise ValueError("Found the following conflicts between user-specified ranges and inferred ranges from model tracing:\n"
-                                         f"- Received user-specified dim hint Dim.DYNAMIC(min={dim.min}, max={dim.max}), but export 0/1 "
-                                         f"specialized due to hint of {n} for dimension inputs['{sources[k]}'].shape[{d}].")
+                        raise ValueError("Found the following conflicts between user-specified ranges and inferred ranges from model "
+                                         f"tracing:\n- Received user-specified dim hint Dim.DYNAMIC(min={dim.min}, max={dim.max}), but "
+                                         f"export 0/1 specialized due to hint of {n} for dimension inputs['{sources[k]}'].shape[{d}].")
                     continue
                 name = name_of(source, symbols)
                 symbols[name] = Symbol(name, n, 2 if dim.min is None else dim.min, dim.max, None, dim.name == "DYNAMIC", source)
@@ -229,8 +229,9 @@ def symbols_of(free, leaves, sources):
                 old = symbols.pop(kept)
                 if old.hint != hint:
                     from .._dynamo.exc import UserError
-                    raise UserError(None, f"Constraints violated ({root.__name__})! For more information, run with TORCH_LOGS=\"+dynamic\".\n"
-                                          f"  - The values of {root.__name__} = {old.source} and {root.__name__} = {source} must always be equal.")
+                    raise UserError(None, f"Constraints violated ({root.__name__})! For more information, run with "
+                                          f"TORCH_LOGS=\"+dynamic\".\n  - The values of {root.__name__} = {old.source} and {root.__name__} "
+                                          f"= {source} must always be equal.")
                 sizes = {place: size.replaced(kept, name) for place, size in sizes.items()}
             by_dim[root.__name__] = name
             symbols[name] = Symbol(name, hint, root.min, root.max, root.__name__, True, source)

@@ -16,22 +16,24 @@ from ..ops import aten
 from ..utils import _pytree as pytree
 from . import tracing
 from .dynamic_shapes import bounds_of, names_of, symbols_of
-from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument)
+from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument,
+                              TensorArgument)
 from .parts import apart
 from .program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .sizes import Again, Expr, Key, Symbols, ValueRanges, int_oo, symbolic
 
-_HINT = ("\n\nThe error above occurred when calling torch.export.export. If you would like to view some more information about this error, and "
-         "get a list of all other errors that may occur in your export call, you can replace your `export()` call with `draft_export()`.")
+_HINT = ("\n\nThe error above occurred when calling torch.export.export. If you would like to view some more information about this error, "
+         "and get a list of all other errors that may occur in your export call, you can replace your `export()` call with "
+         "`draft_export()`.")
 
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(),
            prefer_deferred_runtime_asserts_over_guards=False):
-    """The program of a module's call as a graph of ATen operators, for inputs of the examples' shapes; `dynamic_shapes` says which sizes may
-    differ.
+    """The program of a module's call as a graph of ATen operators, for inputs of the examples' shapes; `dynamic_shapes` says which sizes
+    may differ.
 
-    The module is called once on tensors without values, so nothing is computed and nothing is changed. strict: the same. ValueError for what
-    is no module, torch's UserError for arguments that are not a tuple, GuardOnDataDependentSymNode for conditions on values, and
+    The module is called once on tensors without values, so nothing is computed and nothing is changed. strict: the same. ValueError for
+    what is no module, torch's UserError for arguments that are not a tuple, GuardOnDataDependentSymNode for conditions on values, and
     NotImplementedError for other uses of values.
     """
     from .._dynamo.exc import UserError
@@ -80,7 +82,8 @@ class _Export:
         if again.what == "same":
             old, new = [self.symbols[n] for n in names]
             if old.dim and new.dim and old.dim != new.dim:
-                raise self._violated([old, new], [f"The values of {new.dim} = {new.source} and {old.dim} = {old.source} must always be equal."],
+                raise self._violated([old, new], [f"The values of {new.dim} = {new.source} and {old.dim} = {old.source} must always be "
+                                                  "equal."],
                                      [f"{new.dim} = {old.dim}"])
             del self.symbols[old.name]
             new.least = max(old.least, new.least)
@@ -102,16 +105,17 @@ class _Export:
                 if s.strict:
                     said = s.dim or s.source
                     raise self._violated([s], [
-                        f"You marked {said} as dynamic but your code specialized it to be a constant ({s.hint}). If you're using mark_dynamic, "
-                        "either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or "
-                        "Dim.AUTO."], [f"{s.dim} = {s.hint}"] if s.dim else [])
+                        f"You marked {said} as dynamic but your code specialized it to be a constant ({s.hint}). If you're using "
+                        "mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either "
+                        "Dim.STATIC or Dim.AUTO."], [f"{s.dim} = {s.hint}"] if s.dim else [])
                 del self.symbols[name]
                 self.sizes = {place: size for place, size in self.sizes.items() if name not in size.symbols()}
 
     def _violated(self, symbols, reasons, fixes):
         from .._dynamo.exc import UserError
         said = ", ".join([s.dim or s.source for s in symbols])
-        text = f'Constraints violated ({said})! For more information, run with TORCH_LOGS="+dynamic".\n' + "\n".join([f"  - {r}" for r in reasons])
+        text = (f'Constraints violated ({said})! For more information, run with TORCH_LOGS="+dynamic".\n'
+                + "\n".join([f"  - {r}" for r in reasons]))
         return UserError(None, text + ("\nSuggested fixes:\n" + "\n".join([f"  {f}" for f in fixes]) if fixes else "") + _HINT)
 
     def _fake(self, mode, of, k, x):
@@ -201,7 +205,8 @@ class _Export:
                 value = step.meta["val"]
                 arg = TensorArgument(step.name) if isinstance(value, Tensor) else ConstantArgument(step.name, value)
                 ins.append(InputSpec(kind, arg, target, persistent))
-        outs = [OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", x) if not hasattr(x, "op") else TensorArgument(x.name) if isinstance(
+        outs = [OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", x) if not hasattr(x, "op") else TensorArgument(x.name)
+            if isinstance(
             x.meta["val"], Tensor) else SymIntArgument(x.name), None) for x in out]
         state, constants = {}, dict(mode.constants)
         for kind, name, x, persistent in self._tensors():

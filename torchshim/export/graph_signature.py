@@ -5,8 +5,8 @@ import dataclasses
 import enum
 from typing import Any, Optional
 
-__all__ = ["ConstantArgument", "CustomObjArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind",
-           "OutputSpec", "SymBoolArgument", "SymFloatArgument", "SymIntArgument", "TensorArgument", "TokenArgument"]
+__all__ = ["ConstantArgument", "CustomObjArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec",
+           "OutputKind", "OutputSpec", "SymBoolArgument", "SymFloatArgument", "SymIntArgument", "TensorArgument", "TokenArgument"]
 
 
 @dataclasses.dataclass
@@ -142,7 +142,8 @@ class ExportGraphSignature:
     user_inputs = property(lambda self: tuple([_value(s.arg) for s in self._inputs(InputKind.USER_INPUT)]), doc="Names of a call's inputs.")
     user_outputs = property(lambda self: tuple([_value(s.arg) for s in self.output_specs if s.kind in (
         OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)]), doc="Names of what a call returns.")
-    inputs_to_parameters = property(lambda self: {s.arg.name: s.target for s in self._inputs(InputKind.PARAMETER)}, doc="{step: parameter}.")
+    inputs_to_parameters = property(lambda self: {s.arg.name: s.target for s in self._inputs(InputKind.PARAMETER)},
+                                    doc="{step: parameter}.")
     inputs_to_buffers = property(lambda self: {s.arg.name: s.target for s in self._inputs(InputKind.BUFFER)}, doc="{step: buffer}.")
     buffers_to_mutate = property(lambda self: {s.arg.name: s.target for s in self._outputs(OutputKind.BUFFER_MUTATION)},
                                  doc="{step: buffer that it is written to}.")

@@ -91,8 +91,8 @@ class ExportedProgram:
     other tensors. call_spec, module_call_graph, example_inputs: how it is called.
     """
 
-    def __init__(self, root, graph, graph_signature, state_dict, range_constraints, module_call_graph, example_inputs=None, constants=None, *,
-                 guards=((), {}), dialect="TRAINING"):
+    def __init__(self, root, graph, graph_signature, state_dict, range_constraints, module_call_graph, example_inputs=None,
+                 constants=None, *, guards=((), {}), dialect="TRAINING"):
         made = GraphModule(root if isinstance(root, Module) else Module(), graph, "GraphModule")
         made.meta.update(getattr(root, "meta", {}))
         self._graph_module, self._graph_signature, self._state_dict = made, graph_signature, dict(state_dict)
@@ -251,9 +251,9 @@ class _Checked:
         kwargs = {k: kwargs[k] for k in want}
         found = pytree.tree_structure((tuple(args), kwargs))
         if found != self.spec:
-            raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{self.spec}\nbut actually got inputs with tree "
-                             f"spec of: \n{found}.\nPlease check that the inputs have the same number and type of args and kwargs as the ones "
-                             "you used when tracing.")
+            raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{self.spec}\nbut actually got inputs with "
+                             f"tree spec of: \n{found}.\nPlease check that the inputs have the same number and type of args and kwargs as "
+                             "the ones you used when tracing.")
         return args, kwargs
 
 

@@ -47,7 +47,8 @@ def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
     if list(ep.graph_module.named_children()):
         raise NotImplementedError("torchshim: torch.export.save of a program with parts that are modules")
     steps = [(n.op, n.name, _Operator(n.target.name()) if isinstance(n.target, OpOverload) else n.target, _plain(_written(n.args)),
-              _plain(_written(n.kwargs)), {k: v for k, v in n.meta.items() if k in _META}, _described(n.meta.get("val"))) for n in ep.graph.nodes]
+              _plain(_written(n.kwargs)), {k: v for k, v in n.meta.items() if k in _META}, _described(n.meta.get("val")))
+              for n in ep.graph.nodes]
     serialization.save({"torchshim_graph": steps, "signature": ep.graph_signature, "state": ep.state_dict, "constants": ep.constants,
                         "ranges": ep.range_constraints, "modules": ep.module_call_graph, "examples": ep.example_inputs,
                         "guards": ep._guards, "dialect": ep.dialect, "extra_files": dict(extra_files or {})}, f)

@@ -1,9 +1,9 @@
 """Sizes that are symbols while a module's call is traced.
 
-Nothing here solves equations. A traced tensor has, beside the sizes of the example, those that it would have for other values of the symbols
-(`Symbols.cases`): each operator runs for all of them, without values, and a size of a result is the expression of the symbols that agrees
-with it in every case. What the program asks of a size is answered for the example; where other values of the symbols would answer otherwise,
-the symbols' ranges become smaller, two symbols become one, or a symbol becomes a number (`Again`), and the call is traced anew.
+Nothing here solves equations. A traced tensor has, beside the sizes of the example, those that it would have for other values of the
+symbols (`Symbols.cases`): each operator runs for all of them, without values, and a size of a result is the expression of the symbols that
+agrees with it in every case. What the program asks of a size is answered for the example; where other values of the symbols would answer
+otherwise, the symbols' ranges become smaller, two symbols become one, or a symbol becomes a number (`Again`), and the call is traced anew.
 """
 from __future__ import annotations
 

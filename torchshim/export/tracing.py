@@ -106,9 +106,11 @@ class Tracing(TorchDispatchMode):
         else:
             op, args = x.steps
             if op == "size":
-                step = self.graph.create_node("call_function", ops.aten.sym_size.int, (self.argument(args[0]), args[1]), {}, name="sym_size_int")
+                step = self.graph.create_node("call_function", ops.aten.sym_size.int, (self.argument(args[0]), args[1]), {},
+                                              name="sym_size_int")
             elif op == "numel":
-                step = self.graph.create_node("call_function", ops.aten.sym_numel.default, (self.argument(args[0]),), {}, name="sym_numel_default")
+                step = self.graph.create_node("call_function", ops.aten.sym_numel.default, (self.argument(args[0]),), {},
+                                              name="sym_numel_default")
             else:
                 step = self.graph.call_function(op, tuple([self.argument(a) for a in args]))
             self.describe(step, step.name)
@@ -175,7 +177,8 @@ class Tracing(TorchDispatchMode):
         return made
 
     def describe(self, step, name):
-        """Where a step comes from: the modules whose forwards run, the program's lines, the function; whether it has gradients as the rest."""
+        """Where a step comes from: the modules whose forwards run, the program's lines, the function;
+        whether it has gradients as the rest."""
         if context.grad is not self.grad:
             step.meta[APART] = bool(context.grad)
         frames = _program(traceback.extract_stack())
@@ -247,7 +250,8 @@ def _values():
 
 
 def _data_dependent(func, tensor, error=None):
-    """The error of a program that asks for values: as torch has it for conditions; numbers that torch would keep symbolic are missing here."""
+    """The error of a program that asks for values: as torch has it for conditions;
+    numbers that torch would keep symbolic are missing here."""
     from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
     if error is not None or tensor.dtype is not _bool():
         return NotImplementedError(f"torchshim: torch.export of {func}: sizes and numbers that depend on values")

@@ -7,7 +7,8 @@ _ENDS = {
     "MaxBackward1": "MaxBackward0", "MeanBackward0": "MeanBackward1", "MinBackward1": "MinBackward0", "MmBackward0": "UnsafeViewBackward0",
     "MvBackward0": "SqueezeBackward1", "NativeBatchNormBackward0": "TransposeBackward0", "NativeGroupNormBackward0": "ViewBackward0",
     "ProdBackward0": "ProdBackward1", "RollBackward0": "ViewBackward0", "SqueezeBackward1": "SqueezeBackward2",
-    "SqueezeBackward4": "SqueezeBackward5", "SumBackward0": "SumBackward1", "TBackward0": "TransposeBackward0", "TraceBackward0": "SumBackward1"}
+    "SqueezeBackward4": "SqueezeBackward5", "SumBackward0": "SumBackward1", "TBackward0": "TransposeBackward0",
+    "TraceBackward0": "SumBackward1"}
 _LOSSES = {"BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0", "HuberLossBackward0", "MseLossBackward0",
            "SmoothL1LossBackward0"}
 

@@ -1,6 +1,7 @@
 """A vmap some parts of which a library replaced in `torch._functorch.vmap`, to map over containers of its own.
 
-Such parts call `_add_batch_dim` and `_remove_batch_dim` for the tensors that they find. What is batched is a list of tensors, so each part runs
+Such parts call `_add_batch_dim` and `_remove_batch_dim` for the tensors that they find. What is batched is a list of tensors, so each part
+runs
 twice: once to tell which tensors it asks for, once to be given them.
 """
 from __future__ import annotations
@@ -43,7 +44,8 @@ class _Asking:
 
 
 class _Giving:
-    """Answers with given tensors, in the order of the questions. A container that asks only when the mapped function looks asks too late."""
+    """Answers with given tensors, in the order of the questions. A container that asks only when the mapped function looks asks too
+    late."""
 
     def __init__(self, tensors):
         self.tensors = iter(tensors)

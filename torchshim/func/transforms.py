@@ -87,7 +87,8 @@ class _Run:
     def plain(self, x):
         """A result as the caller gets it: with a history only where it leads out of the function."""
         leaves, form = tree_flatten(x)
-        return tree_unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves], form)
+        return tree_unflatten([t.detach() if isinstance(t, TensorBase) and edge(t) is not None and not self.deep else t for t in leaves],
+                              form)
 
     def back(self, outs, cts, create_graph=None):
         """The gradients of `ins`, zeros where there are none."""
@@ -196,7 +197,8 @@ def vjp(func, *primals, has_aux=False):
                                f"cotangents: {treespec_pprint(shape)}, primal output: {treespec_pprint(form)}")
         for k, (c, o) in enumerate(zip(cts, outs)):
             if c.shape != o.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of {o.shape}.")
+                raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of "
+                                   f"{o.shape}.")
         return tree_unflatten(r.back(outs, cts, create_graph), r.form)
     return (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
 

@@ -39,18 +39,18 @@ _CONTROL_FLOW = ("vmap: It looks like you're attempting to use a Tensor in some 
 _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to "
          "rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a "
          "bug report.")
-_DYNAMIC = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at "
-            "https://github.com/pytorch/pytorch/issues if you need this feature.")
+_DYNAMIC = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an "
+            "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
 _PUBLIC = tuple([str(pathlib.Path(__file__).parents[1] / folder) for folder in ("tensor", "nn")])      # names there are those of torch
 _UNREADABLE = "Cannot access data pointer of Tensor that doesn't have storage"
 #: What torch says of functions that look at numbers, the outer ones first.
 _REFUSED = {
     "where": _DYNAMIC.format("where"), "nonzero": _DYNAMIC.format("nonzero"), "unique": _DYNAMIC.format("_unique2"),
-    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this "
-                     "would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
-                     "this feature.",
-    "allclose": "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
-                "this feature.",
+    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch "
+                     "this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if "
+                     "you need this feature.",
+    "allclose": "vmap over torch.allclose isn't supported yet. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+                "need this feature.",
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "rrelu": "vmap: we do not yet support aten::rrelu. Please file an issue",
     "tolist": _UNREADABLE, "numpy": _UNREADABLE}
@@ -88,8 +88,8 @@ def _explained():
             if name in public:
                 raise RuntimeError(text) from error
         if "getitem" in names and "item" not in names:
-            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
-                               "with a boolean mask.") from error
+            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                               "indexing with a boolean mask.") from error
         raise RuntimeError(_CONTROL_FLOW if "__bool__" in names else _ITEM) from error
 
 
@@ -141,8 +141,8 @@ def batched(fn, xs, dims, randomness="error"):
 
 
 #: Operators of which torch's batching rule looks at the first example where that is a scalar and the other operand is none.
-_PROMOTING = {"add", "sub", "mul", "div", "true_divide", "multiply", "subtract", "divide", "atan2", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2",
-              "maximum", "minimum", "__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__"}
+_PROMOTING = {"add", "sub", "mul", "div", "true_divide", "multiply", "subtract", "divide", "atan2", "fmax", "fmin", "hypot", "logaddexp",
+              "logaddexp2", "maximum", "minimum", "__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__"}
 
 
 class _Promoting(TorchFunctionMode):

@@ -1,4 +1,5 @@
-"""The package functorch, which torch installs beside itself: torch.func under its older names, each of which warns, and modules as functions.
+"""The package functorch, which torch installs beside itself: torch.func under its older names, each of which warns, and modules as
+functions.
 
 It is found as `functorch` where torchshim is installed as torch.
 """
@@ -14,8 +15,9 @@ from ..version import __version__
 from . import stateless as _stateless
 from .stateless import FunctionalModule, FunctionalModuleWithBuffers
 
-__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad", "grad_and_value", "hessian",
-           "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "make_fx", "vjp", "vmap"]
+__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad",
+           "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "make_fx",
+           "vjp", "vmap"]
 
 
 def _older(function, now):
@@ -26,8 +28,8 @@ def _older(function, now):
     def older(*args, **kwargs):
         warnings.warn("We've integrated functorch into PyTorch. As the final step of the integration, "
                       f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= 2.3. "
-                      f"Please use `{now}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration guide for more details "
-                      "https://pytorch.org/docs/main/func.migrating.html", FutureWarning, stacklevel=2)
+                      f"Please use `{now}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration guide for more "
+                      "details https://pytorch.org/docs/main/func.migrating.html", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
     return older
 

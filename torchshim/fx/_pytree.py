@@ -22,8 +22,8 @@ def tree_flatten_spec(tree, spec):
         return [leaf for child, part in zip(children, spec.children()) for leaf in tree_flatten_spec(child, part)]
     if spec.type not in pytree.SUPPORTED_NODES:
         raise RuntimeError(f"{spec.type} does not have a flatten_fn_spec associated with it. Please register one with "
-                           "torch.fx._pytree.register_pytree_flatten_spec.  If you have serialized your model, make sure that any custom pytrees "
-                           "have been registered before loading it.")
+                           "torch.fx._pytree.register_pytree_flatten_spec.  If you have serialized your model, make sure that any custom "
+                           "pytrees have been registered before loading it.")
     return pytree.tree_leaves(tree)
 
 

@@ -298,8 +298,8 @@ class Tracer(TracerBase):
                 self.create_proxy("call_function", _assert_is_none,
                                   (out, f"{name} has been specialized to have value None but got another value"), {})
             else:
-                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
-                              "to make sure that your inputs match the inputs you specialized the function with.", stacklevel=2)
+                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
+                              "user to make sure that your inputs match the inputs you specialized the function with.", stacklevel=2)
             return x
         return pytree.tree_map(fixed, concrete[name])
 

@@ -20,7 +20,8 @@ _BINARY = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">="}
 _REFLECTED = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>",
               "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
 reflectable_magic_methods = {**{k: f"{{}} {v} {{}}" for k, v in _REFLECTED.items()}, "getitem": "{}[{}]"}
-magic_methods = {**{k: f"{{}} {v} {{}}" for k, v in _BINARY.items()}, "pos": "+{}", "neg": "-{}", "invert": "~{}", **reflectable_magic_methods}
+magic_methods = {**{k: f"{{}} {v} {{}}" for k, v in _BINARY.items()}, "pos": "+{}", "neg": "-{}", "invert": "~{}",
+                 **reflectable_magic_methods}
 inplace_methods = {**{f"i{k.strip('_')}": f"{{}} {v}= {{}}" for k, v in _REFLECTED.items()}, "setitem": "{}[{}] = {}"}
 _COUNTER = "# COUNTER: "
 _GENERIC = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet, tuple: typing.Tuple}
@@ -143,7 +144,8 @@ class _Writer:
             if raw != name:
                 self.body.append(f"{name} = {raw}\n")
         elif op == "call_method":
-            self.body.append(f"{name}{kind} = {_format_target(self.value(node.args[0]), target)}({self.arguments(node.args[1:], node.kwargs)})")
+            self.body.append(f"{name}{kind} = "
+                             f"{_format_target(self.value(node.args[0]), target)}({self.arguments(node.args[1:], node.kwargs)})")
         elif op == "call_function":
             self.body.append(self.call(node, name, kind))
         elif op == "call_module":
@@ -220,7 +222,8 @@ def _place_of(trace):
 
 
 class CodeGen:
-    """How a graph's code is written. Subclasses change the head of the function, what it does with inputs and outputs, and its last line."""
+    """How a graph's code is written. Subclasses change the head of the function, what it does with inputs and outputs,
+    and its last line."""
 
     def __init__(self):
         self._body_transformer = None

@@ -12,11 +12,11 @@ from .namespace import Namespace as _Namespace
 from .node import Node, _get_qualified_name, _type_repr, map_arg        # noqa: F401
 
 _KINDS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output")
-_NO_ATTRIBUTE = ("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to "
-                 "add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the "
-                 "necessary buffer")
-_NO_MODULE = ("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to "
-              "add the necessary submodule")
+_NO_ATTRIBUTE = ("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or "
+                 "nn.Module.register_buffer to add the necessary buffer")
+_NO_MODULE = ("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
+              "GraphModule.add_submodule to add the necessary submodule")
 
 
 def _is_attribute(module, name):
@@ -88,7 +88,8 @@ class Graph:
 
     def placeholder(self, name, type_expr=None, default_value=inspect.Signature.empty):
         """A parameter of the program."""
-        return self.create_node("placeholder", name, () if default_value is inspect.Signature.empty else (default_value,), type_expr=type_expr)
+        return self.create_node("placeholder", name, () if default_value is inspect.Signature.empty else (default_value,),
+                                type_expr=type_expr)
 
     def get_attr(self, qualified_name, type_expr=None):
         """A parameter, buffer or other attribute of the module; warns where that has none."""
@@ -138,8 +139,8 @@ class Graph:
         return self.inserting_after(self._root) if n is None else _Inserting(self, n, n.prepend)
 
     def inserting_after(self, n=None):
-        """Steps are added right after n, the latest first (at the end if none is given), from now on, or for as long as what is returned is a
-        context."""
+        """Steps are added right after n, the latest first (at the end if none is given), from now on, or for as long as what is returned is
+        a context."""
         return self.inserting_before(self._root) if n is None else _Inserting(self, n, n.append)
 
     def erase_node(self, to_erase):
@@ -169,7 +170,8 @@ class Graph:
         return len(self.nodes) < before
 
     def lint(self):
-        """RuntimeError where a step uses one that comes later or is not of this graph, where a name comes twice or an attribute is missing."""
+        """RuntimeError where a step uses one that comes later or is not of this graph,
+        where a name comes twice or an attribute is missing."""
         seen, names = set(), set()
         for node in self.nodes:
             if node.op not in _KINDS:
@@ -178,11 +180,12 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node.all_input_nodes:
                 if n.graph is not self:
-                    raise RuntimeError(f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument! If you are "
-                                       f"copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to remap values\n{self}")
+                    raise RuntimeError(f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument! If "
+                                       f"you are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to "
+                                       f"remap values\n{self}")
                 if n not in seen:
-                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the "
-                                       f"graph are topologically ordered\n{self}")
+                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
+                                       f"the graph are topologically ordered\n{self}")
             seen.add(node)
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
@@ -203,8 +206,8 @@ class Graph:
                 if node.op == "call_module" and not isinstance(found, Module):
                     raise RuntimeError(f"Node {node} target {node.target} {part} of {where} does not reference an nn.Module")
                 if node.op == "get_attr" and not isinstance(found, (Module, Parameter)) and part not in at._buffers:
-                    warnings.warn(f"Node {node} target {node.target} {part} of {where} does not reference an nn.Module, nn.Parameter, or buffer, "
-                                  "which is what 'get_attr' Nodes typically target", stacklevel=3)
+                    warnings.warn(f"Node {node} target {node.target} {part} of {where} does not reference an nn.Module, nn.Parameter, or "
+                                  "buffer, which is what 'get_attr' Nodes typically target", stacklevel=3)
             at = found
 
     def find_nodes(self, *, op, target=None, sort=True):

@@ -141,7 +141,8 @@ class _Call:
         try:
             return self.call(module, *args, **kwargs) if self.call is not None else super(self.cls, module).__call__(*args, **kwargs)
         except Exception as e:
-            frame = ([f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(_HERE) or f.filename.endswith(_GUARDS)] or [None])[-1]
+            frame = ([f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(_HERE) or f.filename.endswith(_GUARDS)]
+                     or [None])[-1]
             if frame is None or not frame.filename.startswith("<eval_with_key>"):
                 raise
             print(traceback.format_exc(), file=sys.stderr)

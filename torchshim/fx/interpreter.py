@@ -32,7 +32,8 @@ class Interpreter:
                 self.user_to_last_uses.setdefault(user, []).append(n)
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
-        """The graph's result for these arguments. initial_env: {step: value} of what is known already. An error says at which step it was."""
+        """The graph's result for these arguments. initial_env: {step: value} of what is known already.
+        An error says at which step it was."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         for node in self.graph.nodes:

@@ -8,8 +8,8 @@ import re
 _ILLEGAL = re.compile(r"[^0-9a-zA-Z_]+")
 _NUMBERED = re.compile(r"(.*)_(\d+)$")
 #: What generated code may use without being told: {name: (the line that imports it, how to find it)}.
-CUSTOM_BUILTINS = {"inf": "from math import inf", "nan": "from math import nan", "NoneType": "NoneType = type(None)", "torch": "import torch",
-                   "device": "from torch import device", "fx_pytree": "import torch.fx._pytree as fx_pytree",
+CUSTOM_BUILTINS = {"inf": "from math import inf", "nan": "from math import nan", "NoneType": "NoneType = type(None)",
+                   "torch": "import torch", "device": "from torch import device", "fx_pytree": "import torch.fx._pytree as fx_pytree",
                    "pytree": "import torch.utils._pytree as pytree"}
 
 

@@ -19,9 +19,11 @@ base_types = (str, int, float, bool, complex, dtype, Tensor, device, memory_form
 Argument = Any
 _KINDS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 _side_effectful_functions: set = set()
-_RANDOM = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "poisson", "bernoulli", "multinomial"}
+_RANDOM = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "poisson", "bernoulli",
+           "multinomial"}
 #: Functions of nn.functional that torch has compiled, under the name that they have there.
-COMPILED = {n: n for n in "avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus softshrink".split()}
+COMPILED = {n: n for n in "avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus "
+                          "softshrink".split()}
 COMPILED["logsigmoid"] = "log_sigmoid"
 
 
@@ -207,7 +209,8 @@ class Node:
         """Let the users for which `delete_user_cb` is true use another step; returns these."""
         if propagate_meta:
             if replace_with.meta:
-                raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with already has .meta keys")
+                raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with already has "
+                                     ".meta keys")
             replace_with.meta.update(self.meta)
         users = [u for u in self.users if delete_user_cb is None or delete_user_cb(u)]
         for u in users:
@@ -234,7 +237,8 @@ class Node:
         return False
 
     def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
-        """(args, kwargs) with all defaults filled in, or None where the signature is not known. See `operator_schemas.normalize_function`."""
+        """(args, kwargs) with all defaults filled in, or None where the signature is not known.
+        See `operator_schemas.normalize_function`."""
         from .operator_schemas import normalize_function, normalize_module
         if self.op == "call_function":
             return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)

@@ -20,8 +20,8 @@ from .node import _get_qualified_name
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "create_type_hint", "get_signature_for_torch_op", "normalize_function",
            "normalize_module", "type_matches"]
 _torch = sys.modules[__name__.partition(".")[0]]
-_KINDS = {"Tensor": Tensor, "int": int, "SymInt": int, "bool": bool, "float": float, "str": str, "Scalar": numbers.Number, "Generator": _torch.Generator,
-          "ScalarType": int, "Layout": int, "Device": _torch.device, "MemoryFormat": int}
+_KINDS = {"Tensor": Tensor, "int": int, "SymInt": int, "bool": bool, "float": float, "str": str, "Scalar": numbers.Number,
+          "Generator": _torch.Generator, "ScalarType": int, "Layout": int, "Device": _torch.device, "MemoryFormat": int}
 
 
 _HOMES = {"torch._C._nn": "nn.functional", "torch._C._linalg": "linalg", "torch._C._fft": "fft", "torch._C._special": "special"}
@@ -108,8 +108,8 @@ def check_for_mutable_operation(target, args, kwargs):
         except TypeError:
             continue
         if "!" in schema and ("out" in kwargs or ".out(" not in schema):
-            raise RuntimeError(f"Tried to trace mutable operation {schema}. FX only supports functional code, so operations that mutate operands "
-                               "in-place (e.g. via `out` arguments) are not supported")
+            raise RuntimeError(f"Tried to trace mutable operation {schema}. FX only supports functional code, so operations that mutate "
+                               "operands in-place (e.g. via `out` arguments) are not supported")
         return
 
 
@@ -202,8 +202,8 @@ def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=No
         fit = typed[:1]
     elif len(fit) > 1:
         shown = "\n".join([str(s) for s in signatures])
-        raise RuntimeError(f"Tried to normalize arguments to {_get_qualified_name(target)} but the schema match was ambiguous! Please provide "
-                           f"argument types to the normalize_arguments() call. Available schemas:\n{shown}")
+        raise RuntimeError(f"Tried to normalize arguments to {_get_qualified_name(target)} but the schema match was ambiguous! Please "
+                           f"provide argument types to the normalize_arguments() call. Available schemas:\n{shown}")
     return _bound(fit[0], args, kwargs, normalize_to_only_use_kwargs) if fit else None
 
 

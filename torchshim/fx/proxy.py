@@ -123,9 +123,9 @@ class TracerBase:
 
     def iter(self, obj):
         """What a loop over a Proxy goes through: TraceError."""
-        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
-                         "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
-                         "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors")
+        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
+                         "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types "
+                         "of control flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors")
 
     def keys(self, obj):
         """What `obj.keys()` and `**obj` give: a Proxy of the keys."""

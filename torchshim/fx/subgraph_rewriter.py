@@ -185,8 +185,8 @@ def _adopt(gm, replacement):
         if at is not None and hasattr(at, leaf):
             continue
         if at is None or not hasattr(there, leaf):
-            raise RuntimeError(f'Attempted to create a "{node.op}" node during subgraph rewriting with target {node.target}, but the referenced '
-                               'attribute does not exist in the replacement GraphModule')
+            raise RuntimeError(f'Attempted to create a "{node.op}" node during subgraph rewriting with target {node.target}, but the '
+                               'referenced attribute does not exist in the replacement GraphModule')
         setattr(at, leaf, copy.deepcopy(getattr(there, leaf)))
     gm.graph.lint()
 
@@ -195,7 +195,8 @@ def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=No
                                  node_name_match=""):
     """Like `replace_pattern`, and the program chooses.
 
-    match_filters: functions (match, graph, pattern's graph) that must all be true. ignore_literals: let numbers of the pattern stand for any.
+    match_filters: functions (match, graph, pattern's graph) that must all be true. ignore_literals: let numbers of the pattern stand for
+    any.
     replacement_callback: (match, graph, pattern's graph) -> the graph to put there, instead of `replacement`.
     node_name_match: a part of a name that makes a step fit any step of the pattern. Returns a list of ReplacedPatterns.
     """

@@ -54,8 +54,8 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """A decorator for an operator's function on meta tensors. RuntimeError for an operator that nobody defined, unless the library that would have
-    done so has a compiled part that could not be loaded: it goes on without its operators then."""
+    """A decorator for an operator's function on meta tensors. RuntimeError for an operator that nobody defined, unless the library that
+    would have done so has a compiled part that could not be loaded: it goes on without its operators then."""
     if func is None:
         return lambda f: register_fake(op, f)
     if isinstance(op, str) and op not in _known:

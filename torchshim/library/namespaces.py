@@ -1,5 +1,5 @@
-"""torch.ops: `torch.ops.<namespace>.<name>.<overload>`. `aten` has PyTorch's operators by the names of their kernels; other namespaces have what
-`torch.library` put there.
+"""torch.ops: `torch.ops.<namespace>.<name>.<overload>`. `aten` has PyTorch's operators by the names of their kernels; other namespaces have
+what `torch.library` put there.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A few extreme eigenpairs of a symmetric matrix, of which only products are asked (A. V. Knyazev, 2001, "Toward the optimal preconditioned
-eigensolver: locally optimal block preconditioned conjugate gradient method"; the basis is orthonormalised in each step, as J. A. Duersch and
-others advise, 2018, "A robust and efficient implementation of LOBPCG")."""
+eigensolver: locally optimal block preconditioned conjugate gradient method"; the basis is orthonormalised in each step, as J. A. Duersch
+and others advise, 2018, "A robust and efficient implementation of LOBPCG")."""
 from __future__ import annotations
 
 import types
@@ -108,8 +108,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
 
     A: (..., m, m), or a sparse matrix. B: a positive definite one, the identity if None. X: (..., m, n), a first guess of n >= k columns,
     by default drawn by torch.randn. iK: a preconditioner, near to the inverse of A. niter: at most so many steps, 1,000 by default, -1
-    for no bound. tol: how small residuals must be, by default the root of the dtype's precision. tracker: called after each step. method and
-    the ortho parameters choose between ways to the same result in torch; here there is one.
+    for no bound. tol: how small residuals must be, by default the root of the dtype's precision. tracker: called after each step. method
+    and the ortho parameters choose between ways to the same result in torch; here there is one.
     ValueError when m < 3 n. Gradients of a dense A are computed where B is None.
     """
     m = A.shape[-1]

@@ -53,7 +53,8 @@ def elementwise(func, operands, rest, kwargs):
     for x in operands[1:]:
         if isinstance(x, Tensor) and x.layout is first.layout:
             if not all([F["equal"](a, b) for a, b in zip(places(first), places(x))]):
-                raise ValueError(f"{str(first.layout)[6:]} indices must match. If you need support for this, please open an issue on Github.")
+                raise ValueError(f"{str(first.layout)[6:]} indices must match. If you need support for this, please open an issue on "
+                                 "Github.")
             if x.size() != first.size():
                 raise ValueError("input1 and input2 must have the same size for binary functions.")
             x = x.values()

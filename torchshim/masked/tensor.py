@@ -272,7 +272,8 @@ def _reduced(name, x, rest, kwargs):
     if isinstance(x, SparseMaskedTensor):
         if dim is not None or rest:
             raise TypeError(f"Multiple dispatch failed for 'torch.Tensor.{name}'; all __torch_function__ handlers returned NotImplemented:"
-                            f"\n\n  - tensor subclass {MaskedTensor}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+                            f"\n\n  - tensor subclass {MaskedTensor}\n\nFor more information, try re-running with "
+                            "TORCH_LOGS=not_implemented")
         if name in ("argmin", "argmax") and data.layout is sparse.COO:
             return _made(sparse.place_of(data, getattr(ops, name)(data.values(), 0, mask=mask.values())), mask.values().any())
         data, mask = data.values(), mask.values()

@@ -117,7 +117,8 @@ class SpawnContext(ProcessContext):
 def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
     """Run fn(i, *args) for i < nprocs, each in a process of its own that `start_method` starts.
 
-    join: wait for all of them and return None; else a ProcessContext is returned. ProcessRaisedException or ProcessExitedException if one fails.
+    join: wait for all of them and return None; else a ProcessContext is returned. ProcessRaisedException or ProcessExitedException if one
+    fails.
     """
     context, processes, files = multiprocessing.get_context(start_method), [], []
     for i in range(nprocs):

@@ -46,8 +46,8 @@ def _nested(given, dtype, layout, device, name):
         dtype = dtype or (ts[0].dtype if ts else None)
         for k, t in enumerate(ts):
             if t.dim() != ts[0].dim():
-                raise RuntimeError(f"All Tensors given to nested_tensor must have the same dimension. Found dimension {t.dim()} for Tensor at index "
-                                   f"{k} and dimension {ts[0].dim()} for Tensor at index 0.")
+                raise RuntimeError(f"All Tensors given to nested_tensor must have the same dimension. Found dimension {t.dim()} for Tensor "
+                                   f"at index {k} and dimension {ts[0].dim()} for Tensor at index 0.")
         return pack([t.to(dtype=dtype, device=device or t.device) for t in ts], strided)
     ts = [t if isinstance(t, Tensor) else _tensor(t) for t in given]
     if not ts:
@@ -56,19 +56,20 @@ def _nested(given, dtype, layout, device, name):
     for what in ("dtype", "device", "dim"):
         found = {x() if callable(x) else x for x in [getattr(t, what) for t in ts]}
         if len(found) > 1:
-            raise RuntimeError(f"When constructing a nested tensor, all tensors in list must {'be on' if what == 'device' else 'have'} the same {what}")
+            raise RuntimeError(f"When constructing a nested tensor, all tensors in list must {'be on' if what == 'device' else 'have'} the "
+                               f"same {what}")
     if ts[0].dim() == 0:
         raise RuntimeError("Cannot construct a nested tensor from a list of zero-dim tensors")
     differ = [k for k in range(ts[0].dim()) if len({t.shape[k] for t in ts}) > 1]
     if len(differ) > 1:
-        raise RuntimeError("Cannot represent given tensor list as a nested tensor with the jagged layout. Note that the jagged layout only allows for "
-                           "a single ragged dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim.")
+        raise RuntimeError("Cannot represent given tensor list as a nested tensor with the jagged layout. Note that the jagged layout only "
+                           "allows for a single ragged dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim.")
     return pack(ts, jagged, differ[0] if differ else 0)
 
 
 def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None):
-    """The nested tensor whose components lie along dimension `jagged_dim` - 1 of `values`: from offsets[i] on, to offsets[i + 1] or `lengths`
-    long. Tensors on the same `offsets` fit together. RuntimeError without both."""
+    """The nested tensor whose components lie along dimension `jagged_dim` - 1 of `values`: from offsets[i] on, to offsets[i + 1] or
+    `lengths` long. Tensors on the same `offsets` fit together. RuntimeError without both."""
     from . import functions                    # noqa: F401  the answers
     from .tensor import make_jagged
     if offsets is None:
@@ -84,8 +85,8 @@ def to_padded_tensor(input, padding, output_size=None):
 
 
 def narrow(tensor, dim, start, length, layout=strided):
-    """A nested tensor of pieces of the rows of a dense one: from start[i], length[i] long along dimension 1. With the jagged layout `start` and
-    `length` may be tensors; it is a copy here."""
+    """A nested tensor of pieces of the rows of a dense one: from start[i], length[i] long along dimension 1. With the jagged layout `start`
+    and `length` may be tensors; it is a copy here."""
     if layout is strided:
         if isinstance(start, Tensor) or isinstance(length, Tensor):
             raise RuntimeError("start and length must be integers for the strided layout NT impl")
@@ -136,8 +137,8 @@ def _nested_view_from_buffer(buffer, nested_size, nested_strides, offsets):
 
 
 def _nested_tensor_from_mask(t, mask, mask_check=True):
-    """The rows of `t` (batch, length, features), each as long as its part of `mask` (batch, length; bool) is True. RuntimeError where that is
-    not a beginning."""
+    """The rows of `t` (batch, length, features), each as long as its part of `mask` (batch, length; bool) is True. RuntimeError where that
+    is not a beginning."""
     if mask.dtype != _bool:
         raise RuntimeError("Expected mask to be of ScalarType Bool, but got " + str(mask.dtype) + " instead.")
     if mask.dim() != 2 or t.dim() != 3 or tuple(mask.shape) != tuple(t.shape[:2]):

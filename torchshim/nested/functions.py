@@ -8,17 +8,18 @@ from .. import Tensor, jagged, stack, strided
 from ..nn import functional as F
 from .tensor import NestedTensor, at, fit, from_parts, handles, like
 
-_UNARY = """abs neg sin cos tan tanh exp expm1 log log1p log2 log10 sqrt rsqrt square sigmoid reciprocal sign sgn floor ceil round trunc erf erfc
-    isnan isinf isfinite isneginf isposinf logical_not bitwise_not positive nan_to_num clamp clip clone contiguous detach to half float double
-    bfloat16 int long bool cpu cuda relu nn.functional.relu nn.functional.gelu nn.functional.silu gelu nn.functional.leaky_relu nn.functional.elu
-    nn.functional.hardtanh nn.functional.relu6 nn.functional.softplus nn.functional.mish nn.functional.sigmoid nn.functional.tanh
-    nn.functional.dropout nn.functional.logsigmoid dropout zeros_like ones_like empty_like rand_like randn_like full_like randint_like
-    softplus silu elu leaky_relu type_as __abs__ __neg__ __pos__ __invert__""".split()
-_BINARY = """add sub mul div true_divide subtract multiply divide pow remainder fmod floor_divide maximum minimum eq ne lt le gt ge logical_and
-    logical_or logical_xor bitwise_and bitwise_or bitwise_xor atan2 where masked_fill rsub __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__
-    __truediv__ __rtruediv__ __pow__ __rpow__ __mod__ __floordiv__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __and__ __or__ __xor__""".split()
-_IN_PLACE = """add_ sub_ mul_ div_ fill_ zero_ copy_ neg_ abs_ clamp_ exp_ relu_ sqrt_ sigmoid_ tanh_ pow_ masked_fill_ normal_ uniform_ __iadd__
-    __isub__ __imul__ __itruediv__ nn.functional.relu_""".split()
+_UNARY = """abs neg sin cos tan tanh exp expm1 log log1p log2 log10 sqrt rsqrt square sigmoid reciprocal sign sgn floor ceil round trunc erf
+    erfc isnan isinf isfinite isneginf isposinf logical_not bitwise_not positive nan_to_num clamp clip clone contiguous detach to half float
+    double bfloat16 int long bool cpu cuda relu nn.functional.relu nn.functional.gelu nn.functional.silu gelu nn.functional.leaky_relu
+    nn.functional.elu nn.functional.hardtanh nn.functional.relu6 nn.functional.softplus nn.functional.mish nn.functional.sigmoid
+    nn.functional.tanh nn.functional.dropout nn.functional.logsigmoid dropout zeros_like ones_like empty_like rand_like randn_like full_like
+    randint_like softplus silu elu leaky_relu type_as __abs__ __neg__ __pos__ __invert__""".split()
+_BINARY = """add sub mul div true_divide subtract multiply divide pow remainder fmod floor_divide maximum minimum eq ne lt le gt ge
+    logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor atan2 where masked_fill rsub __add__ __radd__ __sub__ __rsub__
+    __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __mod__ __floordiv__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __and__ __or__
+    __xor__""".split()
+_IN_PLACE = """add_ sub_ mul_ div_ fill_ zero_ copy_ neg_ abs_ clamp_ exp_ relu_ sqrt_ sigmoid_ tanh_ pow_ masked_fill_ normal_ uniform_
+    __iadd__ __isub__ __imul__ __itruediv__ nn.functional.relu_""".split()
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------------------
@@ -120,7 +121,8 @@ def matmul(func, a, b):
         return _inside(a, lambda p: p @ b)
     if not isinstance(a, NestedTensor) or len(a._sizes) != len(b._sizes):
         raise RuntimeError("Expected both to be nested, but got a non-nested self and nested other" if not isinstance(a, NestedTensor) else
-                           f"matmul: Expected size for the 1st dimension of 2nd input tensor to be: {len(a._sizes)} but got: {len(b._sizes)}.")
+                           f"matmul: Expected size for the 1st dimension of 2nd input tensor to be: {len(a._sizes)} but got: "
+                           f"{len(b._sizes)}.")
     inner = a._ndim - 2
     if a._layout is jagged and not (a._ragged == b._ragged < inner - 1 or a._ragged == inner == b._ragged + 1):
         raise RuntimeError(f"matmul(): not supported between inputs of shapes {a.size()} and {b.size()}")
@@ -154,7 +156,8 @@ def reduce(func, nt, dim=None, keepdim=False, **kwargs):
         return _each(nt, lambda p: func(p, -1, True, **kwargs))
     ragged = nt._ragged + 1
     if 0 in dims:
-        raise (NotImplementedError(f"torchshim: {name} along the batch and the ragged dimension of a nested tensor") if ragged in dims else RuntimeError(
+        raise (NotImplementedError(f"torchshim: {name} along the batch and the ragged dimension of a nested tensor") if ragged in dims
+            else RuntimeError(
             f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested tensors"))
     inner = [d - 1 for d in dims]
     call = functools.partial(func, dim=inner[0] if len(inner) == 1 else tuple(inner), keepdim=keepdim, **kwargs)
@@ -201,8 +204,8 @@ def unsqueeze(func, nt, dim):
     d = dim if dim >= 0 else dim + nt._ndim + 1
     if d == 0:
         raise RuntimeError("unsqueeze(): not supported for NestedTensor on dim=0" if nt._layout is jagged else
-                           "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment if you need this feature, please "
-                           "open an issue on github describing your use case.")
+                           "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment if you need this "
+                           "feature, please open an issue on github describing your use case.")
     return _each(nt, lambda p: p.unsqueeze(d - 1), nt.__dict__.get("_ragged", 0) + (d - 1 <= nt.__dict__.get("_ragged", -1)))
 
 

@@ -17,7 +17,8 @@ from ..tensor.sparse.base import PLAIN, SparseStorage, name_of
 _answers: dict = {}
 _symbols = itertools.count(1)
 #: Asked of the values; all components are alike in these.
-_SAME = PLAIN - set("shape size dim ndim ndimension is_nested __reduce_ex__".split()) | {"requires_grad", "is_leaf", "grad_fn", "type", "is_same",
+_SAME = PLAIN - set("shape size dim ndim ndimension is_nested __reduce_ex__".split()) | {"requires_grad", "is_leaf", "grad_fn",
+                                                                                         "type", "is_same",
                                                                                         "retain_grad", "retains_grad", "is_pinned"}
 
 
@@ -55,12 +56,14 @@ class Ragged:
 class _Storage(SparseStorage):
     @property
     def value(self):
-        raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a nested one; to_padded_tensor makes one of it")
+        raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a nested one; to_padded_tensor makes one "
+                                  "of it")
 
 
 class NestedTensor(Tensor):
-    """A nested tensor. `_packed` holds the components: with the strided layout flat, one after the other; with the jagged one they lie along
-    the dimension `_ragged` of it, where `_offsets` (and `_lengths`, where there are gaps) say. `_sizes` are the components' shapes."""
+    """A nested tensor. `_packed` holds the components: with the strided layout flat, one after the other; with the jagged one they lie
+    along the dimension `_ragged` of it, where `_offsets` (and `_lengths`, where there are gaps) say. `_sizes` are the components'
+    shapes."""
     __slots__ = ()
 
     @property
@@ -302,7 +305,8 @@ def from_parts(parts, of, ragged=None):
 def jagged_of(parts, ragged):
     """A jagged tensor with offsets of its own."""
     ends = list(itertools.accumulate([p.shape[ragged] for p in parts]))
-    return make_jagged(cat(list(parts), ragged), tensor([0, *ends], device=parts[0].device), None, ragged, [0, *ends[:-1]], [p.shape for p in parts])
+    return make_jagged(cat(list(parts), ragged), tensor([0, *ends], device=parts[0].device), None, ragged, [0, *ends[:-1]],
+                       [p.shape for p in parts])
 
 
 def pack(parts, layout, ragged=0):
@@ -322,7 +326,8 @@ def at(nt, dim):
 def fit(a, b):
     """Whether two nested tensors have components of the same sizes, of jagged ones by the same offsets."""
     return a._layout is b._layout and a._sizes == b._sizes and (a._layout is strided or a._offsets is b._offsets or
-                                                                getattr(a._offsets, "_ragged_size", 0) == getattr(b._offsets, "_ragged_size", 1))
+                                                                getattr(a._offsets, "_ragged_size", 0)
+                                                                == getattr(b._offsets, "_ragged_size", 1))
 
 
 def without_asking(func, *args, **kwargs):

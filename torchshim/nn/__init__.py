@@ -8,7 +8,8 @@ from ..dropin import missing_attribute as _missing_attribute
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from . import functional, parameter
 
-_missing = _missing_attribute(__name__, lazy=("_reduction", "attention", "backends", "cpp", "intrinsic", "parallel", "qat", "quantizable", "quantized"))
+_missing = _missing_attribute(__name__, lazy=("_reduction", "attention", "backends", "cpp", "intrinsic", "parallel", "qat", "quantizable",
+                                              "quantized"))
 
 
 def _everything():

@@ -121,8 +121,8 @@ _SHARE = ("Can't share memory on an uninitialized parameter or buffer. Call `for
 
 
 _USE = ("Attempted to use an uninitialized parameter{}. This error happens when you are using a `LazyModule` or explicitly manipulating "
-        "`torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
-        "torch functions")
+        "`torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before "
+        "calling torch functions")
 
 
 class _Waiting:

@@ -1,5 +1,5 @@
-"""The optimizers as functions of lists: parameters, gradients, the entries of their states, and options, as torch.optim.<name>.<name> has them.
-They change the parameters and the states in place.
+"""The optimizers as functions of lists: parameters, gradients, the entries of their states, and options, as torch.optim.<name>.<name> has
+them. They change the parameters and the states in place.
 """
 from __future__ import annotations
 

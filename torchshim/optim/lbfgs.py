@@ -238,7 +238,8 @@ class LBFGS(Optimizer):
             else:
                 self._remember(state, gradient, size)
                 d, t = self._direction(state, gradient, size), lr
-            state.update(d=_tensor(d), t=group["lr"] if t is lr else _as_given(group["lr"], t), prev_flat_grad=_tensor(gradient), prev_loss=loss)
+            state.update(d=_tensor(d), t=group["lr"] if t is lr else _as_given(group["lr"], t), prev_flat_grad=_tensor(gradient),
+                         prev_loss=loss)
             before, slope = loss, _scalar(gradient.dot(d))
             if slope > -small:
                 break

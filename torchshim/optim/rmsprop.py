@@ -56,6 +56,7 @@ class RMSprop(SteppedOptimizer):
         return flags_of(group, "maximize", "weight_decay", "momentum", "centered") + nearer_end(1 - group["alpha"])
 
 
-rmsprop = functional(RMSprop, {"square_avgs": "square_avg", "grad_avgs": "grad_avg", "momentum_buffer_list": "momentum_buffer", "state_steps": "step"},
+rmsprop = functional(RMSprop, {"square_avgs": "square_avg", "grad_avgs": "grad_avg", "momentum_buffer_list": "momentum_buffer",
+                               "state_steps": "step"},
                      "foreach maximize differentiable capturable has_complex",
                      "lr alpha eps weight_decay momentum centered")

@@ -76,6 +76,6 @@ def is_from_package(obj):
     return False
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("analyze", "file_structure_representation", "find_file_dependencies", "glob_group", "importer",
-                                                 "package_exporter", "package_importer"),
+__getattr__ = _missing_attribute(__name__, lazy=("analyze", "file_structure_representation", "find_file_dependencies",
+                                                 "glob_group", "importer", "package_exporter", "package_importer"),
                                  elsewhere={"Directory": "file_structure_representation", "GlobGroup": "glob_group"})

@@ -7,8 +7,8 @@ __all__ = ["find_files_source_depends_on"]
 
 
 def find_files_source_depends_on(src, package):
-    """[(module, name or None)] of the imports in a text: for `from a import b` (a, b), for `import a` (a, None). `package` is what names that
-    begin with points are counted from."""
+    """[(module, name or None)] of the imports in a text: for `from a import b` (a, b), for `import a` (a, None). `package` is what names
+    that begin with points are counted from."""
     found = {}
     for node in ast.walk(ast.parse(src)):
         if isinstance(node, ast.Import):

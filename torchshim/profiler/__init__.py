@@ -12,8 +12,8 @@ from ..autograd.profiler import KinetoStepTracker, kineto_available, record_func
 from ..dropin import missing_attribute as _missing_attribute
 from .execution_trace import ExecutionTraceObserver
 
-__all__ = ["DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
-           "tensorboard_trace_handler"]
+__all__ = ["DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+           "supported_activities", "tensorboard_trace_handler"]
 
 
 class ProfilerActivity(enum.Enum):
@@ -33,8 +33,8 @@ def supported_activities():
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """A function from a step's number to what is done in it: skip_first steps, then cycles (repeat of them; 0: for ever) of `wait`, `warmup`
-    and `active` steps. AssertionError for negative numbers and for active=0."""
+    """A function from a step's number to what is done in it: skip_first steps, then cycles (repeat of them; 0: for ever) of `wait`,
+    `warmup` and `active` steps. AssertionError for negative numbers and for active=0."""
     assert wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0, "Invalid profiler schedule arguments"
 
     def action(step):
@@ -78,8 +78,8 @@ class profile:
         self.record_steps = schedule is not None
         self.on_trace_ready, self.step_num, self.profiler = on_trace_ready, 0, None
         self.current_action, self._range = self.schedule(0), None
-        self._options = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack, "with_flops": with_flops,
-                         "with_modules": with_modules, "experimental_config": experimental_config}
+        self._options = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+                         "with_flops": with_flops, "with_modules": with_modules, "experimental_config": experimental_config}
         self.execution_trace_observer, self.custom_trace_id_callback = execution_trace_observer, custom_trace_id_callback
 
     def __enter__(self):

@@ -33,8 +33,8 @@ def batch_of(t):
 
 
 def to_refill(t):
-    """(vmap, dimension) of the batch of `t` that is to be overwritten with different numbers; RuntimeError where torch refuses, None outside
-    of a vmap, and where all examples get the same."""
+    """(vmap, dimension) of the batch of `t` that is to be overwritten with different numbers; RuntimeError where torch refuses, None
+    outside of a vmap, and where all examples get the same."""
     level = innermost_vmap() if "transform" in context.modes else None
     if level is None:
         return None

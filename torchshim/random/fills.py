@@ -204,7 +204,8 @@ def randint_like(input, low=None, high=None, *, generator=None, dtype=None, layo
     d = np_dtype(dtype, m.dtype)
     device = m.device if device is None else to_jax(device)
     s = stream(generator, device)
-    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad, like_strides(m, memory_format), input)
+    return made(lambda n, c: s.random_from_to(n, int(low), int(high), d), m.shape, d, device, requires_grad,
+                like_strides(m, memory_format), input)
 
 
 @function(method=False)
@@ -248,7 +249,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     given = isinstance(mean, TensorBase) or isinstance(std, TensorBase)
     if given is (size is not None) or not all([isinstance(x, (TensorBase, numbers.Number)) for x in (mean, std)]):
         shown = [type_name(x) for x in (mean, std, size) if x is not None]
-        raise TypeError(f"normal() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one of:\n{_NORMAL}")
+        raise TypeError(f"normal() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one "
+                        f"of:\n{_NORMAL}")
     if not (isinstance(mean, TensorBase) or isinstance(std, TensorBase)):
         d, where = destined("normal", out, dtype, P.default_float, device, layout)
         s = stream(generator, where)
@@ -272,7 +274,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         if d is P.complex32:
             return half.pack(half.unpack(z.view(np.uint32)) + m).view(d).ravel()
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()
-    wanting = [x.expand(shape).clone() for x in (mean, std) if isinstance(x, TensorBase) and x.requires_grad] if context.grad and out is None else []
+    wanting = ([x.expand(shape).clone() for x in (mean, std) if isinstance(x, TensorBase) and x.requires_grad]
+               if context.grad and out is None else [])
     if wanting:                                # gradients of zeros
         which = 3 if isinstance(mean, TensorBase) and w is not None else 1 if w is None else 2
         return refill(wanting[0] if len(wanting) == 1 else wanting[0] + wanting[1], draw, f"NormalBackward{which}")
@@ -443,9 +446,9 @@ def random_(self, *args, generator=None, **kw):
     """Fill with integers: all that the dtype counts to, below `to`, or in [from, to)."""
     if kw.keys() - {"from", "to"}:
         got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kw.items())]
-        raise TypeError(f"random_() received an invalid combination of arguments - got ({', '.join(got)}{'' if args else ', '}), but expected "
-                        "one of:\n * (*, torch.Generator generator = None)\n * (int from, int to, *, torch.Generator generator = None)\n"
-                        " * (int to, *, torch.Generator generator = None)\n")
+        raise TypeError(f"random_() received an invalid combination of arguments - got ({', '.join(got)}{'' if args else ', '}), but "
+                        "expected one of:\n * (*, torch.Generator generator = None)\n * (int from, int to, *, torch.Generator generator = "
+                        "None)\n * (int to, *, torch.Generator generator = None)\n")
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if "from" in kw or "to" in kw:
         args = (kw.get("from", args[0] if args else 0), kw.get("to", args[1] if len(args) > 1 else None))
@@ -462,7 +465,8 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, which has probability p (a number or a tensor)."""
     s, d = stream(generator, self._ts_meta.device), self._ts_meta.dtype
     if P.kind_of(d) == 3:
-        raise NotImplementedError(f'"bernoulli_{"tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"}" not implemented for \'{P.c_name(d)}\'')
+        raise NotImplementedError(f'"bernoulli_{"tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"}" not implemented for '
+                                  f'\'{P.c_name(d)}\'')
     if isinstance(p, TensorBase):
         if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
             to_refill(self)                    # it may refuse

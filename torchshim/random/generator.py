@@ -30,8 +30,9 @@ class Generator:
         if self.device.type == "cuda":
             if not accelerators("cuda"):
                 raise RuntimeError("Cannot get CUDA generator without ATen_cuda library. PyTorch splits its backend into two shared "
-                                   "libraries: a CPU library and a CUDA library; this error has occurred because you are trying to use some "
-                                   "CUDA functionality, but the CUDA library has not been loaded by the dynamic linker for some reason. ")
+                                   "libraries: a CPU library and a CUDA library; this error has occurred because you are trying to use "
+                                   "some CUDA functionality, but the CUDA library has not been loaded by the dynamic linker for some "
+                                   "reason. ")
             self.device = from_jax(to_jax(self.device))
         self.stream = Stream()
 
@@ -123,14 +124,14 @@ def check_randomness():
     """Refuse random numbers where vmap says that they are an error."""
     level = innermost_vmap() if "transform" in context.modes else None
     if level is not None and level.randomness == "old":
-        raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
-                           "vmap as a workaround")
+        raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside "
+                           "of vmap as a workaround")
     if level is not None and level.randomness == "error":
         raise RuntimeError(RANDOM)
 
 
-RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap "
-          "or perform the randomness operation out of vmap")
+RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
+          "vmap or perform the randomness operation out of vmap")
 
 
 def stream(generator, device):

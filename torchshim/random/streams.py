@@ -215,8 +215,8 @@ class Stream:
         return out
 
     def _made_ahead(self, n):
-        """Blocks of unit normals, of those that were made ahead; or after as many as are wanted, more are: one by one they cost ten times as
-        much. None where it is too early for that."""
+        """Blocks of unit normals, of those that were made ahead; or after as many as are wanted, more are: one by one they cost ten times
+        as much. None where it is too early for that."""
         engine = self._engine
         words, first, unit = self._unit
         here = engine._at - first

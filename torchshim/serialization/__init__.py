@@ -89,7 +89,8 @@ class set_default_mmap_options:
 
     def __init__(self, flags):
         if flags not in (1, 2):
-            raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}")
+            raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but "
+                             f"got {flags}")
         self.before, _Options.mmap_flags = _Options.mmap_flags, flags
 
     def __enter__(self):
@@ -160,8 +161,9 @@ def _accelerator(storage, location):
     if location.partition(":")[0] not in ("cuda", "mps", "xpu", "tpu"):
         return None
     if not accelerators("cuda"):
-        raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on "
-                           "a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.")
+        raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
+                           "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the "
+                           "CPU.")
     return storage.to(device=torch_device(location))
 
 
@@ -227,7 +229,8 @@ def _numbers(storage):
     return b"" if s.device.type == "meta" else s._bytes().cpu().numpy().tobytes()
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, _disable_byteorder_record=False):
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
+         _disable_byteorder_record=False):
     """Write an object to a file that PyTorch and torchshim can load.
 
     obj: anything that pickles; tensors that share memory share it when they come back. f: a path, or an object with `write`. A file at
@@ -316,9 +319,9 @@ def _get_layout(name):
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------------
-_CHANGED = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
-            "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only if "
-            "you got the file from a trusted source.")
+_CHANGED = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
+            "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+            "execution. Do it only if you got the file from a trusted source.")
 _LEARN = ("\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
           "https://pytorch.org/docs/stable/generated/torch.load.html.")
 
@@ -328,8 +331,8 @@ def _refused(error):
     text = str(error)
     if "GLOBAL" in text and "was not an allowed global" in text:
         text = ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you "
-                f"trust the source of the checkpoint\033[0m. \n\t(1) {_CHANGED}\n\t(2) Alternatively, to load with `weights_only=True` please "
-                f"check the recommended steps in the following error message.\n\tWeightsUnpickler error: {text}")
+                f"trust the source of the checkpoint\033[0m. \n\t(1) {_CHANGED}\n\t(2) Alternatively, to load with `weights_only=True` "
+                f"please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {text}")
     elif "is blocked" in text:
         text = f"Weights only load failed. {_CHANGED}\n\n\n{text}"
     else:
@@ -375,8 +378,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     if mmap and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "seek") and hasattr(f, "tell")):
-        raise AttributeError(f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is seekable. Please "
-                             "pre-load the data into a buffer like io.BytesIO and try to load from it instead.")
+        raise AttributeError(f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is seekable. "
+                             "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead.")
     encoding = pickle_load_args.pop("encoding", "utf-8")
     args = dict(pickle_load_args, encoding=encoding)
     restore = _restore_location(map_location)

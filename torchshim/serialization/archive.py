@@ -12,8 +12,8 @@ import zipfile
 
 ALIGNMENT = 64
 _CORRUPT = ("PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal miniz error. If you are "
-            "seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not "
-            "saved properly, was transferred incorrectly, or the file was modified after saving.")
+            "seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
+            "not saved properly, was transferred incorrectly, or the file was modified after saving.")
 
 
 class Writer:

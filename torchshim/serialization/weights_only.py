@@ -72,8 +72,9 @@ def default_table():
     from . import _get_layout
     table = {"collections.OrderedDict": collections.OrderedDict, "collections.Counter": collections.Counter,
              "torch.nn.parameter.Parameter": Parameter, "torch.serialization._get_layout": _get_layout, "torch.Size": Size,
-             "torch.Tensor": Tensor, "torch._tensor.Tensor": Tensor, "torch.device": device, "_codecs.encode": _codecs.encode, "builtins.bytearray": bytearray,
-             "builtins.set": set, "builtins.complex": complex, "torch._tensor._rebuild_from_type_v2": _tensor._rebuild_from_type_v2,
+             "torch.Tensor": Tensor, "torch._tensor.Tensor": Tensor, "torch.device": device, "_codecs.encode": _codecs.encode,
+             "builtins.bytearray": bytearray, "builtins.set": set, "builtins.complex": complex,
+             "torch._tensor._rebuild_from_type_v2": _tensor._rebuild_from_type_v2,
              "torch.storage.TypedStorage": TypedStorage, "torch.storage.UntypedStorage": UntypedStorage}
     table.update({f"torch.{n}": d for n, d in ALL.items()})
     table.update({f"torch.{n}": s for n, s in NAMED.items()})
@@ -132,8 +133,8 @@ class Unpickler:
             shown = full.removeprefix("builtins.")
             raise UnpicklingError(
                 f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
-                f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` context manager to "
-                "allowlist this global if you trust this class/function.")
+                f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` context manager "
+                "to allowlist this global if you trust this class/function.")
         return found
 
     def load(self):
@@ -158,9 +159,10 @@ class Unpickler:
                 if name == "PROTO":
                     if arg != 2:
                         import warnings
-                        warnings.warn(f"Detected pickle protocol {arg} in the checkpoint, which was not the default pickle protocol used by "
-                                      "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this "
-                                      "protocol, please file an issue for adding support if you encounter this.", UserWarning, stacklevel=4)
+                        warnings.warn(f"Detected pickle protocol {arg} in the checkpoint, which was not the default pickle protocol used "
+                                      "by `torch.load` (2). The weights_only Unpickler might not support all instructions implemented by "
+                                      "this protocol, please file an issue for adding support if you encounter this.", UserWarning,
+                                      stacklevel=4)
                 elif name == "GLOBAL":
                     stack.append(self.find(".".join(arg.split(" ", 1))))
                 elif name == "NEWOBJ":
@@ -187,7 +189,8 @@ class Unpickler:
                 elif name in ("SETITEM", "SETITEMS"):
                     items = [stack.pop(-2), stack.pop()] if name == "SETITEM" else to_mark()
                     if type(stack[-1]) not in (dict, collections.OrderedDict, collections.Counter) and not allows(type(stack[-1])):
-                        raise UnpicklingError(f"Can only SETITEMS for dict, collections.OrderedDict, collections.Counter, but got {type(stack[-1])}")
+                        raise UnpicklingError(f"Can only SETITEMS for dict, collections.OrderedDict, collections.Counter, but got "
+                                              f"{type(stack[-1])}")
                     for k in range(0, len(items), 2):
                         stack[-1][items[k]] = items[k + 1]
                 elif name == "MARK":
@@ -264,4 +267,5 @@ class Unpickler:
             for k, v in (slots or {}).items():
                 setattr(inst, k, v)
             return
-        raise UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(inst)}")
+        raise UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
+                              f"{type(inst)}")

@@ -13,11 +13,11 @@ from .api.bind import FUNCTIONS
 from .core.tensor import Tensor
 
 _PACKAGE = __name__.partition(".")[0] + "."
-PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized is_floating_point
-    is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile is_inference
-    is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg requires_grad requires_grad= requires_grad_ is_leaf grad_fn grad grad= grad/
-    retains_grad retain_grad register_hook register_post_accumulate_grad_hook backward autograd.grad grad_dtype __dir__ __setstate__
-    """.split())
+PLAIN = set("""shape size dim ndim ndimension numel nelement dtype device is_cpu is_cuda is_meta is_xpu is_mps is_quantized
+    is_floating_point is_complex is_signed element_size itemsize get_device is_conj is_neg output_nr __hash__ __class__ is_tensor volatile
+    is_inference is_nested has_names __reduce_ex__ linalg._lobpcg.lobpcg requires_grad requires_grad= requires_grad_ is_leaf grad_fn grad
+    grad= grad/ retains_grad retain_grad register_hook register_post_accumulate_grad_hook backward autograd.grad grad_dtype __dir__
+    __setstate__ """.split())
 
 
 class Answers(dict):

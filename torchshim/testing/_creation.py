@@ -17,8 +17,8 @@ def _bounds(low, high, dtype, default, limits):
     if any([isinstance(x, float) and math.isnan(x) for x in (low, high)]):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and not exact and dtype.itemsize > 1:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be "
-                      "removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
+        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
+                      "be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < limits[0] or low >= limits[1]:

@@ -90,7 +90,8 @@ class FileCheck:
         for _ in range(count):
             start = text.find(wanted, end)
             if start < 0:
-                raise RuntimeError(f'Expected to find "{wanted}" but did not find it\nSearched string:\n{text[end:]}\nFrom {kind}: {wanted}\n')
+                raise RuntimeError(f'Expected to find "{wanted}" but did not find it\nSearched string:\n{text[end:]}\nFrom {kind}: '
+                                   f'{wanted}\n')
             first, end = start if first is None else first, start + len(wanted)
         if exactly:
             self._none(text, end, len(text), [wanted])

@@ -37,14 +37,14 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
 def context_decorator(ctx, func):
     """`func` within a context at each call: `ctx` is one that can be entered often, or makes one. RuntimeError for a class."""
     if callable(ctx) and hasattr(ctx, "__enter__"):
-        raise AssertionError(f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous which "
-                             "interface to use.  If you intended to pass a context manager factory, rewrite your call as "
+        raise AssertionError(f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous "
+                             "which interface to use.  If you intended to pass a context manager factory, rewrite your call as "
                              "context_decorator(lambda: ctx()); if you intended to pass a context manager directly, rewrite your call as "
                              "context_decorator(lambda: ctx)")
     if inspect.isclass(func):
-        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the context "
-                           "manager applied; additionally, decorating a class at definition-site will prevent use of the identifier as a "
-                           "conventional type.  To specify which methods to decorate, decorate each of them individually.")
+        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
+                           "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
+                           "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually.")
     make = ctx if callable(ctx) else lambda: ctx
 
     class entered(_Decorating):

@@ -122,9 +122,9 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx, *grads):
         if not _is_checkpoint_valid():
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
-                               "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
-                               "without passing the `inputs` argument.")
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                               "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                               ".backward() without passing the `inputs` argument.")
         inputs = list(ctx.inputs)
         for k, t in zip(ctx.places, ctx.saved_tensors):
             inputs[k] = t
@@ -194,14 +194,14 @@ def _meta_of(t):
 
 
 _CHECKS = {"default": _meta_of, "none": lambda t: None}
-_TIP = ("\nTip: To see a more detailed error message, either pass `debug=True` to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the code "
-        "block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint‑debug mode globally.\n\n"
+_TIP = ("\nTip: To see a more detailed error message, either pass `debug=True` to\n`torch.utils.checkpoint.checkpoint(...)` or wrap the "
+        "code block\nwith `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\nenable checkpoint‑debug mode globally.\n\n"
         "If this error occurs under torch.compile with automatic_dynamic_shapes enabled,\nit may be because the recomputation selected a "
-        "different compiled graph than the\nforward pass (e.g., a dynamic graph instead of the original static graph).\nTo fix this, either:\n"
-        "  - Use torch._dynamo.mark_dynamic() to explicitly mark varying dimensions as\n    dynamic upfront, avoiding the static-to-dynamic "
-        "transition.\n  - Call torch._C._dynamo.eval_frame._set_lru_cache(False) to disable LRU cache\n    reordering, which can change which "
-        "graph is checked first between forward\n    and recompute.\nSee https://github.com/pytorch/pytorch/issues/166926 for more details "
-        "and\nworkaround examples.\n")
+        "different compiled graph than the\nforward pass (e.g., a dynamic graph instead of the original static graph).\nTo fix this, "
+        "either:\n  - Use torch._dynamo.mark_dynamic() to explicitly mark varying dimensions as\n    dynamic upfront, avoiding the "
+        "static-to-dynamic transition.\n  - Call torch._C._dynamo.eval_frame._set_lru_cache(False) to disable LRU cache\n    reordering, "
+        "which can change which graph is checked first between forward\n    and recompute.\nSee "
+        "https://github.com/pytorch/pytorch/issues/166926 for more details and\nworkaround examples.\n")
 _alone = itertools.count(-1, -1)       # numbers for what is unpacked outside of any backward pass
 
 
@@ -230,8 +230,8 @@ class _Frame:
         if task not in self.made:
             self.again(task)
         if not holder.got.get(task):
-            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                                  "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue "
+            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                                  "are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue "
                                   "with details on your use case.")
         holder.got[task] = False
         place = next(k for k, ref in enumerate(self.holders) if ref() is holder)
@@ -376,8 +376,8 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """A sequence of functions (or a Sequential) in `segments` parts, each but the last one checkpointed."""
     if use_reentrant is None:
-        warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will "
-             "raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
+        warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we "
+             "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
              "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
              "two variants.")
         use_reentrant = True

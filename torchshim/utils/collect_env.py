@@ -201,12 +201,12 @@ def get_env_info():
         torch_version=f"{__version__} (torchshim {__torchshim_version__})", is_debug_build="False", cuda_compiled_version="N/A",
         gcc_version=get_gcc_version(run), clang_version=get_clang_version(run), cmake_version=get_cmake_version(run), os=get_os(run),
         libc_version=get_libc_version(), python_version=f"{sys.version.replace(chr(10), ' ')} ({bits}-bit runtime)",
-        python_platform=get_python_platform(), is_cuda_available=str(cuda.is_available()), cuda_runtime_version=get_running_cuda_version(run),
-        cuda_module_loading=get_cuda_module_loading_config(), nvidia_driver_version=get_nvidia_driver_version(run),
-        nvidia_gpu_models=get_gpu_info(run), cudnn_version=get_cudnn_version(run), is_xpu_available="False", pip_version="pip3",
-        pip_packages=packages, conda_packages=get_conda_packages(run), hip_compiled_version="N/A", hip_runtime_version="N/A",
-        miopen_runtime_version="N/A", caching_allocator_config=get_cachingallocator_config(), is_xnnpack_available=is_xnnpack_available(),
-        cpu_info=get_cpu_info(run))
+        python_platform=get_python_platform(), is_cuda_available=str(cuda.is_available()),
+        cuda_runtime_version=get_running_cuda_version(run), cuda_module_loading=get_cuda_module_loading_config(),
+        nvidia_driver_version=get_nvidia_driver_version(run), nvidia_gpu_models=get_gpu_info(run), cudnn_version=get_cudnn_version(run),
+        is_xpu_available="False", pip_version="pip3", pip_packages=packages, conda_packages=get_conda_packages(run),
+        hip_compiled_version="N/A", hip_runtime_version="N/A", miopen_runtime_version="N/A",
+        caching_allocator_config=get_cachingallocator_config(), is_xnnpack_available=is_xnnpack_available(), cpu_info=get_cpu_info(run))
 
 
 _LINES = """PyTorch version: {torch_version}
@@ -239,7 +239,8 @@ def pretty_str(envinfo):
     """A SystemEnv as text."""
     shown = {k: "Could not collect" if v is None else v for k, v in envinfo._asdict().items()}
     shown["pip_packages"] = "\n".join([f"[pip3] {line}" for line in shown["pip_packages"].splitlines()]) or "[pip3] No relevant packages"
-    shown["conda_packages"] = "\n".join([f"[conda] {line}" for line in (envinfo.conda_packages or "").splitlines()]) or "[conda] Could not collect"
+    shown["conda_packages"] = ("\n".join([f"[conda] {line}" for line in (envinfo.conda_packages or "").splitlines()])
+                               or "[conda] Could not collect")
     return _LINES.format(**shown)
 
 

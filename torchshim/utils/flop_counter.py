@@ -145,9 +145,10 @@ def _sums(equation):
 
 #: Operators whose products count: torch's names for them forward and backward, or a function of the Instance that says the first.
 _PRODUCTS = {"linear": (_linear, "mm"), "matmul": (_matmul, None), "mm": ("mm", "mm"), "bmm": ("bmm", "bmm"), "addmm": ("addmm", "mm"),
-             "baddbmm": ("baddbmm", "bmm"), "addbmm": (None, "bmm"), "einsum": (_einsum, None), "tensordot": ("mm", "mm"), "inner": (_inner, None),
-             "linalg_multi_dot": ("mm", "mm"), "scaled_dot_product_attention": ("bmm", "bmm"), "rnn_layer": ("addmm", "mm"),
-             "lstm_cell_state": ("addmm", "mm"), "gru_cell": ("addmm", "mm"), "rnn_tanh_cell": ("addmm", "mm"), "rnn_relu_cell": ("addmm", "mm")}
+             "baddbmm": ("baddbmm", "bmm"), "addbmm": (None, "bmm"), "einsum": (_einsum, None), "tensordot": ("mm", "mm"),
+             "inner": (_inner, None), "linalg_multi_dot": ("mm", "mm"), "scaled_dot_product_attention": ("bmm", "bmm"),
+             "rnn_layer": ("addmm", "mm"), "lstm_cell_state": ("addmm", "mm"), "gru_cell": ("addmm", "mm"),
+             "rnn_tanh_cell": ("addmm", "mm"), "rnn_relu_cell": ("addmm", "mm")}
 
 
 def _counted(inst):
@@ -195,7 +196,8 @@ def _convolution(inst, of, order):
     if order == 1:
         needs = inst.op.plan_of.needs
         return _NAMES["convolution_backward"], conv_backward_flop(of.out_metas[0].shape, ins[0].shape, ins[1].shape, None, None, None, None,
-                                                                  transposed, None, None, (0 in needs, 1 in needs), (ins[0].shape, ins[1].shape))
+                                                                  transposed, None, None, (0 in needs, 1 in needs),
+                                                                  (ins[0].shape, ins[1].shape))
     return _NAMES["convolution"], _products(inst)
 
 

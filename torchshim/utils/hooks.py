@@ -10,9 +10,10 @@ from ..tensor.core.tensor import Tensor
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
-_OUTPUTS_ONLY = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. "
-                 "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for "
-                 "more details.")
+_OUTPUTS_ONLY = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                 "gradients. See "
+                 "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more "
+                 "details.")
 
 
 def unserializable_hook(f):

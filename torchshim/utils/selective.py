@@ -1,8 +1,8 @@
 """Selective checkpointing: a policy says of each operator in a checkpointed function whether its result is kept or computed again.
 
-PyTorch's policies see the kernels below autograd. Here the graph's nodes are seen as they are made: what a policy keeps is held from the first
-run on, and takes the place of the second run's record, which is then never computed. So operators whose operands need no gradient, which
-have no nodes, are computed again without asking, as views are. Operators are called by the names of PyTorch's kernels on the CPU.
+PyTorch's policies see the kernels below autograd. Here the graph's nodes are seen as they are made: what a policy keeps is held from the
+first run on, and takes the place of the second run's record, which is then never computed. So operators whose operands need no gradient,
+which have no nodes, are computed again without asking, as views are. Operators are called by the names of PyTorch's kernels on the CPU.
 """
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from .checkpoint import CheckpointPolicy, SelectiveCheckpointContext, _again, _g
 
 #: PyTorch's kernels for operators that are called otherwise here.
 _KERNELS = {"softmax": "_softmax.default", "log_softmax": "_log_softmax.default", "layer_norm": "native_layer_norm.default",
-            "batch_norm_train": "native_batch_norm.default", "batch_norm_eval": "native_batch_norm.default", "group_norm": "native_group_norm.default",
-            "dropout_with": "mul.Tensor", "scaled_dot_product_attention": "_scaled_dot_product_flash_attention_for_cpu.default",
+            "batch_norm_train": "native_batch_norm.default", "batch_norm_eval": "native_batch_norm.default",
+            "group_norm": "native_group_norm.default", "dropout_with": "mul.Tensor",
+            "scaled_dot_product_attention": "_scaled_dot_product_flash_attention_for_cpu.default",
             "cross_entropy_loss": "nll_loss_forward.default", "nll_loss": "nll_loss_forward.default", "true_divide": "div.Tensor",
             "max_pool_with_indices": "max_pool2d_with_indices.default", "avg_pool": "avg_pool2d.default", "where": "where.self",
-            "to": "_to_copy.default", "std": "std.correction", "var": "var.correction", "unsafe_view": "_unsafe_view.default", "index": "index.Tensor"}
+            "to": "_to_copy.default", "std": "std.correction", "var": "var.correction", "unsafe_view": "_unsafe_view.default",
+            "index": "index.Tensor"}
 #: Overloads by whether the second operand is a tensor.
 _PAIRS = {**dict.fromkeys("add sub mul div rsub remainder maximum minimum add_ sub_ mul_ div_".split(), ("Tensor", "Tensor")),
-          **dict.fromkeys("eq ne lt le gt ge masked_fill masked_fill_".split(), ("Tensor", "Scalar")), "pow": ("Tensor_Tensor", "Tensor_Scalar")}
+          **dict.fromkeys("eq ne lt le gt ge masked_fill masked_fill_".split(), ("Tensor", "Scalar")),
+          "pow": ("Tensor_Tensor", "Tensor_Scalar")}
 _ALONG = {"sum": "dim_IntList", "mean": "dim", "max": "dim", "min": "dim", "prod": "dim_int"}
 _VIEWS = {"Select": "select.int", "Slice": "slice.Tensor", "Split": "split.Tensor", "Transpose": "transpose.int", "Unbind": "unbind.int",
           "Squeeze": "squeeze.dim"}
@@ -137,8 +140,8 @@ def contexts(policy, allow_cache_entry_mutation):
         chosen = policy
         for op in chosen:
             if not isinstance(op, OpOverload):
-                hint = ("Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, change it "
-                        "to `torch.ops.aten.mm.default`.") if isinstance(op, OpOverloadPacket) else ""
+                hint = ("Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, change "
+                        "it to `torch.ops.aten.mm.default`.") if isinstance(op, OpOverloadPacket) else ""
                 raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}")
         policy = lambda ctx, op, *args, **kwargs: op in chosen
     elif not callable(policy):

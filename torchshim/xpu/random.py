@@ -1,5 +1,6 @@
 """torch.xpu.random: the random state of Intel's GPUs, of which there are none."""
-from . import (get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state, set_rng_state_all)
+from . import (get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state,
+               set_rng_state_all)
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
            "set_rng_state_all"]

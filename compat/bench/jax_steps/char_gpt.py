@@ -26,7 +26,8 @@ def main(vocab=39, width=64, heads=4, layers=4, length=48, batch=12, rate=0.1, p
         grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, 1.0 / (norm + 1e-6)), grads)
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
         second = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, second, grads)
-        params = jax.tree.map(lambda p, m, v: p * (1 - lr * 0.1) - lr * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v / (1 - 0.95 ** t)) + 1e-8), params, first, second)
+        params = jax.tree.map(lambda p, m, v: p * (1 - lr * 0.1) - lr * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v / (1 - 0.95 ** t)) + 1e-8),
+                              params, first, second)
         return params, first, second, loss, norm
 
     key = jax.random.key(0)

@@ -12,7 +12,8 @@ def setup(variant, kind):
 
 def penalty(normal, batch=64, size=32, hidden=64):
     xs = [normal(batch, size) for _ in range(8)]
-    state = [[normal(n, m) * m ** -0.5 for m, n in ((size, hidden), (hidden, hidden), (hidden, 1))], [jnp.zeros(n) for n in (hidden, hidden, 1)]]
+    state = [[normal(n, m) * m ** -0.5 for m, n in ((size, hidden), (hidden, hidden), (hidden, 1))],
+             [jnp.zeros(n) for n in (hidden, hidden, 1)]]
     count = 0
 
     def critic(state, x):

@@ -133,14 +133,18 @@ def pictures(family, **functions):
 
 pictures("norm", batch_norm=lambda x: F.batch_norm(x, None, None, training=True), group_norm=lambda x: F.group_norm(x, 4),
          instance_norm=F.instance_norm, batch_norm_eval=lambda x: F.batch_norm(x, MEAN[:x.shape[1]], VAR[:x.shape[1]]))
-matrix("norm", layer_norm=lambda x: F.layer_norm(x, x.shape[1:], VAR[:x.shape[1]], MEAN[:x.shape[1]]), normalize=lambda x: F.normalize(x, dim=1))
+matrix("norm", layer_norm=lambda x: F.layer_norm(x, x.shape[1:], VAR[:x.shape[1]], MEAN[:x.shape[1]]),
+       normalize=lambda x: F.normalize(x, dim=1))
 MEAN, VAR = torch.zeros(2048), torch.ones(2048)
-pictures("pooling", max_pool=lambda x: F.max_pool2d(x, 2), avg_pool=lambda x: F.avg_pool2d(x, 2), max_pool_3_2=lambda x: F.max_pool2d(x, 3, 2, 1),
+pictures("pooling", max_pool=lambda x: F.max_pool2d(x, 2), avg_pool=lambda x: F.avg_pool2d(x, 2),
+         max_pool_3_2=lambda x: F.max_pool2d(x, 3, 2, 1),
          adaptive_avg=lambda x: F.adaptive_avg_pool2d(x, 1), adaptive_4=lambda x: F.adaptive_avg_pool2d(x, 4))
-pictures("resizing", nearest=lambda x: F.interpolate(x, scale_factor=2), bilinear=lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+pictures("resizing", nearest=lambda x: F.interpolate(x, scale_factor=2),
+         bilinear=lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
          bicubic=lambda x: F.interpolate(x, scale_factor=0.5, mode="bicubic"), pixel_shuffle=lambda x: F.pixel_shuffle(x, 2),
          unfold=lambda x: F.unfold(x[:1], 3, padding=1),
-         grid_sample=lambda x: F.grid_sample(x, F.affine_grid(torch.eye(2, 3).expand(2, 2, 3) * 0.9, list(x.shape), False), align_corners=False))
+         grid_sample=lambda x: F.grid_sample(x, F.affine_grid(torch.eye(2, 3).expand(2, 2, 3) * 0.9, list(x.shape), False),
+                                             align_corners=False))
 
 
 def convolution(x, w, f=F.conv2d, **options):
@@ -228,10 +232,12 @@ def linear_algebra(f, make=lambda n: torch.randn(n, n), sizes=(16, 64, 256)):
 listed("linalg",
        inv=linear_algebra(torch.linalg.inv, definite), det=linear_algebra(torch.linalg.det, definite),
        cholesky=linear_algebra(torch.linalg.cholesky, definite),
-       solve=linear_algebra(lambda x: torch.linalg.solve(x, x.detach()[:, :4]), definite), eigh=linear_algebra(lambda x: torch.linalg.eigh(x)[0], definite),
-       svd=linear_algebra(lambda x: torch.linalg.svd(x)[1]), qr=linear_algebra(lambda x: torch.linalg.qr(x)[0]),
-       lstsq=linear_algebra(lambda x: torch.linalg.lstsq(x, x.detach()[:, :4])[0]), pinv=linear_algebra(torch.linalg.pinv, sizes=(16, 64)),
-       batched_inv=linear_algebra(torch.linalg.inv, lambda n: definite(n, 64), (4, 16)), matrix_exp=linear_algebra(torch.matrix_exp, definite, (16, 64)))
+       solve=linear_algebra(lambda x: torch.linalg.solve(x, x.detach()[:, :4]), definite),
+       eigh=linear_algebra(lambda x: torch.linalg.eigh(x)[0], definite), svd=linear_algebra(lambda x: torch.linalg.svd(x)[1]),
+       qr=linear_algebra(lambda x: torch.linalg.qr(x)[0]), lstsq=linear_algebra(lambda x: torch.linalg.lstsq(x, x.detach()[:, :4])[0]),
+       pinv=linear_algebra(torch.linalg.pinv, sizes=(16, 64)),
+       batched_inv=linear_algebra(torch.linalg.inv, lambda n: definite(n, 64), (4, 16)),
+       matrix_exp=linear_algebra(torch.matrix_exp, definite, (16, 64)))
 flat("fft", fft=lambda x: torch.fft.fft(x).abs(), rfft=lambda x: torch.fft.rfft(x).real)
 matrix("fft", fft2=lambda x: torch.fft.fft2(x).real, irfft=lambda x: torch.fft.irfft(x + 0j),
        stft=lambda x: torch.stft(x.reshape(-1), 256, 64, window=torch.hann_window(256), return_complex=True).abs())

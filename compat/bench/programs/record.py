@@ -4,8 +4,8 @@ import torch
 
 
 def nodes(how, repeats, links):
-    """The least microseconds of CPU time that a node takes in a backward over a chain: "partial", gradients of a tensor in the middle; "retain", the
-    graph is kept; "hooks", each tensor has one. "recorded": what recording a link of the chain takes."""
+    """The least microseconds of CPU time that a node takes in a backward over a chain: "partial", gradients of a tensor in the middle;
+    "retain", the graph is kept; "hooks", each tensor has one. "recorded": what recording a link of the chain takes."""
     a, b, least = torch.ones(8, 8, requires_grad=True), torch.full((8, 8), 1.01), float("inf")
     for _ in range(repeats):
         start, c, middle = time.process_time(), a, a

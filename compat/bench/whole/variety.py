@@ -9,7 +9,8 @@ from torch import nn
 from torch.nn import functional as F
 
 ACTIVATIONS = (nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.ELU, nn.Softplus, nn.SiLU, nn.LeakyReLU, nn.Hardtanh, nn.Softsign)
-CURVES = (torch.sin, torch.tanh, torch.sigmoid, F.softplus, lambda t: t * t, lambda t: t.abs().sqrt(), lambda t: t.clamp(-1, 1), lambda t: (-t * t).exp())
+CURVES = (torch.sin, torch.tanh, torch.sigmoid, F.softplus, lambda t: t * t, lambda t: t.abs().sqrt(), lambda t: t.clamp(-1, 1),
+          lambda t: (-t * t).exp())
 
 
 def dense(draw):
@@ -133,9 +134,11 @@ def measures(draw, out):
     rows, columns = out.shape
     y, classes = torch.randn(columns), torch.randint(0, columns, (rows,))
     return draw.choice((
-        lambda o: (o - y).pow(2).mean(), lambda o: (o - y).abs().sum() / rows, lambda o: o.logsumexp(1).mean(), lambda o: F.cross_entropy(o, classes),
-        lambda o: (o * y).sum(1).tanh().mean().exp().log(), lambda o: F.smooth_l1_loss(o, y.expand(rows, -1)), lambda o: F.mse_loss(o, o.detach().roll(1, 0)),
-        lambda o: -o.log_softmax(1)[torch.arange(rows), classes].mean(), lambda o: F.binary_cross_entropy_with_logits(o, (y > 0).float().expand(rows, -1)),
+        lambda o: (o - y).pow(2).mean(), lambda o: (o - y).abs().sum() / rows, lambda o: o.logsumexp(1).mean(),
+        lambda o: F.cross_entropy(o, classes), lambda o: (o * y).sum(1).tanh().mean().exp().log(),
+        lambda o: F.smooth_l1_loss(o, y.expand(rows, -1)), lambda o: F.mse_loss(o, o.detach().roll(1, 0)),
+        lambda o: -o.log_softmax(1)[torch.arange(rows), classes].mean(),
+        lambda o: F.binary_cross_entropy_with_logits(o, (y > 0).float().expand(rows, -1)),
     ))
 
 

@@ -1,4 +1,5 @@
-"""Writes `two/`, a checkpoint of two processes, in this folder under PyTorch 2.13: `python -m torch.distributed.run --nproc-per-node 2 record.py`."""
+"""Writes `two/`, a checkpoint of two processes, in this folder under PyTorch 2.13:
+`python -m torch.distributed.run --nproc-per-node 2 record.py`."""
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp

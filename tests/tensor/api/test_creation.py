@@ -103,7 +103,8 @@ def test_the_order_of_dimensions_in_memory():
 
 
 def test_strides_of_dimensions_of_one_element_are_kept():
-    """What is made like a dense tensor has its very strides, and `to` asks the order of strides, not whether the elements lie so already."""
+    """What is made like a dense tensor has its very strides, and `to` asks the order of strides,
+    not whether the elements lie so already."""
     w = torch.zeros(6, 4, 1, 1)
     last = w.to(memory_format=torch.channels_last)
     assert last is not w and last.stride() == (4, 1, 4, 4)

@@ -11,7 +11,8 @@ from torchshim.ops.registry import OPS
 from torchshim.tensor.api import bind, docs
 
 SPACES = {"torch": torch, "Tensor": torch.Tensor, "nn.functional": F, "linalg": torch.linalg, "special": torch.special,
-          "autograd": torch.autograd, "nn": torch.nn, "optim": torch.optim, "optim.lr_scheduler": torch.optim.lr_scheduler, "nn.utils": torch.nn.utils}
+          "autograd": torch.autograd, "nn": torch.nn, "optim": torch.optim, "optim.lr_scheduler": torch.optim.lr_scheduler,
+          "nn.utils": torch.nn.utils}
 
 
 def public(space):

@@ -70,11 +70,13 @@ WRITE_ERRORS = [
     (0, [1, 2], TypeError, "can't assign a list to a torch.FloatTensor"),
     (0, np.zeros(4), TypeError, "can't assign a numpy.ndarray to a torch.FloatTensor"),
     (0, 1j, RuntimeError, "value cannot be converted to type float without overflow"),
-    ([0, 1], torch.zeros(4, dtype=torch.double), RuntimeError, "Index put requires the source and destination dtypes match, got Float for the "
+    ([0, 1], torch.zeros(4, dtype=torch.double), RuntimeError, "Index put requires the source and destination dtypes match, got Float for "
+                                                               "the "
      "destination and Double for the source."),
     ([0, 1], torch.zeros(3), RuntimeError, "shape mismatch: value tensor of shape [3] cannot be broadcast to indexing result of shape "
      "[2, 3, 4]"),
-    (B, torch.zeros(2, 3, 4), RuntimeError, "shape mismatch: value tensor of shape [2, 3, 4] cannot be broadcast to indexing result of shape "
+    (B, torch.zeros(2, 3, 4), RuntimeError, "shape mismatch: value tensor of shape [2, 3, 4] cannot be broadcast to indexing result of "
+                                            "shape "
      "[1, 3, 4]"),
 ]
 

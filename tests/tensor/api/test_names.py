@@ -21,9 +21,10 @@ class Noted(torch.Tensor):
 
 
 @pytest.mark.parametrize("call, names", [
-    (lambda x: x[0], "__getitem__"), (lambda x: x.__setitem__(0, 1.0), "__setitem__"), (lambda x: x ** 2, "pow"), (lambda x: 2 / x, "__rdiv__"),
-    (lambda x: 1.0 in x, "__contains__"), (lambda x: list(x), "dim unbind __len__"), (lambda x: x.__ipow__(2), "pow_"),
-    (lambda x: x.split(1), "split"), (lambda x: torch.linalg.inv(x), "linalg_inv"), (lambda x: torch.fft.fft2(x), "fft_fft2")])
+    (lambda x: x[0], "__getitem__"), (lambda x: x.__setitem__(0, 1.0), "__setitem__"), (lambda x: x ** 2, "pow"),
+    (lambda x: 2 / x, "__rdiv__"), (lambda x: 1.0 in x, "__contains__"), (lambda x: list(x), "dim unbind __len__"),
+    (lambda x: x.__ipow__(2), "pow_"), (lambda x: x.split(1), "split"), (lambda x: torch.linalg.inv(x), "linalg_inv"),
+    (lambda x: torch.fft.fft2(x), "fft_fft2")])
 def test_who_is_asked_hears_torchs_name(call, names):
     x = (torch.eye(3) * 2).as_subclass(Noted)
     Noted.seen = []
@@ -65,5 +66,6 @@ def test_a_gradient_that_nobody_takes_may_have_any_shape():
     x, times = torch.ones(3, requires_grad=True), torch.zeros(5)
     F.apply(x, times).sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
-    with pytest.raises(RuntimeError, match=r"FBackward returned an invalid gradient at index 1 - got \[2\] but expected shape compatible with \[5\]"):
+    with pytest.raises(RuntimeError, match=r"FBackward returned an invalid gradient at index 1 - got \[2\] but expected shape compatible "
+                                           r"with \[5\]"):
         F.apply(x, times.requires_grad_()).sum().backward()

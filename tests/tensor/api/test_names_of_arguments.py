@@ -4,13 +4,16 @@ import torchshim as torch
 
 
 @pytest.mark.parametrize("call", [
-    lambda x: torch.is_floating_point(input=x), lambda x: torch.numel(input=x) == 4, lambda x: torch.split(tensor=x, split_size_or_sections=1),
-    lambda x: x.clone().copy_(other=x), lambda x: torch.isin(element=1, test_elements=x), lambda x: torch.isin(elements=x, test_element=1),
-    lambda x: x.new(other=x), lambda x: x.clone().resize_(size=(2, 1)), lambda x: torch.tensor_split(x, tensor_indices_or_sections=torch.tensor([1])),
+    lambda x: torch.is_floating_point(input=x), lambda x: torch.numel(input=x) == 4,
+    lambda x: torch.split(tensor=x, split_size_or_sections=1), lambda x: x.clone().copy_(other=x),
+    lambda x: torch.isin(element=1, test_elements=x), lambda x: torch.isin(elements=x, test_element=1),
+    lambda x: x.new(other=x), lambda x: x.clone().resize_(size=(2, 1)),
+    lambda x: torch.tensor_split(x, tensor_indices_or_sections=torch.tensor([1])),
     lambda x: torch.swapaxes(x, axis0=0, axis1=1), lambda x: x.swapaxes(axis0=0, axis1=1), lambda x: x.sum_to_size(size=(1, 2)),
-    lambda x: torch.triu_indices(2, 2, pin_memory=False), lambda x: torch.normal(0., 1., (2,), pin_memory=False), lambda x: x.resize_as(tensor=x),
-    lambda x: torch.randint_like(x, 3, pin_memory=False), lambda x: torch.result_type(scalar=1, tensor=x), lambda x: torch.dequantize(input=x),
-    lambda x: torch.result_type(scalar1=1, scalar2=2.), lambda x: torch.no_grad(orig_func=len), lambda x: x.__format__(format_spec="")])
+    lambda x: torch.triu_indices(2, 2, pin_memory=False), lambda x: torch.normal(0., 1., (2,), pin_memory=False),
+    lambda x: x.resize_as(tensor=x), lambda x: torch.randint_like(x, 3, pin_memory=False), lambda x: torch.result_type(scalar=1, tensor=x),
+    lambda x: torch.dequantize(input=x), lambda x: torch.result_type(scalar1=1, scalar2=2.), lambda x: torch.no_grad(orig_func=len),
+    lambda x: x.__format__(format_spec="")])
 def test_arguments_have_torchs_names(call):
     assert call(torch.ones(2, 2)) is not None
 
@@ -50,7 +53,8 @@ _TYPES = """result_type() received an invalid combination of arguments - got (in
     (lambda x: torch.is_complex(1), "is_complex(): argument 'input' (position 1) must be Tensor, not int"),
     (lambda x: torch.dropout("a", 0.5, True), "dropout(): argument 'input' (position 1) must be Tensor, not str"),
     (lambda x: torch.layer_norm("a", [2]), "layer_norm(): argument 'input' (position 1) must be Tensor, not str"),
-    (lambda x: x.copy_(), "copy_() received an invalid combination of arguments - got (), but expected (Tensor other, bool non_blocking = False)"),
+    (lambda x: x.copy_(), "copy_() received an invalid combination of arguments - got (), but expected (Tensor other, bool non_blocking = "
+                          "False)"),
     (lambda x: x.uniform_(foo=1), "uniform_() got an unexpected keyword argument 'foo'"),
     (lambda x: x.type(foo=1), "type() got an unexpected keyword argument 'foo'"),
     (lambda x: torch.can_cast(1, 2), "can_cast(): argument 'from_' (position 1) must be torch.dtype, not int"),
@@ -79,5 +83,6 @@ def test_options_of_libraries_are_accepted():
     from torchshim import distributed
     storage = torch.storage.TypedStorage(wrap_storage=torch.ones(2).untyped_storage(), dtype=torch.float32, _internal=True)
     assert storage.tolist() == [1.0, 1.0]
-    for function, option in ((distributed.init_process_group, "_ranks"), (distributed.new_group, "sort_ranks"), (distributed.barrier, "timeout")):
+    for function, option in ((distributed.init_process_group, "_ranks"), (distributed.new_group, "sort_ranks"),
+                             (distributed.barrier, "timeout")):
         assert option in inspect.signature(function).parameters

@@ -21,7 +21,8 @@ def refused(call, *, out, error=RuntimeError):
     (lambda out: torch.all(X, 1, out=out), torch.float32, "all only supports bool tensor for result, got: Float"),
     (lambda out: torch.isposinf(X, out=out), torch.float32, "isposinf does not support non-boolean outputs."),
     (lambda out: torch.heaviside(X, X, out=out), torch.complex64, "heaviside is not yet implemented for complex tensors."),
-    (lambda out: torch.sum(X, 1, dtype=torch.float32, out=out), torch.float64, "Expected out tensor to have dtype float, but got double instead"),
+    (lambda out: torch.sum(X, 1, dtype=torch.float32, out=out), torch.float64, "Expected out tensor to have dtype float, but got double "
+     "instead"),
 ])
 def test_dtypes_that_an_out_tensor_may_not_have(call, dtype, words):
     assert refused(call, out=torch.empty(0, dtype=dtype)) == words
@@ -34,7 +35,8 @@ def test_each_of_several_results_has_its_words():
 
 
 def test_cat_refuses_with_a_type_error():
-    assert "input types can't be cast" in refused(lambda out: torch.cat([X, X], out=out), out=torch.empty(0, dtype=torch.int64), error=TypeError)
+    assert "input types can't be cast" in refused(lambda out: torch.cat([X, X], out=out), out=torch.empty(0, dtype=torch.int64),
+                                                  error=TypeError)
 
 
 def test_comparisons_write_into_any_dtype():
@@ -50,7 +52,8 @@ def test_sums_compute_in_the_dtype_of_out():
 @pytest.mark.parametrize("call", [
     lambda x, out: torch.cat((x,), out=out), lambda x, out: torch.gather(x, 0, torch.arange(3), out=out),
     lambda x, out: torch.cumsum(x, 0, out=out), lambda x, out: torch.where(x > 0, x, x, out=out), lambda x, out: torch.msort(x, out=out),
-    lambda x, out: torch.index_add(torch.ones(3), 0, torch.arange(3), x, out=out), lambda x, out: torch.max(x[None], 0, out=(out, torch.arange(3))),
+    lambda x, out: torch.index_add(torch.ones(3), 0, torch.arange(3), x, out=out),
+    lambda x, out: torch.max(x[None], 0, out=(out, torch.arange(3))),
 ])
 def test_an_out_tensor_may_not_overlap_what_is_read(call):
     memory = torch.arange(4.0)

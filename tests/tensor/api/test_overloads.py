@@ -14,10 +14,12 @@ MAX = ("expected one of:\n * (Tensor input, *, Tensor out = None)\n{}"
 
 
 @pytest.mark.parametrize("call, text", [
-    (lambda: torch.max(X, keepdim=True), "max() received an invalid combination of arguments - got (Tensor, keepdim=bool), but " + MAX.format("")),
+    (lambda: torch.max(X, keepdim=True), "max() received an invalid combination of arguments - got (Tensor, keepdim=bool), but "
+     + MAX.format("")),
     (lambda: torch.max(X, dim=1, foo=2), "max() received an invalid combination of arguments - got (Tensor, foo=int, dim=int), but "
      + MAX.format("      didn't match because some of the keywords were incorrect: foo, dim\n")),
-    (lambda: torch.max(X, dim=None), "max() received an invalid combination of arguments - got (Tensor, dim=NoneType), but " + MAX.format("")),
+    (lambda: torch.max(X, dim=None), "max() received an invalid combination of arguments - got (Tensor, dim=NoneType), but "
+     + MAX.format("")),
     (lambda: torch.max(), "max() received an invalid combination of arguments - got (), but " + MAX.format("")),
     (lambda: torch.var(X, 1.5), "var() received an invalid combination of arguments - got (Tensor, float), but " + VAR
      + "      didn't match because some of the arguments have invalid types: (Tensor, !float!)\n"),

@@ -60,7 +60,8 @@ def test_what_is_picked_has_memory_of_its_own():
 
 @pytest.mark.parametrize("key, text", [
     (torch.tensor([3]), "index 3 is out of bounds for dimension 0 with size 3"),
-    (torch.ones(2, dtype=torch.bool), r"The shape of the mask \[2\] at index 0 does not match the shape of the indexed tensor \[3, 4, 5\] at index 0"),
+    (torch.ones(2, dtype=torch.bool), r"The shape of the mask \[2\] at index 0 does not match the shape of the indexed tensor \[3, 4, 5\] "
+                                      r"at index 0"),
 ])
 def test_what_does_not_fit_is_refused(key, text):
     key.tolist()

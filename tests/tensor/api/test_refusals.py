@@ -50,7 +50,8 @@ REFUSED = [
     (lambda: torch.index_add(torch.ones(3), 0, torch.tensor([[0]]), torch.ones(1)), IndexError,
      "index_add_(): Index is supposed to be a vector, but got dim: 2 with type: Long and size: [1, 1]"),
     (lambda: torch.unravel_index(torch.tensor([1]), (-2, 3)), ValueError, "'shape' cannot have negative values, but got (-2, 3)"),
-    (lambda: torch.bitwise_and(1, 2), TypeError, "bitwise_and() received an invalid combination of arguments - got (int, int), but expected one of:\n"
+    (lambda: torch.bitwise_and(1, 2), TypeError, "bitwise_and() received an invalid combination of arguments - got (int, int), but "
+                                                 "expected one of:\n"
      " * (Tensor input, Tensor other, *, Tensor out = None)\n * (Number self, Tensor other)\n"
      "      didn't match because some of the arguments have invalid types: (!int!, !int!)\n"
      " * (Tensor input, Number other, *, Tensor out = None)\n"),

@@ -55,8 +55,8 @@ def test_arguments_that_fit_a_signature_fail_in_their_own_words(call, text):
 
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: torch.searchsorted(torch.tensor(1.0), torch.tensor(1.0)), RuntimeError,
-     "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(0) and "
-     "input value's dim(0) numel(1)"),
+     "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(0) "
+     "and input value's dim(0) numel(1)"),
     (lambda: torch.searchsorted(torch.tensor([True]), torch.tensor([True])), NotImplementedError,
      "\"searchsorted_out_cpu\" not implemented for 'Bool'"),
     (lambda: torch.histogram(torch.ones(3).half(), 3), NotImplementedError, "\"histogramdd\" not implemented for 'Half'"),
@@ -65,7 +65,8 @@ def test_arguments_that_fit_a_signature_fail_in_their_own_words(call, text):
     (lambda: torch.multinomial(torch.ones(0), 2, True), RuntimeError, "invalid multinomial distribution (sum of probabilities <= 0)"),
     (lambda: torch.repeat_interleave(torch.tensor(1), torch.tensor([2]), 0), IndexError,
      "Dimension specified as 0 but tensor has no dimensions"),
-    (lambda: torch.take_along_dim(torch.tensor(1), torch.tensor(0), -1), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda: torch.take_along_dim(torch.tensor(1), torch.tensor(0), -1), IndexError, "Dimension specified as 0 but tensor has no "
+     "dimensions"),
     (lambda: torch.linalg.cross(torch.tensor(1), torch.tensor(0)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
     (lambda: torch.linalg.svdvals(torch.tensor(1)), RuntimeError, "linalg.svd: The input tensor A must have at least 2 dimensions."),
     (lambda: torch.linalg.matrix_norm(torch.tensor(1)), RuntimeError,
@@ -129,10 +130,10 @@ def test_factories_refuse_in_torchs_words():
                        (lambda: torch.randint(1, 2, 3), "randint() received an invalid combination of arguments - got (int, int, int), but "
                                                         "expected one of:"),
                        (lambda: torch.randint("a", (2,)), "randint(): argument 'high' (position 1) must be int, not str"),
-                       (lambda: torch.rand(2, names=("a", "b")), "rand() received an invalid combination of arguments - got (int, names=tuple), "
-                                                                 "but expected one of:"),
-                       (lambda: torch.linspace(0, 1), "linspace() received an invalid combination of arguments - got (int, int), but expected "
-                                                      "one of:"),
+                       (lambda: torch.rand(2, names=("a", "b")), "rand() received an invalid combination of arguments - got (int, "
+                                                                 "names=tuple), but expected one of:"),
+                       (lambda: torch.linspace(0, 1), "linspace() received an invalid combination of arguments - got (int, int), but "
+                                                      "expected one of:"),
                        (lambda: x.new_zeros("a"), "new_zeros(): argument 'size' (position 1) must be tuple of ints, not str"),
                        (lambda: x.new_full((2,)), 'new_full() missing 1 required positional arguments: "fill_value"'),
                        (lambda: x.size("a"), "size(): argument 'dim' (position 1) must be int, not str"),

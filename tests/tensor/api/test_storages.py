@@ -137,5 +137,6 @@ def test_sizes_in_memory_count_the_elements():
 
 
 def test_a_typed_storage_of_another_dtype_is_no_place_for_a_tensor():
-    with pytest.raises(RuntimeError, match="Expected a Storage of type float or an UntypedStorage, but got type Double for argument 1 'storage'"):
+    with pytest.raises(RuntimeError, match="Expected a Storage of type float or an UntypedStorage, but got type Double for argument 1 "
+                                           "'storage'"):
         torch.zeros(2).set_(torch.zeros(2, dtype=torch.float64).storage())

@@ -146,10 +146,12 @@ ERRORS = [
      "two contiguous subspaces). Use .reshape(...) instead."),
     ("x.transpose(0, 3)", IndexError, "Dimension out of range (expected to be in range of [-3, 2], but got 3)"),
     ("x.t()", RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is 3D"),
-    ("x.expand(4, 3)", RuntimeError, "expand(torch.FloatTensor{[5, 4, 3]}, size=[4, 3]): the number of sizes provided (2) must be greater or "
+    ("x.expand(4, 3)", RuntimeError, "expand(torch.FloatTensor{[5, 4, 3]}, size=[4, 3]): the number of sizes provided (2) must be greater "
+                                     "or "
      "equal to the number of dimensions in the tensor (3)"),
     ("x.narrow(0, 4, 2)", RuntimeError, "start (4) + length (2) exceeds dimension size (5)."),
-    ("x.split([1, 1], 1)", RuntimeError, "split_with_sizes expects split_sizes to sum exactly to 4 (input tensor's size at dimension 1), but "
+    ("x.split([1, 1], 1)", RuntimeError, "split_with_sizes expects split_sizes to sum exactly to 4 (input tensor's size at dimension 1), "
+                                         "but "
      "got split_sizes=[1, 1]"),
     ("x.permute(0, 0, 1)", RuntimeError, "permute(): duplicate dims are not allowed."),
     ("x.unfold(0, 9, 1)", RuntimeError, "maximum size for tensor at dimension 0 is 5 but size is 9"),

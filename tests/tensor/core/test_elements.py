@@ -38,9 +38,9 @@ def test_who_else_sees_the_memory_sees_the_write_and_who_read_it_before_does_not
 
 
 @pytest.mark.parametrize("dtype, change, want", [
-    (torch.int32, lambda x: x.__imul__(3), 6), (torch.uint8, lambda x: x.__iadd__(255), 1), (torch.bfloat16, lambda x: x.__itruediv__(3), 0.66796875),
-    (torch.float32, lambda x: x.__isub__(0.1), 1.899999976158142), (torch.bool, lambda x: x.__iand__(False), False),
-    (torch.int64, lambda x: x.__iadd__(2 ** 64 - 1), 1),
+    (torch.int32, lambda x: x.__imul__(3), 6), (torch.uint8, lambda x: x.__iadd__(255), 1),
+    (torch.bfloat16, lambda x: x.__itruediv__(3), 0.66796875), (torch.float32, lambda x: x.__isub__(0.1), 1.899999976158142),
+    (torch.bool, lambda x: x.__iand__(False), False), (torch.int64, lambda x: x.__iadd__(2 ** 64 - 1), 1),
 ])
 def test_numbers_are_those_of_the_operator(dtype, change, want):
     x = at_hand(torch.full((9,), 2).to(dtype))

@@ -149,14 +149,18 @@ def test_special_layouts_and_dtypes():
     (lambda: torch.from_numpy(np.zeros(3, ">f4")), ValueError, "given numpy array has byte order different from the native byte order."),
     (lambda: torch.from_numpy(np.arange(3)[::-1]), ValueError, "At least one stride in the given numpy array is negative"),
     (lambda: torch.from_numpy(np.zeros(3, [("a", "f4"), ("b", "i1")])["a"]), ValueError, "given numpy array strides not a multiple"),
-    (lambda: torch.ones(2, requires_grad=True).numpy(), RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach()"),
+    (lambda: torch.ones(2, requires_grad=True).numpy(), RuntimeError, "Can't call numpy() on Tensor that requires grad. Use "
+     "tensor.detach()"),
     (lambda: torch.zeros(2, dtype=torch.bfloat16).numpy(), TypeError, "Got unsupported ScalarType BFloat16"),
     (lambda: torch.zeros(2, device="meta").numpy(), TypeError, "can't convert meta device type tensor to numpy."),
-    (lambda: torch.zeros(2, dtype=torch.complex64).conj().numpy(), RuntimeError, "Can't call numpy() on Tensor that has conjugate bit set."),
+    (lambda: torch.zeros(2, dtype=torch.complex64).conj().numpy(), RuntimeError, "Can't call numpy() on Tensor that has conjugate bit "
+     "set."),
     (lambda: torch.zeros(2, dtype=torch.complex64).conj().imag.numpy(), RuntimeError, "Can't call numpy() on Tensor that has negative bit"),
     (lambda: torch.frombuffer(b"", dtype=torch.int32), ValueError, "both buffer length (0) and count (-1) must not be 0"),
-    (lambda: torch.frombuffer(b"abc", dtype=torch.int32), ValueError, "buffer length (3 bytes) after offset (0 bytes) must be a multiple of"),
-    (lambda: torch.frombuffer(bytearray(8), dtype=torch.int32, offset=8), ValueError, "offset (8 bytes) must be non-negative and no greater"),
+    (lambda: torch.frombuffer(b"abc", dtype=torch.int32), ValueError, "buffer length (3 bytes) after offset (0 bytes) must be a multiple "
+     "of"),
+    (lambda: torch.frombuffer(bytearray(8), dtype=torch.int32, offset=8), ValueError, "offset (8 bytes) must be non-negative and no "
+     "greater"),
     (lambda: torch.frombuffer(bytearray(8), dtype=torch.int32, count=5), ValueError, "requested buffer length (5 * 4 bytes) after offset"),
     (lambda: torch.frombuffer([1], dtype=torch.int32), ValueError, "object does not implement Python buffer protocol."),
 ])

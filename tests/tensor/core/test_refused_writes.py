@@ -1,4 +1,5 @@
-"""Writes that torch refuses: to what views of inference tensors' `.data` see, to a tensor through an index from itself, and scans of bools."""
+"""Writes that torch refuses: to what views of inference tensors' `.data` see, to a tensor through an index from itself,
+and scans of bools."""
 import pytest
 
 import torchshim as torch

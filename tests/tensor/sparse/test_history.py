@@ -9,7 +9,8 @@ INDEX = torch.tensor([[0, 1, 1, 2], [2, 0, 2, 1]])
 
 
 def coo(requires_grad=True):
-    return torch.sparse_coo_tensor(INDEX, [1.5, -2.0, 3.0, 0.25], (3, 4), is_coalesced=True, dtype=torch.float64, requires_grad=requires_grad)
+    return torch.sparse_coo_tensor(INDEX, [1.5, -2.0, 3.0, 0.25], (3, 4), is_coalesced=True, dtype=torch.float64,
+                                   requires_grad=requires_grad)
 
 
 def dense(*shape):
@@ -77,7 +78,8 @@ def test_what_is_no_leaf_has_a_history_of_its_own():
     t = s * 2
     t.retain_grad()
     t.register_hook(lambda g: seen.append(g.layout))
-    assert not t.is_leaf and t.requires_grad and s.is_leaf and s.grad_fn is None and t.grad_fn.next_functions[0][0].name().endswith("AccumulateGrad")
+    assert not t.is_leaf and t.requires_grad and s.is_leaf and s.grad_fn is None and t.grad_fn.next_functions[0][0].name().endswith(
+        "AccumulateGrad")
     torch.sparse.sum(t).backward()
     assert seen == [torch.sparse_coo] and t.grad.is_sparse and s.grad.coalesce().values().tolist() == [2.0] * 4
     with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):

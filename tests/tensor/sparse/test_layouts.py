@@ -11,11 +11,16 @@ B = torch.arange(1, 25.0).reshape(2, 3, 4)
     (lambda: D.to_sparse(3), r"dense_to_sparse: sparse_dim argument must be in \[0,2\] range, but 3 is given"),
     (lambda: D.to_sparse(blocksize=(1,)), r"dense_to_sparse: blocksize needs to be a tuple of size 2, but got 1"),
     (lambda: D.to_sparse_bsr((2, 4)), r"dense_to_sparse_bsr: tensor sparse size \(4,6\) must be divisible by given blocksize \(2,4\)"),
-    (lambda: D.to_sparse(layout=torch.sparse_bsr), "dense_to_sparse: conversion from Strided to SparseBsr without blocksize argument given"),
-    (lambda: D.to_sparse().to_sparse(1), r"to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim\(\) is not"),
-    (lambda: D.to_sparse_csr().to_sparse(1), "sparse_compressed_to_sparse: conversion from SparseCsr to Sparse with sparse_dim argument !=2"),
-    (lambda: D.to_sparse_bsr((2, 3)).to_sparse_csr(), "sparse_compressed_to_sparse_csr: expected SparseCsr or SparseCsc layout but got SparseBsr"),
-    (lambda: D.to_sparse()[0].to_sparse_csr(), r"coo_to_sparse_csr: conversion from Sparse to SparseCsr for input tensors with sparse_dim\(\)!=2"),
+    (lambda: D.to_sparse(layout=torch.sparse_bsr), "dense_to_sparse: conversion from Strided to SparseBsr without blocksize argument "
+                                                   "given"),
+    (lambda: D.to_sparse().to_sparse(1), r"to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim\(\) is "
+                                         r"not"),
+    (lambda: D.to_sparse_csr().to_sparse(1), "sparse_compressed_to_sparse: conversion from SparseCsr to Sparse with sparse_dim argument "
+                                             "!=2"),
+    (lambda: D.to_sparse_bsr((2, 3)).to_sparse_csr(), "sparse_compressed_to_sparse_csr: expected SparseCsr or SparseCsc layout but got "
+                                                      "SparseBsr"),
+    (lambda: D.to_sparse()[0].to_sparse_csr(), r"coo_to_sparse_csr: conversion from Sparse to SparseCsr for input tensors with "
+                                               r"sparse_dim\(\)!=2"),
 ])
 def test_refused_conversions(f, message):
     with pytest.raises(RuntimeError, match=message):
@@ -33,7 +38,8 @@ def test_conversions():
         s.to_dense(torch.float64)
 
 
-@pytest.mark.parametrize("layout, block", [(torch.sparse_csr, None), (torch.sparse_csc, None), (torch.sparse_bsr, (1, 2)), (torch.sparse_bsc, (3, 2))])
+@pytest.mark.parametrize("layout, block",
+    [(torch.sparse_csr, None), (torch.sparse_csc, None), (torch.sparse_bsr, (1, 2)), (torch.sparse_bsc, (3, 2))])
 def test_batches(layout, block):
     s = B.to_sparse(layout=layout, blocksize=block)
     assert s.shape == B.shape and torch.equal(s.to_dense(), B) and torch.equal((s * 2).to_dense(), 2 * B) and s.sum() == B.sum()
@@ -41,7 +47,8 @@ def test_batches(layout, block):
     assert torch.zeros_like(s)._nnz() == 0 and torch.equal(s.to_sparse().to_dense(), B)
     with pytest.raises(RuntimeError, match="^Expect the same number of specified elements per batch.$"):
         torch.tensor([[[1.0, 0.0]], [[1.0, 1.0]]]).to_sparse_csr()
-    with pytest.raises(RuntimeError, match=r"can only transpose dimensions of the same type \(Batch, Sparse, Dense\), got 0\(Batch\) and 1\(Sparse\)"):
+    with pytest.raises(RuntimeError, match=r"can only transpose dimensions of the same type \(Batch, Sparse, Dense\), got 0\(Batch\) and "
+                                           r"1\(Sparse\)"):
         s.transpose(0, 1)
 
 
@@ -61,12 +68,14 @@ def test_factories():
 def test_sizes():
     s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0], (2, 3))
     assert s.clone().sparse_resize_((4, 4), 2, 0).to_dense()[1, 0] == 9 and s.clone().sparse_resize_and_clear_((1, 1, 2), 2, 1)._nnz() == 0
-    with pytest.raises(RuntimeError, match=r"^shrinking the size of sparse dimensions \(from \[2, 3\] to \[1, 1\]\) on a non-empty sparse tensor"):
+    with pytest.raises(RuntimeError, match=r"^shrinking the size of sparse dimensions \(from \[2, 3\] to \[1, 1\]\) on a non-empty sparse "
+                                           r"tensor"):
         s.sparse_resize_((1, 1), 2, 0)
     with pytest.raises(RuntimeError, match=r"^changing the number of dense dimensions \(from 0 to 1\)"):
         s.copy_(torch.sparse_coo_tensor([[0], [0]], [[1.0, 2.0]], (2, 3, 2)))
     assert torch.sparse_coo_tensor([[0]], [1.0]).is_coalesced() and not s.is_coalesced() and s.is_coalesced() is False
-    with pytest.raises(RuntimeError, match=r"'len\(size\) == sparse_dim \+ dense_dim' is not satisfied: len\(size\) = 2, sparse_dim = 1, dense_dim = 0"):
+    with pytest.raises(RuntimeError, match=r"'len\(size\) == sparse_dim \+ dense_dim' is not satisfied: len\(size\) = 2, sparse_dim = 1, "
+                                           r"dense_dim = 0"):
         torch.sparse_coo_tensor([[0]], [1.0], (2, 2))
 
 
@@ -78,7 +87,8 @@ def test_products_of_what_has_places_more_than_once():
         s.asin_()
     assert torch.div(s, 2, rounding_mode="floor")._values().tolist() == [1.0, -1.0] and (s / 2)._nnz() == 3
     h = torch.sparse_coo_tensor([[0, 1], [2, 0]], [[3.0, 4.0], [5.0, 6.0]], (2, 3, 2))
-    assert torch.equal(torch.cat([h, h], 2).to_dense(), torch.cat([h.to_dense()] * 2, 2)) and torch.equal((h * torch.ones(2)).to_dense(), h.to_dense())
+    assert torch.equal(torch.cat([h, h], 2).to_dense(), torch.cat([h.to_dense()] * 2, 2)) and torch.equal((h * torch.ones(2)).to_dense(),
+        h.to_dense())
 
 
 def test_sums_of_what_has_places_more_than_once():

@@ -52,7 +52,7 @@ def embedding_bag(weight, indices, offsets=None, scale_grad_by_freq=False, mode=
         raise NotImplementedError("torchshim: quantized::embedding_bag of pruned weights")
     levels, scale, low = _table(weight)
     table = (levels.double() * scale.double() + low.double()).float()
-    return F.embedding_bag(indices.long(), table, None if offsets is None else offsets.long(), mode="sum", per_sample_weights=per_sample_weights,
-                           include_last_offset=include_last_offset)
+    return F.embedding_bag(indices.long(), table, None if offsets is None else offsets.long(), mode="sum",
+                           per_sample_weights=per_sample_weights, include_last_offset=include_last_offset)
 
 

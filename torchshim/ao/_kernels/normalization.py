@@ -53,4 +53,5 @@ def group_norm(qx, num_groups, weight=None, bias=None, eps=1e-05, output_scale=1
 
 @declare("instance_norm")
 def instance_norm(input, weight=None, bias=None, eps=1e-05, output_scale=1., output_zero_point=0):
-    return _normalised(input, lambda x: F.instance_norm(x, None, None, weight, bias, True, 0.1, eps).detach(), output_scale, output_zero_point)
+    return _normalised(input, lambda x: F.instance_norm(x, None, None, weight, bias, True, 0.1, eps).detach(), output_scale,
+                       output_zero_point)

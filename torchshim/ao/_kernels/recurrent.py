@@ -95,8 +95,8 @@ def _steps(x, batch_sizes):
 
 
 def _one_way(steps, states, cell, one, backwards):
-    """(outputs of each step, state after the last one), for one layer in one direction, from what the input gives at each step; sequences may end
-    before others."""
+    """(outputs of each step, state after the last one), for one layer in one direction, from what the input gives at each step; sequences
+    may end before others."""
     outs, order = [None] * len(steps), range(len(steps))
     full, state = states, None
     rows = [s.shape[0] for s in steps]

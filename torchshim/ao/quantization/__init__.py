@@ -1,7 +1,7 @@
 """torch.ao.quantization: models get observers, and then quantized modules in place of their own.
 
-Eager mode stands in `quantize`; observers in `observer` and `fake_quantize`, configurations in `qconfig` and `qconfig_mapping`. Traced models
-(`quantize_fx`) are not quantized.
+Eager mode stands in `quantize`; observers in `observer` and `fake_quantize`, configurations in `qconfig` and `qconfig_mapping`. Traced
+models (`quantize_fx`) are not quantized.
 """
 import sys as _sys
 import types as _types

@@ -84,8 +84,8 @@ def get_block_size(input_shape, granularity):
 class AffineQuantizedObserverBase(ABC, Module):
     """Base class of the newer observers, which say by a Granularity what shares a scale."""
 
-    def __init__(self, mapping_type, target_dtype, granularity, quant_min=None, quant_max=None, eps=None, scale_dtype=None, zero_point_dtype=None,
-                 preserve_zero=True, zero_point_domain=ZeroPointDomain.INT, **kwargs):
+    def __init__(self, mapping_type, target_dtype, granularity, quant_min=None, quant_max=None, eps=None, scale_dtype=None,
+                 zero_point_dtype=None, preserve_zero=True, zero_point_domain=ZeroPointDomain.INT, **kwargs):
         super().__init__()
         if granularity is None:
             raise AssertionError("granularity is None")
@@ -114,6 +114,6 @@ class AffineQuantizedObserverBase(ABC, Module):
         raise NotImplementedError("torchshim: AffineQuantizedObserverBase.convert; the operators torch.ops.pt2e_quant")
 
 
-for _made in (MappingType, ZeroPointDomain, TorchAODType, Granularity, PerBlock, PerTensor, PerAxis, PerGroup, PerRow, PerToken, get_block_size,
-              AffineQuantizedObserverBase):
+for _made in (MappingType, ZeroPointDomain, TorchAODType, Granularity, PerBlock, PerTensor, PerAxis, PerGroup, PerRow, PerToken,
+              get_block_size, AffineQuantizedObserverBase):
     _made.__module__ = "torch.ao.quantization.observer"

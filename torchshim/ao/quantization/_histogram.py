@@ -135,11 +135,12 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
     def calculate_qparams(self):
         if self.min_val == float("inf") and self.max_val == float("-inf"):
-            warnings.warn("must run observer before calling calculate_qparams.                                    Returning default scale and zero "
-                          "point ", stacklevel=2)
+            warnings.warn("must run observer before calling calculate_qparams.                                    Returning default scale "
+                          "and zero point ", stacklevel=2)
             return torch.tensor([1.0], device=self.min_val.device.type), torch.tensor([0], device=self.min_val.device.type)
         if self.bins != len(self.histogram):
-            raise AssertionError("The number of bins in histogram should be equal to the number of bins supplied while making this observer")
+            raise AssertionError("The number of bins in histogram should be equal to the number of bins supplied while making this "
+                                 "observer")
         return self._calculate_qparams(*self._non_linear_param_search())
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):

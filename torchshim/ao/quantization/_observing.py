@@ -79,8 +79,8 @@ _DTYPES = (torch.qint8, torch.quint8, torch.quint4x2, torch.qint32, torch.int8, 
 class UniformQuantizationObserverBase(ObserverBase):
     """Base class of observers that choose from a smallest and a largest number.
 
-    quant_min, quant_max: the levels to use, both or none (then all of the dtype's, or half of them with reduce_range); eps: the least scale.
-    AssertionError for schemes and dtypes that are not known and for levels that do not hold 0.
+    quant_min, quant_max: the levels to use, both or none (then all of the dtype's, or half of them with reduce_range); eps: the least
+    scale. AssertionError for schemes and dtypes that are not known and for levels that do not hold 0.
     """
     _version = 3
 

@@ -7,8 +7,9 @@ import torchshim as torch
 
 from ...dropin import missing_attribute as _missing_attribute
 from ...nn import Module
-from .observer import (FixedQParamsObserver, HistogramObserver, MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver, _with_args,
-                       default_fixed_qparams_range_0to1_observer, default_fixed_qparams_range_neg1to1_observer)
+from .observer import (FixedQParamsObserver, HistogramObserver, MovingAverageMinMaxObserver,
+                       MovingAveragePerChannelMinMaxObserver, _with_args, default_fixed_qparams_range_0to1_observer,
+                       default_fixed_qparams_range_neg1to1_observer)
 from .utils import is_per_channel, is_per_tensor
 
 
@@ -96,7 +97,8 @@ class FakeQuantize(FakeQuantizeBase):
         if self.fake_quant_enabled[0] == 1:
             watcher = self.activation_post_process
             if self.is_per_channel:
-                return torch.fake_quantize_per_channel_affine(X, self.scale, self.zero_point, self.ch_axis, watcher.quant_min, watcher.quant_max)
+                return torch.fake_quantize_per_channel_affine(X, self.scale, self.zero_point, self.ch_axis, watcher.quant_min,
+                                                              watcher.quant_max)
             return torch.fake_quantize_per_tensor_affine(X, self.scale, self.zero_point, watcher.quant_min, watcher.quant_max)
         return X
 
@@ -181,15 +183,18 @@ default_fixed_qparams_range_neg1to1_fake_quant = default_symmetric_fixed_qparams
 default_fixed_qparams_range_0to1_fake_quant = default_affine_fixed_qparams_fake_quant = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_0to1_observer)
 default_per_channel_weight_fake_quant = FakeQuantize.with_args(observer=_MEANS, **_WEIGHT, **_MANY, reduce_range=False, ch_axis=0)
-default_embedding_fake_quant = FakeQuantize.with_args(observer=_MEANS, **_FLOATING, dtype=torch.quint8, quant_min=0, quant_max=255, ch_axis=0,
-                                                      averaging_constant=1)
-default_embedding_fake_quant_4bit = FakeQuantize.with_args(observer=_MEANS, **_FLOATING, ch_axis=0, dtype=torch.quint4x2, averaging_constant=1)
-default_histogram_fake_quant = FakeQuantize.with_args(observer=HistogramObserver, **_ACTIVATION, qscheme=torch.per_tensor_affine, reduce_range=True)
+default_embedding_fake_quant = FakeQuantize.with_args(observer=_MEANS, **_FLOATING, dtype=torch.quint8, quant_min=0,
+                                                      quant_max=255, ch_axis=0, averaging_constant=1)
+default_embedding_fake_quant_4bit = FakeQuantize.with_args(observer=_MEANS, **_FLOATING, ch_axis=0, dtype=torch.quint4x2,
+                                                           averaging_constant=1)
+default_histogram_fake_quant = FakeQuantize.with_args(observer=HistogramObserver, **_ACTIVATION, qscheme=torch.per_tensor_affine,
+                                                      reduce_range=True)
 default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEAN, **_ACTIVATION)
 default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEAN, **_WEIGHT, **_ONE)
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEANS, **_WEIGHT, **_MANY)
 fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEAN, **_NARROW, **_ONE, eps=2 ** -12)
-fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEANS, **_NARROW, **_MANY, eps=2 ** -12)
+fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(observer=_MEANS, **_NARROW, **_MANY,
+                                                                                               eps=2 ** -12)
 
 
 def _switch(name):
@@ -204,5 +209,6 @@ def _switch(name):
 disable_fake_quant, enable_fake_quant, disable_observer, enable_observer = map(
     _switch, ("disable_fake_quant", "enable_fake_quant", "disable_observer", "enable_observer"))
 __all__ = [n for n in list(globals()) if not n.startswith("_") and ("fake_quant" in n or n in (
-    "FakeQuantizeBase", "FakeQuantize", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize", "disable_observer", "enable_observer"))]
+    "FakeQuantizeBase", "FakeQuantize", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize", "disable_observer",
+    "enable_observer"))]
 __getattr__ = _missing_attribute(__name__)

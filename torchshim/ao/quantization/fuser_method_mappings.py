@@ -47,7 +47,8 @@ def fuse_conv_bn_relu(is_qat, conv, bn, relu):
 
 def fuse_linear_bn(is_qat, linear, bn):
     """A linear layer with its batch norm."""
-    _check(is_qat, linear, bn, "Linear", "BatchNorm1d", linear.out_features, "Output features of Linear must match num_features of BatchNorm1d")
+    _check(is_qat, linear, bn, "Linear", "BatchNorm1d", linear.out_features,
+           "Output features of Linear must match num_features of BatchNorm1d")
     return nni.LinearBn1d(linear, bn) if is_qat else nn.utils.fuse_linear_bn_eval(linear, bn)
 
 

@@ -55,8 +55,8 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
     def __init__(self, averaging_constant=0.01, dtype=torch.quint8, qscheme=torch.per_tensor_affine, reduce_range=False, quant_min=None,
                  quant_max=None, eps=_EPS, is_dynamic=False, **kwargs):
         if not is_per_tensor(qscheme):
-            raise NotImplementedError("MovingAverageMinMaxObserver's qscheme only support                     torch.per_tensor_symmetric and "
-                                      f"torch.per_tensor_affine.                     but got: {qscheme}")
+            raise NotImplementedError("MovingAverageMinMaxObserver's qscheme only support                     torch.per_tensor_symmetric "
+                                      f"and torch.per_tensor_affine.                     but got: {qscheme}")
         self.averaging_constant = averaging_constant
         if is_dynamic and averaging_constant != 1:
             raise NotImplementedError("MovingAverageMinMaxObserver doesn't support dynamic quantization for "
@@ -198,8 +198,8 @@ class PlaceholderObserver(_Unwatching):
         self.qscheme = torch.per_tensor_affine if qscheme is None else qscheme
         self.quant_min, self.quant_max, self.eps, self.custom_op = quant_min, quant_max, _EPS if eps is None else eps, custom_op_name
         if compute_dtype:
-            warnings.warn("Please use `is_dynamic` instead of `compute_dtype`.                     `compute_dtype` will be deprecated in a future "
-                          "release                     of PyTorch.", stacklevel=2)
+            warnings.warn("Please use `is_dynamic` instead of `compute_dtype`.                     `compute_dtype` will be deprecated in a "
+                          "future release                     of PyTorch.", stacklevel=2)
 
     def extra_repr(self):
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
@@ -266,7 +266,8 @@ def load_observer_state_dict(mod, obs_dict):
     for name, module in mod.named_modules():
         if _is_activation_post_process(module):
             module._load_from_state_dict(obs_dict, name + ".", {}, False, missing, unexpected, [])
-    for what, keys in (("Missing keys for observer {} in state_dict", missing), ("Unexpected keys for observer {} in state_dict", unexpected)):
+    for what, keys in (("Missing keys for observer {} in state_dict", missing),
+                       ("Unexpected keys for observer {} in state_dict", unexpected)):
         for k in keys:
             if "observer" in k or "activation_post_process" in k:
                 raise Exception(what.format(k))

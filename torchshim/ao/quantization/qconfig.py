@@ -21,8 +21,8 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):
 
     def __new__(cls, activation, weight):
         if isinstance(activation, Module) or isinstance(weight, Module):
-            raise ValueError("QConfig received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) to override "
-                             "arguments to constructor if needed")
+            raise ValueError("QConfig received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) to "
+                             "override arguments to constructor if needed")
         return super().__new__(cls, activation, weight)
 
 
@@ -31,10 +31,11 @@ class QConfigDynamic(namedtuple("QConfigDynamic", ["activation", "weight"])):
     __slots__ = ()
 
     def __new__(cls, activation=Identity, weight=Identity):
-        warnings.warn("`QConfigDynamic` is going to be deprecated in PyTorch 1.12, please use `QConfig` instead", FutureWarning, stacklevel=2)
+        warnings.warn("`QConfigDynamic` is going to be deprecated in PyTorch 1.12, please use `QConfig` instead", FutureWarning,
+                      stacklevel=2)
         if isinstance(weight, Module):
-            raise ValueError("QConfigDynamic received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) to "
-                             "override arguments to constructor if needed")
+            raise ValueError("QConfigDynamic received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) "
+                             "to override arguments to constructor if needed")
         return super().__new__(cls, activation, weight)
 
 
@@ -58,14 +59,15 @@ default_reuse_input_qconfig = QConfig(_watch.default_reuse_input_observer, NoopO
 _SIGNED_HISTOGRAM = HistogramObserver.with_args(dtype=torch.qint8, reduce_range=False, eps=2 ** -12)
 default_symmetric_qnnpack_qconfig = QConfig(_SIGNED_HISTOGRAM, _watch.weight_observer_range_neg_127_to_127)
 default_per_channel_symmetric_qnnpack_qconfig = QConfig(_SIGNED_HISTOGRAM, _watch.per_channel_weight_observer_range_neg_127_to_127)
-_SIGNED_FAKE = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=-128, quant_max=127, dtype=torch.qint8,
-                                                       reduce_range=False, eps=2 ** -12)
+_SIGNED_FAKE = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=-128, quant_max=127,
+                                                       dtype=torch.qint8, reduce_range=False, eps=2 ** -12)
 default_symmetric_qnnpack_qat_qconfig = QConfig(_SIGNED_FAKE, _fake.fused_wt_fake_quant_range_neg_127_to_127)
 default_per_channel_symmetric_qnnpack_qat_qconfig = QConfig(_SIGNED_FAKE, _fake.fused_per_channel_wt_fake_quant_range_neg_127_to_127)
 default_embedding_qat_qconfig = QConfig(NoopObserver.with_args(dtype=torch.float32), _fake.default_embedding_fake_quant)
 default_embedding_qat_qconfig_4bit = QConfig(NoopObserver.with_args(dtype=torch.float32), _fake.default_embedding_fake_quant_4bit)
 default_quint8_weight_qconfig = QConfig(HistogramObserver, MinMaxObserver)
-_default_fp32_placeholder_qconfig = QConfig(PlaceholderObserver.with_args(dtype=torch.float32), PlaceholderObserver.with_args(dtype=torch.float32))
+_default_fp32_placeholder_qconfig = QConfig(PlaceholderObserver.with_args(dtype=torch.float32),
+                                            PlaceholderObserver.with_args(dtype=torch.float32))
 _default_quint8_placeholder_qconfig = QConfig(PlaceholderObserver.with_args(dtype=torch.quint8), None)
 _BACKENDS = ["fbgemm", "x86", "qnnpack", "onednn"]
 

@@ -7,22 +7,24 @@ import torchshim as torch
 
 from ...dropin import missing_attribute as _missing_attribute
 from .fake_quantize import FixedQParamsFakeQuantize, default_weight_fake_quant
-from .observer import (default_fixed_qparams_range_0to1_observer, default_fixed_qparams_range_neg1to1_observer, default_placeholder_observer,
-                       default_weight_observer)
+from .observer import (default_fixed_qparams_range_0to1_observer, default_fixed_qparams_range_neg1to1_observer,
+                       default_placeholder_observer, default_weight_observer)
 from .qconfig import (QConfig, default_quint8_weight_qconfig, default_reuse_input_qconfig, default_symmetric_qnnpack_qat_qconfig,
                       default_symmetric_qnnpack_qconfig, get_default_qat_qconfig, get_default_qconfig)
 
-_KINDS = ("global_qconfig", "object_type_qconfigs", "module_name_regex_qconfigs", "module_name_qconfigs", "module_name_object_type_order_qconfigs")
+_KINDS = ("global_qconfig", "object_type_qconfigs", "module_name_regex_qconfigs", "module_name_qconfigs",
+          "module_name_object_type_order_qconfigs")
 _nn, _F = torch.nn, torch.nn.functional
 _FIXED_QPARAMS_OP_TO_OBSERVER = {
-    **dict.fromkeys((_nn.Hardsigmoid, _F.hardsigmoid, "hardsigmoid", "hardsigmoid_", _nn.Sigmoid, torch.sigmoid, "sigmoid", "sigmoid_", _nn.Softmax),
+    **dict.fromkeys((_nn.Hardsigmoid, _F.hardsigmoid, "hardsigmoid", "hardsigmoid_", _nn.Sigmoid, torch.sigmoid, "sigmoid", "sigmoid_",
+                     _nn.Softmax),
                     default_fixed_qparams_range_0to1_observer),
     **dict.fromkeys((_nn.Tanh, torch.tanh, "tanh", "tanh_"), default_fixed_qparams_range_neg1to1_observer)}
 
 
 class QConfigMapping:
-    """Configurations for a whole model, for kinds of modules and functions, for names that match, for names, and for the k-th of a kind within
-    a module; what is said later in this order prevails. The methods return the mapping itself."""
+    """Configurations for a whole model, for kinds of modules and functions, for names that match, for names, and for the k-th of a kind
+    within a module; what is said later in this order prevails. The methods return the mapping itself."""
 
     def __init__(self):
         self.global_qconfig = None

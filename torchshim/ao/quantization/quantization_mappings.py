@@ -48,7 +48,8 @@ DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS = {
     **_named("LSTM GRU LSTMCell RNNCell", nn, nnqd), nni.LinearReLU: nniqd.LinearReLU, **_named("EmbeddingBag Embedding", nn, nnq)}
 DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS = {
     getattr(F, n): getattr(torch.ops.quantized, n) for n in ("elu", "hardswish", "instance_norm", "layer_norm", "leaky_relu", "dropout")}
-DEFAULT_MODULE_TO_ACT_POST_PROCESS = {**dict.fromkeys((nn.Hardsigmoid, nn.Sigmoid, nn.Softmax), default_fixed_qparams_range_0to1_fake_quant),
+DEFAULT_MODULE_TO_ACT_POST_PROCESS = {**dict.fromkeys((nn.Hardsigmoid, nn.Sigmoid, nn.Softmax),
+                                                      default_fixed_qparams_range_0to1_fake_quant),
                                       nn.Tanh: default_fixed_qparams_range_neg1to1_fake_quant}
 DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS = {nn.Linear: _sparse.Linear}
 DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS = {nn.Linear: _sparse_dynamic.Linear}
@@ -104,8 +105,8 @@ def _class_in(table, float_module_class, added, what):
 
 def get_static_quant_module_class(float_module_class, additional_static_quant_mapping=None, is_reference=False):
     """The quantized class of a class. AssertionError where there is none."""
-    return _class_in(DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS if is_reference else DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, float_module_class,
-                     additional_static_quant_mapping, "quantized")
+    return _class_in(DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS if is_reference else DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+                     float_module_class, additional_static_quant_mapping, "quantized")
 
 
 def get_dynamic_quant_module_class(float_module_class, additional_dynamic_quant_mapping=None):

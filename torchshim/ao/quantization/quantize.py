@@ -26,7 +26,8 @@ from .utils import DEPRECATION_WARNING, activation_is_memoryless, get_qparam_dic
 
 is_activation_post_process = _is_activation_post_process
 _CUSTOM = {"float_to_observed_custom_module_class": {nn.LSTM: _quantizable.LSTM, nn.MultiheadAttention: _quantizable.MultiheadAttention},
-           "observed_to_quantized_custom_module_class": {_quantizable.LSTM: nnq.LSTM, _quantizable.MultiheadAttention: nnq.MultiheadAttention}}
+           "observed_to_quantized_custom_module_class": {_quantizable.LSTM: nnq.LSTM,
+                                                         _quantizable.MultiheadAttention: nnq.MultiheadAttention}}
 
 
 def _deprecated(f):
@@ -150,8 +151,8 @@ def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list
     leaves = get_default_qconfig_propagation_list() if allow_list is None else allow_list
     propagate_qconfig_(model)
     if not any([getattr(m, "qconfig", None) for m in model.modules()]):
-        warnings.warn("None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` or by assigning "
-                      "the `.qconfig` attribute directly on submodules", stacklevel=2)
+        warnings.warn("None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` or by "
+                      "assigning the `.qconfig` attribute directly on submodules", stacklevel=2)
     _add_observer_(model, leaves, observer_non_leaf_module_list, custom_module_class_mapping=custom)
     return model
 
@@ -300,6 +301,6 @@ def _get_observer_dict(mod, target_dict, prefix=""):
         _get_observer_dict(child, target_dict, where + name)
 
 
-__all__ = ["get_default_custom_config_dict", "propagate_qconfig_", "add_quant_dequant", "prepare", "quantize", "quantize_dynamic", "prepare_qat",
-           "quantize_qat", "convert", "swap_module"]
+__all__ = ["get_default_custom_config_dict", "propagate_qconfig_", "add_quant_dequant", "prepare", "quantize", "quantize_dynamic",
+           "prepare_qat", "quantize_qat", "convert", "swap_module"]
 __getattr__ = _missing_attribute(__name__)

@@ -1,9 +1,11 @@
-"""torch.ao.quantization.quantize_fx: quantization of traced models. NotImplementedError: models are quantized in eager mode, see `quantize`."""
+"""torch.ao.quantization.quantize_fx: quantization of traced models. NotImplementedError: models are quantized in eager mode,
+see `quantize`."""
 
 
 def _no_graphs(name):
     def missing(*args, **kwargs):
-        raise NotImplementedError(f"torchshim: torch.ao.quantization.quantize_fx.{name}; models are quantized in eager mode (prepare, convert)")
+        raise NotImplementedError(f"torchshim: torch.ao.quantization.quantize_fx.{name}; models are quantized in eager mode (prepare, "
+                                  "convert)")
     missing.__name__ = missing.__qualname__ = name
     missing.__doc__ = "NotImplementedError: models are quantized in eager mode."
     missing.__unimplemented__ = True

@@ -100,7 +100,8 @@ _WIDER = (torch.int16, torch.int32, torch.float8_e5m2, torch.float8_e4m3fn)
 
 def activation_is_statically_quantized(qconfig):
     """Whether activations are quantized with scales that are known beforehand."""
-    return activation_dtype(qconfig) in (*_INTEGERS, torch.qint32, torch.float16, *_WIDER) and not activation_is_dynamically_quantized(qconfig)
+    return activation_dtype(qconfig) in (*_INTEGERS, torch.qint32, torch.float16,
+                                         *_WIDER) and not activation_is_dynamically_quantized(qconfig)
 
 
 def activation_is_dynamically_quantized(qconfig):

@@ -10,7 +10,8 @@ def _is_leaf(value):
     """Lists count as containers only where there is a tensor or a dict in them."""
     if isinstance(value, Mapping):
         return False
-    return not isinstance(value, list) or all(not isinstance(x, Tensor) and (not isinstance(x, (Mapping, list)) or _is_leaf(x)) for x in value)
+    return not isinstance(value, list) or all(not isinstance(x, Tensor) and (not isinstance(x, (Mapping, list)) or _is_leaf(x))
+                                              for x in value)
 
 
 def flatten_state_dict(state_dict):

@@ -56,8 +56,8 @@ def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
 class DefaultSavePlanner(SavePlanner):
     """Writes every entry of a state dict, nested ones under their keys joined by dots."""
 
-    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, dedup_replicated_tensors=None, dedup_save_to_lowest_rank=False,
-                 enable_plan_caching=False):
+    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, dedup_replicated_tensors=None,
+                 dedup_save_to_lowest_rank=False, enable_plan_caching=False):
         self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
         self.dedup_save_to_lowest_rank, self.mappings = dedup_save_to_lowest_rank, {}
 

@@ -69,7 +69,8 @@ def _replace(path, write):
 
 
 class FileSystemWriter(StorageWriter):
-    """Writes to the folder `path`. single_file_per_rank: all entries in one file, else one each. overwrite: whether a checkpoint there may go."""
+    """Writes to the folder `path`. single_file_per_rank: all entries in one file, else one each. overwrite:
+    whether a checkpoint there may go."""
 
     def __init__(self, path, single_file_per_rank=True, sync_files=True, thread_count=1, per_thread_copy_ahead=10_000_000,
                  cache_staged_state_dict=False, overwrite=True, _extensions=None, serialization_format=SerializationFormat.TORCH_SAVE):
@@ -91,9 +92,9 @@ class FileSystemWriter(StorageWriter):
         if (self.path / _METADATA).exists():
             if not self.overwrite:
                 raise RuntimeError(f"Checkpoint already exists and {self.overwrite=}.")
-            warn(f"Detected an existing checkpoint in {self.path}, overwriting since {self.overwrite=}. Past version 2.5 of PyTorch, `overwrite` "
-                 "will default to False. Set this variable to True to maintain this functionality or False to raise when an existing checkpoint "
-                 "is found.")
+            warn(f"Detected an existing checkpoint in {self.path}, overwriting since {self.overwrite=}. Past version 2.5 of PyTorch, "
+                 "`overwrite` will default to False. Set this variable to True to maintain this functionality or False to raise when an "
+                 "existing checkpoint is found.")
         return plan
 
     def prepare_global_plan(self, plans):

@@ -34,8 +34,8 @@ def _file_name(k, n):
 
 
 class HuggingFaceStorageWriter(FileSystemWriter):
-    """Writes tensors to the folder `path`; anything else of a state_dict is left out. fqn_to_index_mapping: the number of the file of each name
-    (default: one file). NotImplementedError with save_distributed: there is one process."""
+    """Writes tensors to the folder `path`; anything else of a state_dict is left out. fqn_to_index_mapping: the number of the file of each
+    name (default: one file). NotImplementedError with save_distributed: there is one process."""
 
     def __init__(self, path, fqn_to_index_mapping=None, thread_count=1, save_distributed=False, enable_consolidation=False,
                  thread_count_consolidation=1):

@@ -9,7 +9,8 @@ import torchshim as torch
 
 from ...tensor.core.size import Size
 
-__all__ = ["ChunkStorageMetadata", "TensorStorageMetadata", "BytesStorageMetadata", "Metadata", "MetadataIndex", "TensorProperties", "StorageMeta"]
+__all__ = ["ChunkStorageMetadata", "TensorStorageMetadata", "BytesStorageMetadata", "Metadata", "MetadataIndex", "TensorProperties",
+           "StorageMeta"]
 
 
 @dataclasses.dataclass
@@ -79,7 +80,8 @@ class StorageMeta:
 
 @dataclasses.dataclass
 class Metadata:
-    """state_dict_metadata: {name: what it is}; planner_data: {name: the keys that led to it}; storage_data: {MetadataIndex: where it lies}."""
+    """state_dict_metadata: {name: what it is}; planner_data: {name: the keys that led to it}; storage_data: {MetadataIndex:
+    where it lies}."""
     state_dict_metadata: dict[str, STORAGE_TYPES]
     planner_data: Any = None
     storage_data: Any = None

@@ -188,6 +188,7 @@ def _nested(flat, optimizers, names):
                 entries = {key[len(start):]: v for key, v in flat.items() if key.startswith(start)}
                 if entries:
                     state[name] = entries
-            options = {key: flat[f"param_groups.{own[0]}.{key}"] for key in group if key != "params" and f"param_groups.{own[0]}.{key}" in flat}
+            options = {key: flat[f"param_groups.{own[0]}.{key}"] for key in group
+                       if key != "params" and f"param_groups.{own[0]}.{key}" in flat}
             groups.append({**options, "params": own})
     return {"state": state, "param_groups": groups}

@@ -16,8 +16,8 @@ __all__ = ["load_state_dict", "load"]
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None, no_dist=False):
     """Fill a state dict from the folder `checkpoint_id` or by a StorageReader: tensors in place, other entries set.
 
-    It holds the tensors and entries that are wanted, objects with `load_state_dict()` among them. The checkpoint may come from any number of
-    processes. CheckpointException for an entry that it lacks, a tensor of another shape and whatever else goes wrong.
+    It holds the tensors and entries that are wanted, objects with `load_state_dict()` among them. The checkpoint may come from any number
+    of processes. CheckpointException for an entry that it lacks, a tensor of another shape and whatever else goes wrong.
     """
     if storage_reader is None:
         if not checkpoint_id:

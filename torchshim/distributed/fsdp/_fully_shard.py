@@ -229,7 +229,8 @@ def _no_deepcopy(self, memo):
 
 @functools.cache
 def _class(cls):
-    return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__deepcopy__": _no_deepcopy, "__module__": "torch.distributed.fsdp._fully_shard._fsdp_init"})
+    return type(f"FSDP{cls.__name__}", (FSDPModule, cls),
+                {"__deepcopy__": _no_deepcopy, "__module__": "torch.distributed.fsdp._fully_shard._fsdp_init"})
 
 
 def _placements(mesh, chosen):
@@ -271,7 +272,8 @@ def _managed(modules, ignored):
 
 
 def _reshards(after_forward):
-    """`reshard_after_forward` as True, False, or None for what being the root decides; a group size of 1 keeps the parameters, as in PyTorch."""
+    """`reshard_after_forward` as True, False, or None for what being the root decides; a group size of 1 keeps the parameters,
+    as in PyTorch."""
     if after_forward is None or isinstance(after_forward, bool):
         return after_forward
     if not isinstance(after_forward, int):
@@ -316,7 +318,8 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
 
 
 def register_fsdp_forward_method(module, method_name):
-    """Let a method run as forward does, with plain parameters. Nothing for a module that is not sharded; ValueError for a name that is none."""
+    """Let a method run as forward does, with plain parameters. Nothing for a module that is not sharded;
+    ValueError for a name that is none."""
     if not isinstance(module, FSDPModule):
         return
     if not hasattr(module, method_name):

@@ -16,9 +16,9 @@ from ...nn.modules.batchnorm import _BatchNorm
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
 from .. import _group
-from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig, LocalStateDictConfig,
-                  MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig, ShardedStateDictConfig, ShardingStrategy,
-                  StateDictConfig, StateDictSettings, StateDictType)
+from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig,
+                  LocalStateDictConfig, MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig,
+                  ShardedStateDictConfig, ShardingStrategy, StateDictConfig, StateDictSettings, StateDictType)
 
 __all__ = ["FullyShardedDataParallel", "OptimStateKeyType", "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig",
            "FullStateDictConfig", "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "OptimStateDictConfig",
@@ -26,10 +26,10 @@ __all__ = ["FullyShardedDataParallel", "OptimStateKeyType", "BackwardPrefetch", 
            "StateDictType"]
 _WRAPPED, _FLAT = "_fsdp_wrapped_module", "_flat_param"
 _SWITCHED = "FSDP is switching to use `NO_SHARD` instead of {} since the world size is 1."
-_DEPRECATED = ("FSDP.state_dict_type() and FSDP.set_state_dict_type() are being deprecated. Please use APIs, get_state_dict() and set_state_dict(), "
-               "which can support different parallelisms, FSDP1, FSDP2, DDP. API doc: https://pytorch.org/docs/stable/distributed.checkpoint.html"
-               "#torch.distributed.checkpoint.state_dict.get_state_dict .Tutorial: "
-               "https://pytorch.org/tutorials/recipes/distributed_checkpoint_recipe.html .")
+_DEPRECATED = ("FSDP.state_dict_type() and FSDP.set_state_dict_type() are being deprecated. Please use APIs, get_state_dict() and "
+               "set_state_dict(), which can support different parallelisms, FSDP1, FSDP2, DDP. API doc: "
+               "https://pytorch.org/docs/stable/distributed.checkpoint.html#torch.distributed.checkpoint.state_dict.get_state_dict "
+               ".Tutorial: https://pytorch.org/tutorials/recipes/distributed_checkpoint_recipe.html .")
 _CONFIGS = {StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
             StateDictType.LOCAL_STATE_DICT: (LocalStateDictConfig, LocalOptimStateDictConfig),
             StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig)}
@@ -59,22 +59,22 @@ def _wrap_parts(module, policy, wrap, ignored, top=True):
 class FullyShardedDataParallel(nn.Module):
     """A module whose parameters PyTorch would cut over processes. With one process they are whole; the arguments are PyTorch's.
 
-    Without a GPU `device_id=torch.device("cpu")` is needed, as there. auto_wrap_policy wraps submodules by themselves; mixed_precision says in
-    which dtypes parameters, inputs and buffers compute, while they rest in their own.
+    Without a GPU `device_id=torch.device("cpu")` is needed, as there. auto_wrap_policy wraps submodules by themselves; mixed_precision says
+    in which dtypes parameters, inputs and buffers compute, while they rest in their own.
     """
     __module__ = "torch.distributed.fsdp.fully_sharded_data_parallel"
 
     def __init__(self, module, process_group=None, sharding_strategy=None, cpu_offload=None, auto_wrap_policy=None,
-                 backward_prefetch=BackwardPrefetch.BACKWARD_PRE, mixed_precision=None, ignored_modules=None, param_init_fn=None, device_id=None,
-                 sync_module_states=False, forward_prefetch=False, limit_all_gathers=True, use_orig_params=False, ignored_states=None,
-                 device_mesh=None):
+                 backward_prefetch=BackwardPrefetch.BACKWARD_PRE, mixed_precision=None, ignored_modules=None, param_init_fn=None,
+                 device_id=None, sync_module_states=False, forward_prefetch=False, limit_all_gathers=True, use_orig_params=False,
+                 ignored_states=None, device_mesh=None):
         super().__init__()
         group = _group(process_group)
         if device_id is None and not torch.cuda.is_available():
             raise RuntimeError("FSDP needs a non-CPU accelerator device, but no accelerator device is detected.")
         strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
-        options = dict(process_group=process_group, sharding_strategy=sharding_strategy, cpu_offload=cpu_offload, mixed_precision=mixed_precision,
-                       param_init_fn=param_init_fn, device_id=device_id, use_orig_params=use_orig_params)
+        options = dict(process_group=process_group, sharding_strategy=sharding_strategy, cpu_offload=cpu_offload,
+                       mixed_precision=mixed_precision, param_init_fn=param_init_fn, device_id=device_id, use_orig_params=use_orig_params)
         ignored = set(ignored_modules or ())
         if auto_wrap_policy is not None:
             if mixed_precision is not None and any(isinstance(m, _BatchNorm) for m in module.modules()):
@@ -326,7 +326,8 @@ class FullyShardedDataParallel(nn.Module):
         try:
             yield
         finally:
-            FullyShardedDataParallel.set_state_dict_type(module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config)
+            FullyShardedDataParallel.set_state_dict_type(module, before.state_dict_type, before.state_dict_config,
+                                                         before.optim_state_dict_config)
 
     @staticmethod
     def optim_state_dict(model, optim, optim_state_dict=None, group=None):
@@ -386,8 +387,8 @@ class FullyShardedDataParallel(nn.Module):
 
     def register_comm_hook(self, state, hook):
         """NotImplementedError."""
-        raise NotImplementedError("torchshim: torch.distributed.fsdp.FullyShardedDataParallel.register_comm_hook; torch.distributed has one "
-                                  "process here")
+        raise NotImplementedError("torchshim: torch.distributed.fsdp.FullyShardedDataParallel.register_comm_hook; torch.distributed has "
+                                  "one process here")
 
 
 def _is_flat(p, entry):

@@ -182,7 +182,8 @@ class DTensor(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
-        raise NotImplementedError("torchshim: pickling a DTensor; full_tensor() gives the plain tensor, torch.distributed.checkpoint saves DTensors")
+        raise NotImplementedError("torchshim: pickling a DTensor; full_tensor() gives the plain tensor, torch.distributed.checkpoint saves "
+                                  "DTensors")
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -197,7 +198,8 @@ class DTensor(Tensor):
                 return func(*args, **kwargs)
             tensors = _among((*args, *kwargs.values()), name)
             result = func(*args, **kwargs)
-            return _wrapped(name.removesuffix("_") or name, tensors, result, args, kwargs) if isinstance(result, (TensorBase, tuple, list)) else result
+            return (_wrapped(name.removesuffix("_") or name, tensors, result, args, kwargs) if isinstance(result, (TensorBase, tuple, list))
+                    else result)
 
 
 def _gradient_placements(t):
@@ -216,16 +218,17 @@ def _among(args, name):
             if x.dim() or x.numel() != 1:
                 alone = x
                 if x.numel() == 1 and x.dim() == 1:
-                    warn("Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. However, "
-                         "please consider changing it to a scalar tensor or explicitly create a DTensor under distributed environment.")
+                    warn("Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. "
+                         "However, please consider changing it to a scalar tensor or explicitly create a DTensor under distributed "
+                         "environment.")
                     alone = None
         elif x.__class__ is list or x.__class__ is tuple:
             todo.extend(reversed(x))
     if found and alone is not None and not _implicit:
         name = name.strip("_").removeprefix("r") if name.startswith("__r") else name.strip("_")
         name = {"truediv": "div", "matmul": "mm", "linear": "addmm"}.get(name, name)
-        raise RuntimeError(f"aten.{name}.{'Tensor' if name in _TENSOR_OVERLOADS else 'default'} got mixed torch.Tensor and DTensor, need to convert all "
-                           "torch.Tensor to DTensor before calling distributed operators!")
+        raise RuntimeError(f"aten.{name}.{'Tensor' if name in _TENSOR_OVERLOADS else 'default'} got mixed torch.Tensor and DTensor, need "
+                           "to convert all torch.Tensor to DTensor before calling distributed operators!")
     return found
 
 
@@ -259,8 +262,8 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
         if tensor.device_mesh != mesh:
             raise ValueError(f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}.")
         if tensor.placements != tuple(placements):
-            raise ValueError(f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {placements}. do you want "
-                             "to call `redistribute` instead?")
+            raise ValueError(f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {placements}. do "
+                             "you want to call `redistribute` instead?")
         return tensor
     wanted = tensor.requires_grad
     if mesh.device_type != tensor.device.type and not tensor.is_meta:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from .placement_types import Partial, Replicate, Shard, _NormPartial
 
-_REDUCE = {"sum": "sum", "nansum": "sum", "mean": "avg", "max": "max", "amax": "max", "min": "min", "amin": "min", "prod": "product", "all": "product",
-           "any": "sum", "norm": "norm", "vector_norm": "norm"}
+_REDUCE = {"sum": "sum", "nansum": "sum", "mean": "avg", "max": "max", "amax": "max", "min": "min", "amin": "min", "prod": "product",
+           "all": "product", "any": "sum", "norm": "norm", "vector_norm": "norm"}
 _LINEAR = {"sum", "clone", "neg", "to", "detach", "float", "half", "double", "bfloat16", "contiguous", "type"}
 _ALONG = {"softmax": -1, "log_softmax": -1, "cumsum": 0, "cumprod": 0, "sort": -1, "argsort": -1, "flip": 0, "topk": -1, "normalize": 1,
           "layer_norm": -1, "rms_norm": -1, "logcumsumexp": 0, "cummax": 0, "cummin": 0}
 _PRODUCT = {"mm", "matmul", "bmm", "__matmul__", "__rmatmul__", "linear"}
-_NOT_ELEMENTWISE = {"roll", "tril", "triu", "cross_entropy", "nll_loss", "inverse", "inv", "svd", "qr", "cholesky", "eigh", "solve", "scatter", "gather",
-                    "take_along_dim", "index_add", "index_copy", "index_fill", "split", "chunk"}
+_NOT_ELEMENTWISE = {"roll", "tril", "triu", "cross_entropy", "nll_loss", "inverse", "inv", "svd", "qr", "cholesky", "eigh", "solve",
+                    "scatter", "gather", "take_along_dim", "index_add", "index_copy", "index_fill", "split", "chunk"}
 
 
 def placed(name, tensors, result, args, kwargs):
@@ -56,11 +56,13 @@ def _one(name, given, result, args, kwargs):
 def _dims(args, kwargs, ndim, default):
     given = kwargs.get("dim", args[1] if len(args) > 1 else default)
     given = default if given is None else given
-    return [d % ndim if ndim else 0 for d in (given if isinstance(given, (tuple, list)) else (given,)) if isinstance(d, int) and not isinstance(d, bool)]
+    return [d % ndim if ndim else 0 for d in (given if isinstance(given, (tuple, list)) else (given,))
+            if isinstance(d, int) and not isinstance(d, bool)]
 
 
 def _viewed(x, p, result):
-    """A view keeps the cut on the dimension that reaches as far in memory: the same one, the group that it leads, the first of its parts."""
+    """A view keeps the cut on the dimension that reaches as far in memory: the same one, the group that it leads,
+    the first of its parts."""
     reach = x.shape[p.dim] * x.stride(p.dim)
     for k in range(result.dim()):
         if result.shape[k] * result.stride(k) == reach and (result.shape[k] > 1 or x.shape[p.dim] == 1):

@@ -28,8 +28,8 @@ def local_map(func=None, out_placements=None, in_placements=None, in_grad_placem
     in_placements: one for each argument that is a tensor; ValueError where a DTensor lies otherwise, unless `redistribute_inputs`.
     """
     if func is None:
-        return functools.partial(local_map, out_placements=out_placements, in_placements=in_placements, in_grad_placements=in_grad_placements,
-                                 device_mesh=device_mesh, redistribute_inputs=redistribute_inputs)
+        return functools.partial(local_map, out_placements=out_placements, in_placements=in_placements,
+                                 in_grad_placements=in_grad_placements, device_mesh=device_mesh, redistribute_inputs=redistribute_inputs)
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
@@ -42,8 +42,9 @@ def local_map(func=None, out_placements=None, in_placements=None, in_grad_placem
             wanted = None if in_placements is None else in_placements[k]
             if wanted is not None and x.placements != tuple(wanted):
                 if not redistribute_inputs:
-                    raise ValueError(f"arg {x} in local_map has a mismatched placements: arg placements is {x.placements} but the input placements is "
-                                     f"{wanted}! If redistribute_inputs is wanted, set redistribute_inputs=True to local_map.")
+                    raise ValueError(f"arg {x} in local_map has a mismatched placements: arg placements is {x.placements} but the input "
+                                     f"placements is {wanted}! If redistribute_inputs is wanted, set redistribute_inputs=True to "
+                                     "local_map.")
                 x = x.redistribute(placements=wanted)
             flat[k] = x.to_local()
         out = func(*_pytree.tree_unflatten(flat, tree), **kwargs)
@@ -52,8 +53,8 @@ def local_map(func=None, out_placements=None, in_placements=None, in_grad_placem
         results, tree = _pytree.tree_flatten(out)
         each = out_placements if isinstance(out_placements, tuple) else (out_placements,) * len(results)
         if len(each) != len(results):
-            raise AssertionError(f"local_map requires one PlacementType be provided for each output value, received {len(each)} out_placements but "
-                                 f"{len(results)} is expected!")
+            raise AssertionError(f"local_map requires one PlacementType be provided for each output value, received {len(each)} "
+                                 f"out_placements but {len(results)} is expected!")
         made = [_api.DTensor.from_local(x, mesh, p) if isinstance(x, Tensor) and p is not None else x for x, p in zip(results, each)]
         return _pytree.tree_unflatten(made, tree)
     return mapped

@@ -167,7 +167,8 @@ class PrepareModuleInput(ParallelStyle):
         return module
 
     def __repr__(self):
-        return _shown(self, ("input_layouts", "desired_input_layouts", "input_kwarg_layouts", "desired_input_kwarg_layouts", "use_local_output"))
+        return _shown(self, ("input_layouts", "desired_input_layouts", "input_kwarg_layouts", "desired_input_kwarg_layouts",
+                             "use_local_output"))
 
 
 class PrepareModuleOutput(ParallelStyle):
@@ -223,7 +224,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
     """
     mesh = device_mesh or current_mesh()
     if parallelize_plan is None:
-        warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do nothing.")
+        warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do "
+             "nothing.")
         return module
     if isinstance(parallelize_plan, ParallelStyle):
         parallelize_plan.src_data_rank = src_data_rank
@@ -237,8 +239,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
             continue
         found = [part for name, part in module.named_children() if fnmatch.fnmatch(name, token)]
         if not found:
-            warn(f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{token}' in module {module}, skipping this plan "
-                 "entry.")
+            warn(f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{token}' in module {module}, skipping "
+                 "this plan entry.")
         for part in found:
             parallelize_module(part, mesh, {rest: style} if rest else style, src_data_rank=src_data_rank)
     return module

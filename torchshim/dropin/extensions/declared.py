@@ -14,8 +14,8 @@ _kept = []                                     # libraries live as long as the p
 
 def declare(namespace, schema, gradient=None, where="extension", writes=()):
     """A decorator: the function of arrays, numbers and lists that computes the operator. Arrays it returns become tensors where the first
-    tensor argument is. where: its name in errors; gradient: (setup_context, backward) for those whose library leaves it to the compiled part; writes:
-    places of the arguments that it writes to, whose new values it returns."""
+    tensor argument is. where: its name in errors; gradient: (setup_context, backward) for those whose library leaves it to the compiled
+    part; writes: places of the arguments that it writes to, whose new values it returns."""
     def declared(compute):
         def kernel(*args):
             like = next((a for a in args if isinstance(a, Tensor)), None)

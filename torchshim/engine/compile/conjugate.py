@@ -1,8 +1,9 @@
 """Conjugates of a pullback, where torch takes them.
 
-torch's complex gradient is the conjugate of JAX's, so a pullback conjugates its cotangents and its gradients. That gives torch's numbers, but
-not its signs of zeros: conj(conj(g) * x) has -0 where g * conj(x) has +0. Here the conjugate of a gradient moves towards the cotangents it is
-made of, through all that is linear in them, until the two meet and only what they are multiplied with is conjugated, as in torch's formulas.
+torch's complex gradient is the conjugate of JAX's, so a pullback conjugates its cotangents and its gradients. That gives torch's numbers,
+but not its signs of zeros: conj(conj(g) * x) has -0 where g * conj(x) has +0. Here the conjugate of a gradient moves towards the cotangents
+it is made of, through all that is linear in them, until the two meet and only what they are multiplied with is conjugated, as in torch's
+formulas.
 """
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ import numpy as np
 from .instance import bind_eqns, core, jaxpr_of
 
 #: primitives whose result of conjugates is the conjugate of their result
-_COMMUTE = frozenset("""add add_any sub mul div neg reduce_sum cumsum dot_general broadcast_in_dim reshape transpose squeeze expand_dims slice
-    dynamic_slice dynamic_update_slice split concatenate pad gather scatter scatter-add select_n rev copy copy_p convert_element_type
+_COMMUTE = frozenset("""add add_any sub mul div neg reduce_sum cumsum dot_general broadcast_in_dim reshape transpose squeeze expand_dims
+    slice dynamic_slice dynamic_update_slice split concatenate pad gather scatter scatter-add select_n rev copy copy_p convert_element_type
     conv_general_dilated select_and_gather_add""".split())
 #: those that only move or choose numbers
 _MOVES = frozenset("broadcast_in_dim reshape transpose squeeze expand_dims convert_element_type select_n copy".split())

@@ -11,7 +11,8 @@ import math
 from . import pieces
 
 OPERATOR, PRIMITIVE, VIEW = 1000, 700, 1500     # interpreting: an operator, one of its primitives, an alias of memory
-ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17     # what a compiled program saves: an element; one of arrays of so many, which stay in a cache
+# what a compiled program saves: an element; one of arrays of so many, which stay in a cache
+ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17
 CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
@@ -19,8 +20,8 @@ NEVER = 1 << 62
 # What it saves for an element of a costly function, in tenths, since sizes may be symbolic and are multiplied with integers only;
 # where NumPy's loop is the faster one, it loses.
 _COSTLY = {**dict.fromkeys((
-    "erf_inv", "lgamma", "digamma", "gather", "scatter", "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh", "cosh", "tan",
-    "erfc", "reduce_window_sum", "reduce_window_max"), 20),
+    "erf_inv", "lgamma", "digamma", "gather", "scatter", "scatter_add", "scatter_mul", "atan2", "asin", "acos", "atan", "sinh",
+    "cosh", "tan", "erfc", "reduce_window_sum", "reduce_window_max"), 20),
     "erf": 50, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
     "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50, "fft": -20}
@@ -33,7 +34,8 @@ _PRODUCTS, _SUM_OF_PRODUCTS = frozenset(("mul", "square", "integer_pow")), -7   
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
 _HOST_COSTLY = 40          # a function of NumPy's of our own computes those of an element for a quarter of what it saves otherwise
-_HOST_LOOP, _TURNED = 60, 8      # of the primitives that it runs beyond so many, a loop's, one in so many is saved: XLA's loops are slow, too
+# of the primitives that it runs beyond so many, a loop's, one in so many is saved: XLA's loops are slow, too
+_HOST_LOOP, _TURNED = 60, 8
 _FREE = frozenset(("reshape", "squeeze", "expand_dims"))       # NumPy makes no elements for them
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
@@ -42,8 +44,8 @@ _DEAR = {"conv_general_dilated": 40, "scan": 3, "while": 3}
 
 
 def weighed(jaxpr):
-    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly functions,
-    and of those that small arrays have rounded). They are symbolic where sizes are."""
+    """Counts that decide about a jaxpr: (primitives that run, primitives to compile, elements made, tenths of nanoseconds of costly
+    functions, and of those that small arrays have rounded). They are symbolic where sizes are."""
     total, products = [0, 0, 0, 0, 0], set()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
@@ -103,7 +105,8 @@ def of_instance(inst):
         return (VIEW, 0.5) if inst.op.view is not None else (OPERATOR + _element(inst.out_metas[0]) * inst.out_metas[0].numel, 1)
     small = max([m.numel for m in (*inst.in_metas, *inst.out_metas)], default=0) <= _ROUNDED_MOST
     costly += sum(rounded) * (1 if small else _ROUNDED_MORE)
-    if inst.op.in_blocks and inst.op.on_host(inst) is not None:        # as many calls of NumPy, but block by block: memory is gone through once
+    # as many calls of NumPy, but block by block: memory is gone through once
+    if inst.op.in_blocks and inst.op.on_host(inst) is not None:
         ran = ran if ran <= _HOST_LOOP else _HOST_LOOP + (ran - _HOST_LOOP) / _TURNED
         return OPERATOR + PRIMITIVE * ran + sum([_element(m) * m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
     element = max([_element(m) for m in (*inst.in_metas, *inst.out_metas)], default=NEAR_ELEMENT)

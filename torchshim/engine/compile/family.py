@@ -49,7 +49,8 @@ def family_of(inst, key, values=(), remade=None):
     `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
     """
     op = inst.op
-    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered, op.apart is not None)
+    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
+                                op.apart is not None)
     if not sizes:
         return None, None
     if op.ordered is not None:

@@ -124,7 +124,8 @@ class _Some:
     """An Instance without elements as it would be with some."""
 
     def __init__(self, inst):
-        self.op, self.layout, self.fn, self.kinds, self.diff_ins, self.diff_outs = (inst.op, inst.layout, inst.fn, inst.kinds, inst.diff_ins,
+        self.op, self.layout, self.fn, self.kinds, self.diff_ins, self.diff_outs = (inst.op, inst.layout, inst.fn, inst.kinds,
+                                                                                    inst.diff_ins,
                                                                                    inst.diff_outs)
         self.in_metas = [meta_of(tuple([n or 2 for n in m.shape]), m.dtype, m.device) for m in inst.in_metas]
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in self.in_metas] + [NUMBER[k] for k in self.kinds]
@@ -134,7 +135,8 @@ class _Some:
 
 def _as_of_some(inst, wrt, rule, kept):
     """What an Instance without elements keeps: (operands, results, numbers) that its operator does where there are some, whether it reads
-    them or not, and the equations that it runs. What it needs itself stays where its arguments allow no others, or others would need less."""
+    them or not, and the equations that it runs. What it needs itself stays where its arguments allow no others, or others would need
+    less."""
     try:
         some = _Some(inst)
         others = Pullback(some, wrt, rule, some.op.saves).cheapest(some)[:3]

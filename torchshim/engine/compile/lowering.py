@@ -23,8 +23,8 @@ _FEW = 2048            # elements of a reduction that XLA surely does not vector
 
 
 # What may end in a product. LLVM contracts one with a sum that it sees after it, in whichever operator, to a single rounding.
-_PRODUCTS = frozenset("""mul square integer_pow pow exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asinh acosh atanh logistic cbrt
-                         rsqrt erf erfc erf_inv lgamma digamma reduce_prod""".split())
+_PRODUCTS = frozenset("""mul square integer_pow pow exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asinh acosh atanh
+                         logistic cbrt rsqrt erf erfc erf_inv lgamma digamma reduce_prod""".split())
 _BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
@@ -127,7 +127,8 @@ def _while(eqn, operands, fence):
 
 @_rule("cond")
 def _cond(eqn, operands, fence):
-    branches = [functools.partial(lambda branch, *args: applied(branch, args, Fence(fence.zero)), branch) for branch in eqn.params["branches"]]
+    branches = [functools.partial(lambda branch, *args: applied(branch, args, Fence(fence.zero)), branch)
+                for branch in eqn.params["branches"]]
     return lax.switch(operands[0], branches, *operands[1:])
 
 

@@ -39,7 +39,8 @@ class Operator:
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
-    saves = None               # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
+    # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
+    saves = None
 
     def __init__(self, name=None):
         if name is not None:
@@ -142,7 +143,8 @@ class VjpOp(Operator):
         plain = self.inst.op.plain_gradients
         strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
-        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results, jaxpr=self.jaxpr)
+        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results,
+                        jaxpr=self.jaxpr)
         made.share(self.family, self.family and self.inst.sizes)
         return made
 

@@ -1,11 +1,11 @@
 """A long trace in pieces that come again: the layers of a network, their backward passes, the updates of parameters of one shape.
 
-XLA compiles a call of one function anew wherever it stands, tens of milliseconds for each kernel. So a long trace that repeats itself is cut
-where the repetition begins and ends, and pieces that are alike are one compiled program, called once for each. The digits are those of one
-program but for the last bits; what it costs is the calls, and that no kernel reaches across a cut. Measured (JAX 0.10.2): twenty steps of the
-benchmark's stencil (4,100 operators) compile in a quarter of the time and half of the memory, and a step takes a tenth longer; a character GPT
-of four layers with AdamW (2,800 primitives) in 0.7 of the time and 0.4 of the memory, and a step takes a fifth longer. So what compiles in
-seconds stays whole.
+XLA compiles a call of one function anew wherever it stands, tens of milliseconds for each kernel. So a long trace that repeats itself is
+cut where the repetition begins and ends, and pieces that are alike are one compiled program, called once for each. The digits are those of
+one program but for the last bits; what it costs is the calls, and that no kernel reaches across a cut. Measured (JAX 0.10.2): twenty steps
+of the benchmark's stencil (4,100 operators) compile in a quarter of the time and half of the memory, and a step takes a tenth longer; a
+character GPT of four layers with AdamW (2,800 primitives) in 0.7 of the time and 0.4 of the memory, and a step takes a fifth longer. So
+what compiles in seconds stays whole.
 """
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ def _periods(tokens):
 
 
 class PieceProgram:
-    """The XLA program of a Piece. `results` are the places, among what is made, of what it returns; `floats` and `ints` are pairs (place among
-    `firsts`, how much further) of the numbers that it gets."""
+    """The XLA program of a Piece. `results` are the places, among what is made, of what it returns; `floats` and `ints` are pairs (place
+    among `firsts`, how much further) of the numbers that it gets."""
     __slots__ = ("fn", "results", "floats", "ints", "__weakref__")
 
     def __init__(self, piece, device):
@@ -188,7 +188,8 @@ class PieceProgram:
                 made.update(zip(places, inst.lowered(fence, *args)))
             return [made[s] for s in results]
         avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in metas]
-        packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None for idx, dtype in ((self.floats, np.float64), (self.ints, np.int64))]
+        packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
+                  for idx, dtype in ((self.floats, np.float64), (self.ints, np.int64))]
         jitted = jax.jit(program, donate_argnums=tuple([3 + k for k in overwritten]))
         with jax.default_device(device):
             self.fn = jitted.lower(zero_for(device), *packed, *avals).compile(compiler_options=compiler_options())
@@ -205,7 +206,8 @@ def compiled(piece, device):
 
 def _in_place(body, wanted, overwritten, metas):
     """What is wanted in an order in which JAX gives an overwritten input's buffer to what comes in that input's place: it takes the first
-    result of the input's shape and dtype that is still without one. A gradient in its parameter's buffer would cost a copy of the parameter.
+    result of the input's shape and dtype that is still without one. A gradient in its parameter's buffer would cost a copy of the
+    parameter.
 
     An operator's results come in the place of the operands it reads, in order, of those that are alike; the last one counts.
     """

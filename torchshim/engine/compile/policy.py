@@ -46,7 +46,8 @@ def find(state, live, dead):
 def due(state, tier, live, times=1):
     """Whether to compile a state that is met once more: as soon as it has lost by not being compiled what compiling costs.
 
-    times: how often it was met since it was last asked. The best that could be done, knowing how often it will come, is at most twice as good. Accelerators have no other tier.
+    times: how often it was met since it was last asked. The best that could be done, knowing how often it will come, is at most twice as
+    good. Accelerators have no other tier.
     """
     state.seen += times
     if tier != "auto" or state.seen == 1:

@@ -124,7 +124,8 @@ class Program:
 
 
 def _packed(numbers, dtype, device, sent):
-    """`numbers` as one array, and what to remember of it: (the numbers, its bytes, the array). What stays the same is kept on the device."""
+    """`numbers` as one array, and what to remember of it: (the numbers, its bytes, the array).
+    What stays the same is kept on the device."""
     given, known, array = sent
     if given is not None and all(map(is_, numbers, given)):
         if array.__class__ is np.ndarray:

@@ -26,7 +26,8 @@ class Event:
         pieces = f", in {self.pieces} pieces, of which {self.different} differ" if self.pieces > 1 else ""
         return (f"{self.operators} operators, {self.outputs} values kept{pieces}, ends at {_line(self.site)}\n    {self.cause}\n"
                 f"    compiled when met for the {_ordinal(self.seen)} time; estimates: compiling {self.price / 1e6:.0f} ms, "
-                f"a run saves {self.saves / 1e3:.0f} µs, {self.runs} runs so far {'saved' if saved > 0 else 'lost'} {abs(saved) / 1e6:.0f} ms")
+                f"a run saves {self.saves / 1e3:.0f} µs, {self.runs} runs so far {'saved' if saved > 0 else 'lost'} {abs(saved) / 1e6:.0f} "
+                "ms")
 
 
 def _ordinal(n):

@@ -116,7 +116,8 @@ def is_open(data):
     jaxpr = getattr(data, "jaxpr", data)
     if hasattr(jaxpr, "eqns"):
         made = [v for eqn in jaxpr.eqns for v in eqn.outvars]
-        return is_open([v.aval.shape for v in (*jaxpr.invars, *made) if hasattr(v.aval, "shape")]) or is_open([e.params for e in jaxpr.eqns])
+        return (is_open([v.aval.shape for v in (*jaxpr.invars, *made) if hasattr(v.aval, "shape")])
+                or is_open([e.params for e in jaxpr.eqns]))
     return data.__class__ is not int and export.is_symbolic_dim(data)
 
 

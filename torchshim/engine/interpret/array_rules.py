@@ -158,7 +158,8 @@ def _make_reduce_prod(params, ins, outs):
     return lambda x: np.multiply.reduce(x, axes, out)
 
 
-_PLACES_FROM, _PLACES_UPTO = 256, 400          # elements in all, and of a row, for which NumPy finds where the extreme is sooner than the extreme
+# elements in all, and of a row, for which NumPy finds where the extreme is sooner than the extreme
+_PLACES_FROM, _PLACES_UPTO = 256, 400
 
 
 def _extreme_by_place(name, shape):
@@ -282,7 +283,8 @@ def _make_dot_general(params, ins, outs):
     direct = lshape == lhs.shape and rshape == rhs.shape and (*batch, rows, columns) == shape
     if direct and not batch and inner != 1 and not (lperm or rperm or lhs_cast or rhs_cast or out_cast):
         return threaded(np.ndarray.dot) if rows * inner * columns >= WORTH else np.ndarray.dot
-    if not (batch or lperm or rperm or lhs_cast or rhs_cast or out_cast) and inner != 1 and {len(lhs.shape), len(rhs.shape)} in ({1}, {1, 2}) and lc:
+    if (not (batch or lperm or rperm or lhs_cast or rhs_cast or out_cast) and inner != 1
+            and {len(lhs.shape), len(rhs.shape)} in ({1}, {1, 2}) and lc):
         product = np.ndarray.dot               # by a vector: NumPy sums as it does for a matrix of one row or column
         return threaded(product) if rows * inner * columns >= WORTH else product
     if not batch and inner != 1 and shape == (rows, columns) and not (lhs_cast or rhs_cast or out_cast):

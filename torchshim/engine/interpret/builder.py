@@ -422,7 +422,8 @@ class _Builder:
         return self.link([self.any_form(v) for v in outs])
 
     def link(self, outputs: list[int]) -> tuple[list[tuple], list[int]]:
-        """The steps that `outputs` and effects need, in order: (fn, slots read, slot or list of slots made, slots that are not read again)."""
+        """The steps that `outputs` and effects need, in order: (fn, slots read, slot or list of slots made,
+        slots that are not read again)."""
         steps = []
         keep = set(outputs)
         seen = set(outputs)  # slots read later on
@@ -448,7 +449,8 @@ class _Builder:
 
 
 def _of_number(fn: Callable, ins: list[Value]):
-    """`fn` of these operands as (slot of a number, function of it), where one operand is computed from a number and the others are known."""
+    """`fn` of these operands as (slot of a number, function of it), where one operand is computed from a number and the others are
+    known."""
     places = [k for k, v in enumerate(ins) if v.const is None]
     if len(places) != 1 or ins[places[0]].number is None:
         return None

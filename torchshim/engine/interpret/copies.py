@@ -1,4 +1,5 @@
-"""Copies of turned arrays by tiles. NumPy writes a large transposed matrix row by row, and reads a line of memory for each of its elements."""
+"""Copies of turned arrays by tiles. NumPy writes a large transposed matrix row by row,
+and reads a line of memory for each of its elements."""
 
 from __future__ import annotations
 

@@ -84,13 +84,15 @@ _exp, _tanh = _Rounded(np.exp, 1 << 14), _Rounded(np.tanh, 1 << 14)
 _logistic = _Rounded(np.exp, 1 << 14, lambda exp, x: 1 / (1 + exp(-x)))
 
 
-# Of two equal operands the second, in both tiers: it shows in the sign of zeros. Most of NumPy's loops do that, not those of all processors.
-_SECOND = bool(np.signbit(np.maximum(np.zeros(67, F32), -np.zeros(67, F32))).all() and np.signbit(np.minimum(np.zeros(1, F32), np.array([-0.0], F32))).all())
+# Of two equal operands the second, in both tiers: it shows in the sign of zeros. Most of NumPy's loops do that, not those of all
+# processors.
+_SECOND = bool(np.signbit(np.maximum(np.zeros(67, F32), -np.zeros(67, F32))).all()
+               and np.signbit(np.minimum(np.zeros(1, F32), np.array([-0.0], F32))).all())
 _greater = np.maximum if _SECOND else lambda x, y: np.where((x > y) | (x != x), x, y)
 _smaller = np.minimum if _SECOND else lambda x, y: np.where((x < y) | (x != x), x, y)
 
-# What is first the larger of `low` and x, then the smaller of `high` and that, for numbers: NumPy's clip goes through memory once. Of two equal
-# ones it takes x's, where it does on this processor.
+# What is first the larger of `low` and x, then the smaller of `high` and that, for numbers: NumPy's clip goes through memory once. Of two
+# equal ones it takes x's, where it does on this processor.
 CLIPS = _SECOND and all([(np.signbit(np.full(n, -a, F32).clip(low, high)) != np.signbit(a)).all()
                          for n in (3, 67) for a in (F32.type(0), -F32.type(0)) for low, high in ((a, F32.type(1)), (F32.type(-1), a))])
 
@@ -259,7 +261,8 @@ def _by_kind(name: str, table: dict[str, Callable]) -> None:
     elementwise(name)(make)
 
 
-_EXACT = 2.0 ** 54         # squares of quotients of float32 numbers: below this, they and their products with the divisor are exact in float64
+# squares of quotients of float32 numbers: below this, they and their products with the divisor are exact in float64
+_EXACT = 2.0 ** 54
 _BLOCK = 1 << 12           # elements of temporaries that stay in the processor's nearest memory
 _FEW_REMAINDERS = 64       # up to here the C library's remainders take less time than the passes
 

@@ -438,7 +438,8 @@ def _silu_back(out, x, g, s, y):
 
 
 def many(meta):
-    """Whether functions of so many elements are NumPy's own: smaller ones of float32 go by way of float64, see elementwise_rules._Rounded."""
+    """Whether functions of so many elements are NumPy's own: smaller ones of float32 go by way of float64,
+    see elementwise_rules._Rounded."""
     return meta.dtype == np.float32 and meta.numel > 1 << 14 or meta.dtype == np.float64
 
 

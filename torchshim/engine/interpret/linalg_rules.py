@@ -57,8 +57,8 @@ class _Rooms:
     """Where routines work for a batch of matrices: most of a small call is to find out where its arrays lie, so they stay where they are.
     Calls at the same time have a room each.
 
-    each: (shape, dtype) of the arrays of one matrix; shared: (length, dtype) of those to work in. A stage is a function that gives a routine's
-    arguments from the addresses of the former, of LAPACK's report, and of the latter.
+    each: (shape, dtype) of the arrays of one matrix; shared: (length, dtype) of those to work in. A stage is a function that gives a
+    routine's arguments from the addresses of the former, of LAPACK's report, and of the latter.
     """
 
     def __init__(self, batches, each, shared=(), *stages):
@@ -105,8 +105,8 @@ def _put(room_columns, x):
 
 
 def _asked(function, dtype, *before, rooms=()):
-    """The length of the array to work in that a routine asks for, which ends with (..., work, lwork, ..., info). `before` is an example of its
-    first arguments; `rooms` are the sizes and dtypes of other arrays that it works in."""
+    """The length of the array to work in that a routine asks for, which ends with (..., work, lwork, ..., info). `before` is an example of
+    its first arguments; `rooms` are the sizes and dtypes of other arrays that it works in."""
     asked, info = np.zeros(1, dtype), np.zeros(1, integer)
     arrays = [np.empty(n, t) for n, t in rooms]
     function(*before, asked.ctypes.data, number(-1), *[a.ctypes.data for a in arrays], info.ctypes.data)
@@ -198,7 +198,8 @@ def factored(shape, dtype, upper):
 
 
 def _products(dtype, m, n, k):
-    """(routine, its arguments without addresses, the length it asks for) to multiply k reflections, as the first n columns of m rows; None."""
+    """(routine, its arguments without addresses, the length it asks for) to multiply k reflections, as the first n columns of m rows;
+    None."""
     product = _routine("orgqr", Spec((m, n), dtype), 9, "ungqr")
     if not product or not k:
         return None
@@ -314,9 +315,9 @@ def _make_eig(params, ins, outs):
     work = number(length)
     solve = _bare(solve)
     rooms = _Rooms(
-        _count(ins[0]), [((n, n), dtype), ((n, n) if wanted == b"V" else (1,), dtype), *[((n,), dtype)] * len(values)], [(length, dtype), *more],
-        lambda a, v, *rest: (b"N", wanted, order, a, order, *rest[:len(values)], None, order, v, order, rest[len(values) + 1], work,
-                             *rest[len(values) + 2:], rest[len(values)]))
+        _count(ins[0]), [((n, n), dtype), ((n, n) if wanted == b"V" else (1,), dtype), *[((n,), dtype)] * len(values)],
+        [(length, dtype), *more], lambda a, v, *rest: (b"N", wanted, order, a, order, *rest[:len(values)], None, order, v, order,
+                             rest[len(values) + 1], work, *rest[len(values) + 2:], rest[len(values)]))
 
     def eig(x):
         room = rooms.enter()
@@ -363,7 +364,8 @@ def _make_svd(params, ins, outs):
     work = number(length)
     vectors = [((left, m), dtype), ((n, right), dtype)] if wanted else [((1,), dtype), ((1,), dtype)]
     solve = _bare(solve)
-    rooms = _Rooms(_count(ins[0]), [((n, m), dtype), ((k,), real), *vectors], [(length, dtype), *more], lambda a, s, u, vh, info, w, *rest: (
+    rooms = _Rooms(_count(ins[0]), [((n, m), dtype), ((k,), real), *vectors], [(length, dtype), *more],
+        lambda a, s, u, vh, info, w, *rest: (
         job, rows, columns, a, rows, s, u, rows, vh, height, w, work, *rest, info))
 
     def svd(x):
@@ -467,8 +469,8 @@ def solved(params, ins, outs):
 
 
 def least_squares(A, B, dtype, slow):
-    """(the least-norm solution for matrices of these shapes with one batch, ranks, no singular values) by LAPACK's gelsy, as torch has it by
-    default; None where that is missing. `slow` computes it where something is not finite."""
+    """(the least-norm solution for matrices of these shapes with one batch, ranks, no singular values) by LAPACK's gelsy, as torch has it
+    by default; None where that is missing. `slow` computes it where something is not finite."""
     spec = Spec(A, dtype)
     solve = _routine("gelsy", spec, 13, None, 1)
     if not solve or 0 in B or A[:-2] != B[:-2]:
@@ -478,8 +480,8 @@ def least_squares(A, B, dtype, slow):
     least = _held(limit)
     more = [(2 * n, real)] if dtype.kind == "c" else []
     asked, info, spare = np.zeros(1, dtype), np.zeros(1, integer), np.zeros(1, integer)
-    solve(rows, columns, count, None, rows, None, high, None, least, spare.ctypes.data, asked.ctypes.data, number(-1), *[None for _ in more],
-          info.ctypes.data)
+    solve(rows, columns, count, None, rows, None, high, None, least, spare.ctypes.data, asked.ctypes.data, number(-1),
+          *[None for _ in more], info.ctypes.data)
     length = max(1, int(asked[0].real))
     work, none = number(length), np.zeros(0, real)
     solve = _bare(solve)

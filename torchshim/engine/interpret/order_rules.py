@@ -225,8 +225,8 @@ known_call(_median(False), "median_value")
 
 
 def leading_places(largest, ordered=True):
-    """The rule that finds the places of the largest, or smallest, of the last dimension, in order; unless `ordered` in that in which torch's
-    selection leaves them, of few elements."""
+    """The rule that finds the places of the largest, or smallest, of the last dimension, in order; unless `ordered` in that in which
+    torch's selection leaves them, of few elements."""
     def make(params, ins, outs):
         key, k, n = _comparable(ins[0]), outs[0].shape[-1], ins[0].shape[-1]
         if key is None or not k:
@@ -364,7 +364,8 @@ def _tree(n):
         middle = low + (high - low) // 2
         middles.append(middle)
         ended = low == high
-        low, high = [np.stack(pair, 1).reshape(-1) for pair in ((np.where(ended, low, middle + 1), low), (high, np.where(ended, high, middle)))]
+        low, high = [np.stack(pair, 1).reshape(-1)
+                     for pair in ((np.where(ended, low, middle + 1), low), (high, np.where(ended, high, middle)))]
     return np.concatenate(middles), low
 
 

@@ -1,8 +1,8 @@
 """Which of equal elements comes first where torch's algorithm is not stable: its selection and sorting algorithms, step by step.
 
-torch takes std::nth_element, std::partial_sort and std::sort of libstdc++ for `topk`, `median` and `mode`, and a quick-select of its own for
-`kthvalue`. Each function permutes `p`, a list of places, by `r`, what stands for the elements there; where no two are equal, any algorithm
-gives the same.
+torch takes std::nth_element, std::partial_sort and std::sort of libstdc++ for `topk`, `median` and `mode`, and a quick-select of its own
+for `kthvalue`. Each function permutes `p`, a list of places, by `r`, what stands for the elements there; where no two are equal, any
+algorithm gives the same.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ def _in_range(index, n):
 def scattered(shape, taken, given, d, dtype, add, whole=False):
     """Writes (or adds) elements of an array of shape `given` at the places that an index of shape `taken` names along d: as many as the
     index has, or, where it names `whole` slices (it is 1 along the other dimensions), all of them."""
-    if 0 in shape or 0 in given or len(shape) != len(taken) or len(given) != len(shape) or math.prod(given) > _FEW or math.prod(shape) > _FEW:
+    if (0 in shape or 0 in given or len(shape) != len(taken) or len(given) != len(shape) or math.prod(given) > _FEW
+            or math.prod(shape) > _FEW):
         return None
     if category(dtype) not in ("int", "float", "complex"):
         return None

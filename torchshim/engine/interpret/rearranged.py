@@ -74,7 +74,8 @@ def sort(shape, dtype, d, descending, values=True):
 
 def topk(shape, dtype, k, d, largest, ordered):
     """(values, places) of the k largest, or smallest, along `d`."""
-    places = leading_places(largest, ordered)({}, [Spec(_moved(shape, d, shape[d]), dtype)], [Spec(_moved(shape, d, k), np.dtype(np.int64))])
+    places = leading_places(largest, ordered)({}, [Spec(_moved(shape, d, shape[d]), dtype)],
+                                              [Spec(_moved(shape, d, k), np.dtype(np.int64))])
     if places is None:
         return None
 

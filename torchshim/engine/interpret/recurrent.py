@@ -101,7 +101,8 @@ class Lstm:
         """Gradients of the operands numbered in `wants`, from all operands and the cotangents of the three results."""
         biases, (d_out, d_last, d_cell) = more[:-3], [np.asarray(a) for a in more[-3:]]
         times, batch, hidden, dtype = self.times, self.batch, self.hidden, self.dtype
-        states, cells, (gates, tops) = _taken((x, h, c, w_ih, w_hh, *biases), self.reverse) or self._run(x, h, c, w_ih, w_hh, biases, keep=True)
+        states, cells, (gates, tops) = (_taken((x, h, c, w_ih, w_hh, *biases), self.reverse)
+                                        or self._run(x, h, c, w_ih, w_hh, biases, keep=True))
         o, i, f, g = [gates[:, k:k + hidden] for k in range(0, 4 * hidden, hidden)]
         one = dtype.type(1)
         before = np.concatenate([np.asarray(c).T[None], cells[:-1]])

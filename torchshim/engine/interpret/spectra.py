@@ -7,8 +7,8 @@ import numpy as np
 
 
 def of_real(dims, sizes, factor, dtype):
-    """A function: the discrete Fourier transform of a real array along `dims`, cut or filled with zeros to `sizes` there; times `factor`, or
-    None. `dtype` is the result's."""
+    """A function: the discrete Fourier transform of a real array along `dims`, cut or filled with zeros to `sizes` there; times `factor`,
+    or None. `dtype` is the result's."""
     last, n = dims[-1], sizes[-1]
     kept, real = n // 2 + 1, np.dtype(f"f{dtype.itemsize // 2}")
     factor = None if factor is None else real.type(factor)

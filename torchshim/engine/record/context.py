@@ -69,7 +69,8 @@ class Context(threading.local):
             self.trace = Trace(self, device)
 
     def backward_done(self, retained=False):
-        """The end of a backward pass is a step boundary, unless an optimizer's step will be one, or the graph was retained: for another pass."""
+        """The end of a backward pass is a step boundary, unless an optimizer's step will be one, or the graph was retained:
+        for another pass."""
         tr = self.trace
         tr.backwards += 1
         if self.eager or tr.backwards > 1 or not (steppers or retained):

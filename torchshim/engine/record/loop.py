@@ -1,8 +1,8 @@
 """Where a loop that nobody looks into may be cut: a function of the state alone, so that two runs are cut at the same places.
 
 A trace that goes on for long is a loop; what it computes is the same from turn to turn, but it may begin differently: its first turn reads
-inputs, of which views are recorded in other words than of values, and it may begin in the middle of a turn. So the loop is looked for at the
-trace's end, and cut where the fewest values go from one turn to the next: what is computed there is written to memory and passed on.
+inputs, of which views are recorded in other words than of values, and it may begin in the middle of a turn. So the loop is looked for at
+the trace's end, and cut where the fewest values go from one turn to the next: what is computed there is written to memory and passed on.
 """
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ class Memory:
 
     def seen(self):
         """Whether anybody but us holds the memory."""
-        if getrefcount(self.flat) > ALONE + (self._room is not None and self.flat.base is None):    # a room holds the array that it was made from
+        # a room holds the array that it was made from
+        if getrefcount(self.flat) > ALONE + (self._room is not None and self.flat.base is None):
             return True
         if self.origin is None:
             return False
@@ -97,7 +98,8 @@ ALONE = getrefcount(_alone.flat)               # what getrefcount says of an obj
 
 
 def allocated(value, array, room=None):
-    """Memory of our own with the contents of an ordinary Value, whose array is `array`: in `room`, another such Memory's, if that is given."""
+    """Memory of our own with the contents of an ordinary Value, whose array is `array`: in `room`, another such Memory's,
+    if that is given."""
     m = value.meta
     size = extent(m) * m.dtype.itemsize
     if room is None or len(room) != size:

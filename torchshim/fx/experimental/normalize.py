@@ -52,8 +52,8 @@ class NormalizeArgs(Transformer):
 
 class NormalizeOperators(Transformer):
     """`transform()`: the module with Python's operators where torch's functions do the same: `torch.add(x, y)` is `x + y`."""
-    binary_magic_method_remap = {add: operator.add, mul: operator.mul, sub: operator.sub, div: operator.truediv, ne: operator.ne, eq: operator.eq,
-                                 lt: operator.lt, le: operator.le, gt: operator.gt, ge: operator.ge}
+    binary_magic_method_remap = {add: operator.add, mul: operator.mul, sub: operator.sub, div: operator.truediv, ne: operator.ne,
+                                 eq: operator.eq, lt: operator.lt, le: operator.le, gt: operator.gt, ge: operator.ge}
 
     def call_function(self, target, args, kwargs):
         """A call of a function, as it is written after this."""

@@ -17,9 +17,9 @@ from ..passes.shape_prop import _extract_tensor_metadata
 from ..proxy import Proxy
 
 __all__ = ["PythonKeyTracer", "ProxyTorchDispatchMode", "get_proxy_mode", "make_fx"]
-_NO_VALUE = ("It appears that you're trying to get value out of a tracing tensor with {} - erroring out! It's likely that this is caused by "
-             "data-dependent control flow or similar.  It may be possible to trace this with dynamic shapes; try setting tracing_mode='symbolic' "
-             "in your make_fx call.")
+_NO_VALUE = ("It appears that you're trying to get value out of a tracing tensor with {} - erroring out! It's likely that this is caused "
+             "by data-dependent control flow or similar.  It may be possible to trace this with dynamic shapes; try setting "
+             "tracing_mode='symbolic' in your make_fx call.")
 
 
 class PythonKeyTracer(Tracer):
@@ -99,12 +99,13 @@ def _named(f, count):
     return eval(f"lambda {names}: _f({names})", {"_f": f})        # noqa: S307
 
 
-def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False, record_module_stack=False,
-            _allow_fake_constant=False, _error_on_data_dependent_ops=True, record_stack_traces=False, proxy_module_inputs=False):
+def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False,
+            record_module_stack=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True, record_stack_traces=False,
+            proxy_module_inputs=False):
     """A function that, given arguments, returns a GraphModule of the ATen operators that `f` runs on them. Sizes and numbers are fixed.
 
-    decomposition_table: {overload: a function of operators to trace instead}. AssertionError for another tracing_mode than "real", "fake" and
-    "symbolic" (in all of which sizes are numbers here); RuntimeError where `f` asks for a value. After
+    decomposition_table: {overload: a function of operators to trace instead}. AssertionError for another tracing_mode than "real", "fake"
+    and "symbolic" (in all of which sizes are numbers here); RuntimeError where `f` asks for a value. After
     https://docs.pytorch.org/docs/stable/fx.experimental.html.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):

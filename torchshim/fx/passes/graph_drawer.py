@@ -5,7 +5,8 @@ from ..graph_module import GraphModule
 from ..node import _get_qualified_name
 
 __all__ = ["FxGraphDrawer"]
-_COLORS = {"placeholder": "AliceBlue", "call_module": "LemonChiffon1", "get_param": "Yellow2", "get_attr": "LightGrey", "output": "PowderBlue"}
+_COLORS = {"placeholder": "AliceBlue", "call_module": "LemonChiffon1", "get_param": "Yellow2", "get_attr": "LightGrey",
+           "output": "PowderBlue"}
 
 
 class FxGraphDrawer:
@@ -16,8 +17,8 @@ class FxGraphDrawer:
         try:
             import pydot
         except ImportError:
-            raise RuntimeError("FXGraphDrawer requires the pydot package to be installed. Please install pydot through your favorite Python "
-                               "package manager.") from None
+            raise RuntimeError("FXGraphDrawer requires the pydot package to be installed. Please install pydot through your favorite "
+                               "Python package manager.") from None
         self._pydot, self._name, self._shape = pydot, name, dot_graph_shape or "record"
         self._skip = ("get_attr",) if ignore_getattr else ()
         self._graphs = {name: self._drawn(graph_module, name)}

@@ -8,8 +8,8 @@ from ... import backends
 from ...backends.cuda import SDPBackend
 from ...dropin import missing_attribute as _missing_attribute
 
-__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "activate_flash_attention_impl", "current_flash_attention_impl", "list_flash_attention_impls",
-           "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel"]
+__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "activate_flash_attention_impl", "current_flash_attention_impl",
+           "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel"]
 WARN_FOR_UNFUSED_KERNELS = False
 _SWITCHES = {SDPBackend.FLASH_ATTENTION: "flash", SDPBackend.EFFICIENT_ATTENTION: "mem_efficient", SDPBackend.MATH: "math",
              SDPBackend.CUDNN_ATTENTION: "cudnn"}

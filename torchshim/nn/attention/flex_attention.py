@@ -11,7 +11,8 @@ from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dtype import ALL
 from ...tensor.core.tensor import Tensor
 
-__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]
+__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
+           "noop_mask", "or_masks"]
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _INT = ALL["int32"]
@@ -165,8 +166,9 @@ class BlockMask:
     def mask(self, B, H, Q_LEN, KV_LEN, device):
         """(B or 1, H or 1, Q_LEN, KV_LEN) of bool: the scores that count."""
         if Q_LEN > self.seq_lengths[0] or KV_LEN > self.seq_lengths[1]:
-            raise ValueError(f"block_mask was created for block_mask.shape={self.shape} but got q_len={Q_LEN} and kv_len={KV_LEN}. As the block "
-                             "mask was created for a smaller length than you're using it for, you likely need to create a new block mask.")
+            raise ValueError(f"block_mask was created for block_mask.shape={self.shape} but got q_len={Q_LEN} and kv_len={KV_LEN}. As the "
+                             "block mask was created for a smaller length than you're using it for, you likely need to create a new block "
+                             "mask.")
 
         def scores(counts, indices):
             dense = _dense(counts, indices).to(ALL["bool"])
@@ -202,9 +204,10 @@ def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DE
                                     seq_lengths=(Q_LEN, KV_LEN))
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False, kernel_options=None, *,
-                   return_aux=None):
-    """softmax(score_mod(query @ key.T * scale, b, h, q_idx, kv_idx)) @ value for (B, H, length, E) tensors, over what `block_mask` lets pass.
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False,
+                   kernel_options=None, *, return_aux=None):
+    """softmax(score_mod(query @ key.T * scale, b, h, q_idx, kv_idx)) @ value for (B, H, length, E) tensors, over what `block_mask` lets
+    pass.
 
     A query that nothing is left for gives zeros. enable_gqa: several query heads share a key head. return_lse: (output, logsumexp);
     return_aux: (output, AuxOutput).

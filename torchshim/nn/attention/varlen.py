@@ -32,10 +32,11 @@ def varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, return_a
                 seqused_k=None, block_table=None, num_splits=None):
     """Attention within each of several sequences; sequence i has the queries from cu_seq_q[i] to cu_seq_q[i + 1], keys likewise.
 
-    query: (all queries, heads, size), key and value: (all keys, heads, size). window_size: how far to the left and right a query sees, counted
-    from the end of its sequence (-1: all; (-1, 0): causal). enable_gqa: fewer heads of keys, each for several of queries. seqused_k: how many
-    keys of each sequence count. return_aux=AuxRequest(lse=True): a pair with the logarithms (heads, all queries). Computed in float32.
-    ValueError for heads that do not fit, NotImplementedError for a block_table. Follows torch.nn.attention.varlen, which is for CUDA alone.
+    query: (all queries, heads, size), key and value: (all keys, heads, size). window_size: how far to the left and right a query sees,
+    counted from the end of its sequence (-1: all; (-1, 0): causal). enable_gqa: fewer heads of keys, each for several of queries.
+    seqused_k: how many keys of each sequence count. return_aux=AuxRequest(lse=True): a pair with the logarithms (heads, all queries).
+    Computed in float32. ValueError for heads that do not fit, NotImplementedError for a block_table. Follows torch.nn.attention.varlen,
+    which is for CUDA alone.
     """
     heads, shared = query.size(1), key.size(1)
     if block_table is not None:

@@ -33,9 +33,9 @@ from .signatures import NAMES as _names, guarded as _guarded
 globals().update(_NAMESPACES.get("nn.functional", {}))
 globals().update({_name: _guarded(_name, globals()[_name]) for _name in _names})
 # bindings that torch has under both names: dispatch tables are keyed by the function
-for _name in ("adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
-              "conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle pixel_unshuffle "
-              "prelu relu_ selu_ threshold_").split():
+for _name in ("adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
+              "conv_transpose2d conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle "
+              "pixel_unshuffle prelu relu_ selu_ threshold_").split():
     _FUNCTIONS[_name] = globals()[_name]
     globals()[_name].__module__ = "torchshim"
 _docs.complete({"torch.nn.functional.": globals()})

@@ -22,7 +22,8 @@ _MAYBE = {name: kind | None for name, kind in _OF.items()}
 
 
 def annotate(functions):
-    """Give functions of torch.nn.functional their types: what a parameter is follows from its name, and a default of None makes it optional."""
+    """Give functions of torch.nn.functional their types: what a parameter is follows from its name,
+    and a default of None makes it optional."""
     for f in functions:
         if type(f) is types.FunctionType:
             f = f.__dict__.get("__wrapped__", f)

@@ -17,8 +17,8 @@ allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "m
 def _check_allowed(q, k, v, dropout_p):
     """torch's error where nothing that is allowed takes the arguments, with its reasons as warnings."""
     if not allowed["flash"]:
-        raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel "
-                           "and the fused kernels.")
+        raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+                           "kernel and the fused kernels.")
     dims, sizes = (q.ndim, k.ndim, v.ndim), (q.shape[-1], k.shape[-1], v.shape[-1])
     why = None
     if P.kind_of(q.dtype) != 2:

@@ -30,7 +30,8 @@ def _reduced(x, reduction):
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """input where target is 1, max(0, margin - input) where it is -1."""
-    return call(ops.hinge_embedding_loss, (input, target.detach() if target.requires_grad else target, float(margin), reduction_of(reduction, size_average, reduce)))
+    return call(ops.hinge_embedding_loss,
+                (input, target.detach() if target.requires_grad else target, float(margin), reduction_of(reduction, size_average, reduce)))
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
@@ -40,7 +41,8 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
                            f"input2: {input2.size()}, target: {target.size()} ")
     L.refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
-    if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:      # whole numbers wrap around
+    # whole numbers wrap around
+    if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:
         return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
     return call(ops.margin_ranking_loss, (input1, input2, target, float(margin), reduction))
 

@@ -173,8 +173,8 @@ def _check_bag(indices, weight, offsets, per_sample_weights):
                                f"{', '.join(kinds)}; but got torch.{c_name(t._ts_meta.dtype)}Tensor instead (while checking arguments for "
                                "embedding_bag)")
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
-                           f"type torch.{c_name(weight._ts_meta.dtype)}Tensor does not equal "
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
+                           f"but type torch.{c_name(weight._ts_meta.dtype)}Tensor does not equal "
                            f"torch.{c_name(per_sample_weights._ts_meta.dtype)}Tensor (while checking arguments for embedding_bag)")
 
 

@@ -16,7 +16,8 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     RuntimeError for sizes, dtypes and offsets that do not fit; torch wants rows of multiples of 16 bytes.
     """
     if mat_a.dtype not in (float32, bfloat16, float16):
-        raise RuntimeError(f"Expected mat_a to be Float32, BFloat16 or Float16 matrix, got {_NAMES.get(mat_a.dtype.name, mat_a.dtype.name)}")
+        raise RuntimeError(f"Expected mat_a to be Float32, BFloat16 or Float16 matrix, got "
+                           f"{_NAMES.get(mat_a.dtype.name, mat_a.dtype.name)}")
     if mat_b.dtype != mat_a.dtype:
         raise RuntimeError("Expected mat_b to have the dtype of mat_a")
     if mat_a.dim() not in (2, 3) or mat_b.dim() not in (2, 3):
@@ -61,11 +62,12 @@ class SwizzleType(enum.Enum):
     NO_SWIZZLE, SWIZZLE_32_4_4 = range(2)
 
 
-def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, swizzle_b=None, bias=None, output_dtype=bfloat16,
-              contraction_dim=(), use_fast_accum=False):
+def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, swizzle_b=None, bias=None,
+              output_dtype=bfloat16, contraction_dim=(), use_fast_accum=False):
     """(mat_a * scale_a) @ (mat_b * scale_b) + bias of matrices of eight-bit floats, computed in float32.
 
-    A scale is one number (ScalingType.TensorWise), or one for each row of mat_a and column of mat_b (RowWise). NotImplementedError for others.
+    A scale is one number (ScalingType.TensorWise), or one for each row of mat_a and column of mat_b (RowWise). NotImplementedError for
+    others.
     """
     recipes = [x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x for x in (scale_recipe_a, scale_recipe_b)]
     if any([r not in (ScalingType.TensorWise, ScalingType.RowWise) for r in recipes]) or swizzle_a or swizzle_b or contraction_dim:
@@ -77,13 +79,15 @@ def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, sw
 
 def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, swizzle_a=None, swizzle_b=None, bias=None, offs=None,
                       output_dtype=bfloat16, contraction_dim=(), use_fast_accum=False):
-    """`grouped_mm` of matrices of eight-bit floats with a scale for each row of mat_a and column of mat_b (ScalingType.RowWise), computed in float32.
+    """`grouped_mm` of matrices of eight-bit floats with a scale for each row of mat_a and column of mat_b (ScalingType.RowWise), computed
+    in float32.
 
     NotImplementedError for other recipes, for swizzled scales, a bias or a chosen contraction_dim.
     """
     recipes = [x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x for x in (scale_recipe_a, scale_recipe_b)]
     if any([r is not ScalingType.RowWise for r in recipes]) or swizzle_a or swizzle_b or contraction_dim or bias is not None:
-        raise NotImplementedError("torchshim: scaled_grouped_mm with other scales than those of rows, swizzled scales, a bias or a contraction_dim")
+        raise NotImplementedError("torchshim: scaled_grouped_mm with other scales than those of rows, swizzled scales, a bias or a "
+                                  "contraction_dim")
     a, b = [x[0] if isinstance(x, (list, tuple)) else x for x in (scale_a, scale_b)]
     if mat_a.dim() == 2 == mat_b.dim():
         raise NotImplementedError("torchshim: scaled_grouped_mm of two matrices")

@@ -22,8 +22,8 @@ softmax, log_softmax = _softmax("softmax"), _softmax("log_softmax")
 
 @function("_chunk_cat", method=False)
 def chunk_cat(tensors, dim, num_chunks):
-    """Each tensor, filled up with zeros, in `num_chunks` parts along `dim`, whose elements follow each other in one dimension; these joined:
-    (sizes before `dim`, num_chunks, elements)."""
+    """Each tensor, filled up with zeros, in `num_chunks` parts along `dim`, whose elements follow each other in one dimension; these
+    joined: (sizes before `dim`, num_chunks, elements)."""
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     if not tensors:

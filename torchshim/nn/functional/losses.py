@@ -42,7 +42,8 @@ def _classes_kernel(dims):
     return "nll_loss_forward" if dims < 3 else "nll_loss2d_forward"
 
 
-_NOT_PROBABILITIES = {what: lambda _, what=what: RuntimeError(f"all elements of {what} should be between 0 and 1") for what in ("input", "target")}
+_NOT_PROBABILITIES = {what: lambda _, what=what: RuntimeError(f"all elements of {what} should be between 0 and 1")
+                      for what in ("input", "target")}
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
@@ -80,8 +81,8 @@ def _check_soft(m, tm, weight, ignore_index):
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     if P.kind_of(m.dtype) != 2:
-        raise NotImplementedError(f"\"{'log_softmax_lastdim_kernel_impl' if m.ndim < 3 else 'log_softmax_kernel_impl'}\" not implemented for "
-                                  f"'{P.c_name(m.dtype)}'")
+        raise NotImplementedError(f"\"{'log_softmax_lastdim_kernel_impl' if m.ndim < 3 else 'log_softmax_kernel_impl'}\" not implemented "
+                                  f"for '{P.c_name(m.dtype)}'")
     c = m.shape[1 if m.ndim > 1 else 0]
     if weight is not None and tuple(weight.shape) != (c,):
         raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {c} classes or no classes but got weight "

@@ -96,9 +96,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 _NO_CHANNELS = "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
 _UNBATCHED = ("Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
-              "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
-              "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
-              "work with vmap")
+              "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are "
+              "using a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your "
+              "module to work with vmap")
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):

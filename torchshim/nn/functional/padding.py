@@ -27,8 +27,8 @@ def pad(input, pad, mode="constant", value=None):
         raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
     n, k = input.dim(), len(pad) // 2
     if len(pad) > 2 * n:
-        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and "
-                           f"input of dimension {n}")
+        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length "
+                           f"{len(pad)} and input of dimension {n}")
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not (k in (1, 2, 3) and n in (k + 1, k + 2)):
@@ -37,14 +37,14 @@ def pad(input, pad, mode="constant", value=None):
                                   "input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last "
                                   "3 dimensions)")
     if mode != "circular" and 0 in input.shape[n - k - 1:]:
-        raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-                           f"input, but got: {list(input.shape)}")
+        raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+                           f"for input, but got: {list(input.shape)}")
     for i in range(k):
         d, (a, b) = n - 1 - i, pad[2 * i:2 * i + 2]
         size = input.shape[d]
         if mode == "reflect" and (a >= size or b >= size):
-            raise RuntimeError(f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: padding "
-                               f"({a}, {b}) at dimension {d} of input {list(input.shape)}")
+            raise RuntimeError(f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: "
+                               f"padding ({a}, {b}) at dimension {d} of input {list(input.shape)}")
         if mode == "circular" and (a > size or b > size):
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if mode == "circular" and size + a + b < 0:

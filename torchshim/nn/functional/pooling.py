@@ -76,7 +76,8 @@ def _check(name, input, windows, ceil_mode):
                            f"{list(shape)} and non-batch dimension {shape[bad]} has length zero!")
     out = [ops.output_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-dims:], *windows)]
     if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(shape[-dims:], padding, kernel)):
-        raise RuntimeError(f"input image ({_listed(axes, shape[-dims:])}) smaller than kernel size ({_listed(['k' + a for a in axes], kernel)})")
+        raise RuntimeError(f"input image ({_listed(axes, shape[-dims:])}) smaller than kernel size "
+                           f"({_listed(['k' + a for a in axes], kernel)})")
     if min(out) < 1:
         c = shape[-least]
         raise RuntimeError(f"Given input size: ({'x'.join(map(str, shape[-least:]))}). Calculated output size: "
@@ -94,11 +95,12 @@ def _check_1d(input, windows, ceil_mode, with_indices):
         if n <= 0:
             raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {n}")
     if padding < 0:
-        raise RuntimeError(f"pad must be non-negative, but got pad: {padding}" if with_indices else f"max_pool1d() padding must be non-negative, but got {padding}")
+        raise RuntimeError(f"pad must be non-negative, but got pad: {padding}" if with_indices
+                           else f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > (dilation * (kernel - 1) + 1) // 2 and dilation > 0:
         raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={padding}, kernel_size={kernel} and "
-                           f"dilation={dilation}" if with_indices else "max_pool1d() padding should be at most half of kernel size, but got "
-                           f"padding={padding} and kernel_size={kernel}")
+                           f"dilation={dilation}" if with_indices else "max_pool1d() padding should be at most half of kernel size, but "
+                           f"got padding={padding} and kernel_size={kernel}")
     if dilation <= 0:
         raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
     out = ops.output_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)
@@ -113,8 +115,8 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
         _check(name, input, windows, ceil_mode)
     else:
         if with_indices and input.dim() not in (2, 3):
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
-                               "arguments for max_pool1d)")
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
+                               "checking arguments for max_pool1d)")
         _check_1d(input, windows, ceil_mode, with_indices)
         if P.kind_of(input._ts_meta.dtype) != 2 and not with_indices and not (context.grad and needs_grad(input)):
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
@@ -412,8 +414,8 @@ def _unpool(dims, input, indices, kernel_size, stride, padding, output_size):
         raise RuntimeError(f"Input to {word} should be a {least}d or {least + 1}d Tensor, but got a tensor with {len(shape)} dimensions.")
     if shape != tuple(indices.shape):
         ones = [1] * (dims == 1)
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({[*shape, *ones]}) but got indices tensor with "
-                           f"shape: {[*indices.shape, *ones]}")
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({[*shape, *ones]}) but got indices tensor "
+                           f"with shape: {[*indices.shape, *ones]}")
     _refuse_empty(f"max_unpooling{max(dims, 2)}d_forward_out_cpu", shape if dims > 1 else (*shape, 1), " ")
     shown = "x".join(map(str, target if dims > 1 else (*target, 1)))
     in_range(indices, 0, math.prod(target),

@@ -48,8 +48,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     numbers, or pairs of real ones in a last dimension.
     """
     if window is None:
-        warn_once("A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such "
-                  "as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _PLAIN_WINDOW)
+        warn_once("A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
+                  "such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _PLAIN_WINDOW)
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if not center and align_to_window is None:

@@ -103,7 +103,8 @@ def feature_dropout(input, p, train):
 @function(method=False)
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=None):
-    """(nn.functional.embedding_bag, the bag of each index, the sizes of the bags, for a maximum the rows that it comes from, else the sizes).
+    """(nn.functional.embedding_bag, the bag of each index, the sizes of the bags, for a maximum the rows that it comes from, else the
+    sizes).
 
     mode: 0 sum, 1 mean, 2 maximum. As in torch a sum without padding_idx does not count: its second result is empty, the others zeros."""
     out = E.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=("sum", "mean", "max")[mode], sparse=sparse,

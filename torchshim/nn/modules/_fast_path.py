@@ -63,8 +63,8 @@ def _native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_wei
         raise NotImplementedError("torchshim: torch._native_multi_head_attention of other keys and values than the query")
     if query.is_nested:
         padded, lengths, absent = _padded(query)
-        y, weights = _native_multi_head_attention(padded, padded, padded, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, absent,
-                                                 need_weights, average_attn_weights, 1)
+        y, weights = _native_multi_head_attention(padded, padded, padded, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight,
+                                                 proj_bias, absent, need_weights, average_attn_weights, 1)
         if weights is not None:
             weights = weights.masked_fill(absent[:, None, :, None] if weights.dim() == 4 else absent[:, :, None], 0.0)
         return _unpadded(y, lengths), weights
@@ -82,18 +82,19 @@ def _native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_wei
 
 
 def _transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
-                                  norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
-                                  mask=None, mask_type=None):
+                                  norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
+                                  ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):
     """A layer of a Transformer's encoder on `src` (B, L, E), or on a nested tensor; masks as `_native_multi_head_attention` takes them."""
     if src.is_nested:
         padded, lengths, absent = _padded(src)
         return _unpadded(_transformer_encoder_layer_fwd(
-            padded, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1,
-            norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, absent, 1), lengths)
+            padded, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1,
+            norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, absent, 1), lengths)
     first = lambda x: F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
     second = lambda x: F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
     x = first(src) if norm_first else src
-    x = _native_multi_head_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)[0] + src
+    x = _native_multi_head_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True,
+                                     mask_type)[0] + src
     x = x if norm_first else first(x)
     between = F.linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
     x = F.linear((F.gelu if use_gelu else F.relu)(between), ffn_weight_2, ffn_bias_2) + x

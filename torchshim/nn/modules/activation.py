@@ -419,7 +419,8 @@ class MultiheadAttention(Module):
                 query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight,
                 self.out_proj.bias, mask, need_weights, average_attn_weights, mask_type)
         if query.is_nested or key.is_nested or value.is_nested:
-            raise AssertionError("MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because "
+            raise AssertionError("MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit "
+                                 "because "
                                  + slow)
         swapped = self.batch_first and query.dim() == 3
         if swapped:                            # the same tensors stay the same: that saves projections
@@ -449,7 +450,8 @@ class MultiheadAttention(Module):
         for why, holds in (("in_proj_weight was None", self.in_proj_weight is None), ("training is enabled", self.training),
                            ("self.num_heads is not even", self.num_heads % 2), ("batch_first was not True", not self.batch_first),
                            ("self.bias_k was not None", self.bias_k is not None), ("self.bias_v was not None", self.bias_v is not None),
-                           ("add_zero_attn was enabled", self.add_zero_attn), ("_qkv_same_embed_dim was not True", not self._qkv_same_embed_dim)):
+                           ("add_zero_attn was enabled", self.add_zero_attn),
+                           ("_qkv_same_embed_dim was not True", not self._qkv_same_embed_dim)):
             if holds:
                 return why
         masks = [m for m in (key_padding_mask, attn_mask) if m is not None]

@@ -25,7 +25,8 @@ class Container(Module):
 
     def __init__(self, **kwargs):
         super().__init__()
-        warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.", FutureWarning)
+        warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+             FutureWarning)
         for name, module in kwargs.items():
             self.add_module(name, module)
 

@@ -88,8 +88,8 @@ class TransformerEncoderLayer(_Layer):
             import torchshim as torch
             attention = self.self_attn
             return torch._transformer_encoder_layer_fwd(
-                src, attention.embed_dim, attention.num_heads, *self._parameters_of(attention), self.activation_relu_or_gelu == 2, self.norm_first,
-                self.norm1.eps, *self._parameters_of(), *attention.merge_masks(src_mask, src_key_padding_mask, src))
+                src, attention.embed_dim, attention.num_heads, *self._parameters_of(attention), self.activation_relu_or_gelu == 2,
+                self.norm_first, self.norm1.eps, *self._parameters_of(), *attention.merge_masks(src_mask, src_key_padding_mask, src))
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
@@ -108,8 +108,8 @@ class TransformerEncoderLayer(_Layer):
         attention = self.self_attn
         if self.training or src.dim() != 3 or not backends.mha.get_fastpath_enabled() or src.is_nested and not unmasked:
             return False
-        if not (attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim and self.activation_relu_or_gelu
-                and self.norm1.eps == self.norm2.eps and attention.num_heads % 2 == 0):
+        if not (attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
+                and self.activation_relu_or_gelu and self.norm1.eps == self.norm2.eps and attention.num_heads % 2 == 0):
             return False
         if any([m._forward_hooks or m._forward_pre_hooks for m in self.modules()]):
             return False

@@ -13,8 +13,8 @@ class DistributedDataParallelCPU(DistributedDataParallel):
     """DistributedDataParallel by an old name."""
 
     def __init__(self, *args, **kwargs):
-        _warnings.warn("`torch.nn.parallel.DistributedDataParallelCPU` is deprecated, please use `torch.nn.parallel.DistributedDataParallel` "
-                       "instead.", FutureWarning, stacklevel=2)
+        _warnings.warn("`torch.nn.parallel.DistributedDataParallelCPU` is deprecated, please use "
+                       "`torch.nn.parallel.DistributedDataParallel` instead.", FutureWarning, stacklevel=2)
         super().__init__(*args, **kwargs)
 
 

@@ -154,8 +154,8 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     from ...autograd.grad_mode import no_grad
     found = _grads(_listed(parameters))
     if not found:                              # torch groups them by device and dtype
-        raise RuntimeError("Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If so, "
-                           "please report an enhancement request to PyTorch.)")
+        raise RuntimeError("Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If "
+                           "so, please report an enhancement request to PyTorch.)")
     with no_grad():
         for g in found:
             g.clamp_(-float(clip_value), float(clip_value))

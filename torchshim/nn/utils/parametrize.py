@@ -206,7 +206,8 @@ def _check_addition(module, name, parametrization):
     for what in ("dtype", "shape"):
         if getattr(x, what) != getattr(y, what):
             raise ValueError(f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
-                             f"enabled.\nmodule.{name}.{what}: {getattr(y, what)}\nparametrization(module.{name}).{what}: {getattr(x, what)}")
+                             f"enabled.\nmodule.{name}.{what}: {getattr(y, what)}\nparametrization(module.{name}).{what}: "
+                             f"{getattr(x, what)}")
     if not hasattr(parametrization, "right_inverse"):
         return
     try:

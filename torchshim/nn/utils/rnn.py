@@ -34,8 +34,8 @@ class PackedSequence(PackedSequence_):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They should "
-                             "be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
+            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They "
+                             "should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
                              "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence")
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 

@@ -110,13 +110,14 @@ def prepare(op, args, name=None, first=1):
                 continue
             n = number(x)
             if n is None or p.name not in op.numbers:
-                raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' (position {i + first}) must be Tensor, not {type_name(x)}")
+                raise TypeError(f"{name or op.name}(): argument '{shown_name(p)}' (position {i + first}) must be Tensor, not "
+                                f"{type_name(x)}")
             token = pack(n, nums)
             layout.append(token)
             kinds += PACKED[token]
         elif p.kind == "number":
-            if x is None and (p.optional or p.default in (None, REQUIRED)) or (x.__class__ is p.default.__class__ and x.__class__ in (int, float, bool) and x == p.default
-                             and p.name in ("alpha", "value", "beta")):
+            if x is None and (p.optional or p.default in (None, REQUIRED)) or (x.__class__ is p.default.__class__
+                             and x.__class__ in (int, float, bool) and x == p.default and p.name in ("alpha", "value", "beta")):
                 layout.append(x)
                 continue
             if isinstance(x, TensorBase) and not meta(x).ndim and not x.requires_grad:
@@ -206,7 +207,8 @@ def call_inplace(op, args, name=None, first=1):
 def _code(op, first, inplace, with_out, flag):
     """The code of a form: operators with the same parameters share it, or importing would spend its time compiling."""
     key = (op.schema.partition("(")[2], op.numbers, op.elementwise, op.precheck is None, op.out, op.name in SHARED,
-           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, op.in_steps, inplace and callable(op.overlap), first, inplace, with_out, flag)
+           op.full_name in OLD_FORMS, op.full_name in KEPT_ALONG, op.in_steps, inplace and callable(op.overlap), first, inplace,
+           with_out, flag)
     return compiled(key, lambda: _source(op, first, inplace, with_out, flag))
 
 
@@ -289,8 +291,8 @@ def _source(op, first, inplace, with_out, flag):
     args = ", ".join(names)
     tensors = [p for p in op.params if p.kind == "tensor"]
     fast = ""
-    plain = all([p.kind == "tensor" and not p.is_list and not p.optional or p.kind != "tensor" and (p.default is not REQUIRED or kept_class(p))
-                 for p in op.params])
+    plain = all([p.kind == "tensor" and not p.is_list and not p.optional
+                 or p.kind != "tensor" and (p.default is not REQUIRED or kept_class(p)) for p in op.params])
     if plain and len(tensors) in (1, 2, 3) and op.params[0].kind == "tensor" and not (inplace and callable(op.overlap)):
         ts = [n for n, p in zip(names, op.params) if p.kind == "tensor"]
         rest = [(n, p) for n, p in zip(names, op.params) if p.kind != "tensor"]
@@ -305,13 +307,14 @@ def _source(op, first, inplace, with_out, flag):
         defaults = [f"{n} is _d_{p.name}" for n, p in rest]
         given = " and ".join(these + defaults)
         if op.in_steps:
-            fast = (f"    if {given}:\n        made = _op.steps({', '.join(ts)}) if ({ts[-1]}._ts_view or {ts[-1]}._ts_st.value).meta.ndim > 2 "
-                    f"else None\n        return {done} if made is None else made\n")
+            fast = (f"    if {given}:\n        made = _op.steps({', '.join(ts)}) if ({ts[-1]}._ts_view or {ts[-1]}._ts_st.value).meta.ndim "
+                    f"> 2 else None\n        return {done} if made is None else made\n")
         elif all([p.default is not REQUIRED for _, p in rest]):
             fast = f"    if {given}:\n        return {done}\n"
         if any([kept_class(p) for _, p in rest]):
             given = " and ".join(these + [kept_as_it_is(n, p) for n, p in rest])
-            layout = ", ".join([n if p.kind != "tensor" and kept_class(p) else f"_layout[{k}]" for k, (n, p) in enumerate(zip(names, op.params))])
+            layout = ", ".join([n if p.kind != "tensor" and kept_class(p) else f"_layout[{k}]"
+                                for k, (n, p) in enumerate(zip(names, op.params))])
             fast += f"    if {given}:\n        return {done.replace('_layout', f'({layout},)')}\n"
         conds = defaults + these[len(ts):]
         if len(ts) == 2 and names[1] == ts[1] and op.params[1].name in op.numbers:
@@ -324,7 +327,8 @@ def _source(op, first, inplace, with_out, flag):
             given = " and ".join([f"{q.name}.__class__ is float"] + [f"isinstance({n}, TensorBase)" for n in ts]
                                  + [c for c in conds if c != f"{q.name} is _d_{q.name}"])
             if len(ts) == 2:
-                what, target = f"{', '.join(ts)}, {q.name}, _float_layout, 'f'", "inplace_scaled(_op.inplace_op, " if inplace else "apply_scaled(_op, "
+                what, target = (f"{', '.join(ts)}, {q.name}, _float_layout, 'f'", "inplace_scaled(_op.inplace_op, " if inplace
+                                else "apply_scaled(_op, ")
             else:
                 what = f"({', '.join(ts)},), _float_layout, ({q.name},), 'f'"
                 target = "apply_inplace(_op.inplace_op, " if inplace else "apply(_op, "
@@ -334,7 +338,8 @@ def _source(op, first, inplace, with_out, flag):
     body = aliases + (f"    precheck(_op, ({args},))\n" if op.precheck else "") + fast
     if old:
         given = ", ".join(n for n, p in zip(names, op.params) if not p.keyword_only)
-        body = f"    if old: return old_form(_op, _name, ({given}, *old), {first == 'self'}, {inplace}, {'out' if with_out else None})\n" + body
+        body = (f"    if old: return old_form(_op, _name, ({given}, *old), {first == 'self'}, {inplace}, {'out' if with_out else None})\n"
+                + body)
     target = "call_inplace" if inplace else "call"
     made = f"{target}(_op, ({args},), _name, {int(first != 'self')})"
     if flag:
@@ -345,8 +350,8 @@ def _source(op, first, inplace, with_out, flag):
         body += f"    if out is not None:\n        return into(out, {f'finish({made})' if op.fields else made}, _name{operands})\n"
     body += f"    return finish({made})\n" if op.fields else f"    return {made}\n"
     body = body.replace("    ", "        ", 1).replace("\n    ", "\n        ")
-    meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), {'out' if with_out else None})\n"
-             "            return _self(*_args, **_kwargs)\n")
+    meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), "
+             f"{'out' if with_out else None})\n            return _self(*_args, **_kwargs)\n")
     refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
     refused += f" or history_first(_op, _name, ({args},), out, _error)" if with_out else ""
     return (f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        _failure = {refused} or _error\n"
@@ -388,8 +393,9 @@ def as_written(op, values, out):
 _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "apply1": apply1, "apply2": apply2, "apply3": apply3,
            "apply_number": apply_number, "apply_scaled": apply_scaled, "apply": apply, "inplace1": inplace1, "inplace2": inplace2,
            "inplace_number": inplace_number, "inplace_scaled": inplace_scaled,
-           "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form, "kept_of_nothing": kept_of_nothing, "foreign": foreign,
-           "refused_by_operator": refused_by_operator, "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
+           "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form,
+           "kept_of_nothing": kept_of_nothing, "foreign": foreign, "refused_by_operator": refused_by_operator,
+           "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
@@ -433,7 +439,8 @@ def bind(ops, tensor_class):
         spoken = name if home in (None, functional) else f"{home}_{name}"          # what torch's errors call it
         public = [o for o in ops if o.function]
         if public:
-            f = space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag, flag=flag and home == functional)
+            f = space[name] = form(spoken, public, "input", module, with_out=home != functional or not flag,
+                                   flag=flag and home == functional)
             if spoken != name:                         # pickles know it by what it is found under
                 f.__qualname__ = name
                 f.__code__ = f.__code__.replace(co_qualname=name)

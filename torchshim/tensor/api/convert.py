@@ -66,8 +66,8 @@ def refusal_of_to(args, kw):
     """torch's error for a call of `to` with a keyword that it does not have."""
     got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kw.items())]
     more = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
-    return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}{', ' if kw and not args else ''}), but expected "
-                     f"one of:\n * (torch.device device = None, torch.dtype dtype = None, {more}\n * (torch.dtype dtype, {more}\n"
+    return TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)}{', ' if kw and not args else ''}), but "
+                     f"expected one of:\n * (torch.device device = None, torch.dtype dtype = None, {more}\n * (torch.dtype dtype, {more}\n"
                      f" * (Tensor tensor, {more}\n")
 
 

@@ -50,8 +50,8 @@ def done(t, requires_grad, pin_memory=False, layout=None):
     """The last keywords that every factory takes."""
     if layout is not None and getattr(layout, "name", "strided") != "strided":
         backend = "Sparse" if layout.name == "sparse_coo" else "SparseCsr" if layout.name.startswith("sparse_") else layout.name
-        raise NotImplementedError(f"Could not run 'aten::empty_strided' with arguments from the '{backend}CPU' backend: torchshim makes no dense "
-                                  f"tensor with layout {layout}")
+        raise NotImplementedError(f"Could not run 'aten::empty_strided' with arguments from the '{backend}CPU' backend: torchshim makes no "
+                                  f"dense tensor with layout {layout}")
     if not requires_grad:
         return t
     if P.kind_of(t._ts_meta.dtype) < 2:
@@ -187,8 +187,8 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     """A tensor (of zeros here) whose dimensions lie in memory in the order `physical_layout`, the outermost first."""
     size, order = tuple(size), tuple(physical_layout)
     if len(order) != len(size):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is "
-                           f"not equal to len(physical_layout) = {len(order)}")
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
+                           f"is not equal to len(physical_layout) = {len(order)}")
     if any(not 0 <= d < len(size) for d in order):
         wrong = next(d for d in order if not 0 <= d < len(size))
         raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {wrong} at index "
@@ -207,7 +207,8 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     x = _number("full", fill_value)
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
-    natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.complex128 if P.default_float == P.float64 else P.complex64}[type(x)]
+    natural = {bool: P.bool_, int: P.int64, float: P.default_float, complex: P.complex128 if P.default_float == P.float64
+               else P.complex64}[type(x)]
     d, where = destined("full", out, dtype, natural, device, layout)
     if out is None and _is_sparse(layout):
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -244,7 +245,8 @@ def _like(name, op=None):
         if name == "zeros_like" and _is_sparse(layout):
             return _without_values("zeros", m.shape, like[1], input.device if device is None else device, layout, requires_grad)
         strides = like_strides(m, memory_format)
-        return done(_of_each(unset(*like, strides) if op is None else made(op, *like, strides=strides), input), requires_grad, layout=layout)
+        return done(_of_each(unset(*like, strides) if op is None else made(op, *like, strides=strides), input), requires_grad,
+                    layout=layout)
     make.__name__ = make.__qualname__ = name
     make.__module__ = "torchshim"
     make.__doc__ = f"As `{name[:-5]}`, with the size, dtype, device and layout of `input`."
@@ -329,7 +331,8 @@ def host_array(data, dtype=None):
         data = data.item()
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return host_array(np.asarray(data), dtype)
-    if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict, set)):
+    if (isinstance(data, (list, tuple)) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
+            and not isinstance(data, (str, bytes, dict, set))):
         return _from_sequence(data, d)
     x = number(data)
     if x is not None:
@@ -390,8 +393,8 @@ def _shape_of(seq, shape=()):
             return tuple(out)                  # an element: it counts as a number
         if isinstance(seq, np.ndarray):
             if out and seq.ndim:
-                warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-                          "numpy.ndarray with numpy.array() before converting to a tensor.")
+                warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                          "single numpy.ndarray with numpy.array() before converting to a tensor.")
             return tuple(out) + seq.shape
         if isinstance(seq, (str, bytes, dict, set, frozenset)) or not hasattr(seq, "__len__") or isinstance(seq, np.generic):
             return tuple(out)
@@ -532,8 +535,8 @@ def legacy(args, dtype=None, device=None, kind="cpu"):
     data = args[0] if args else 0
     if isinstance(data, TensorBase):
         if dtype is not None and data.dtype is not dtype:
-            raise TypeError(f"expected TensorOptions(dtype={P.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false (default), "
-                            "pinned_memory=false (default), memory_format=(nullopt)) (got TensorOptions(dtype="
+            raise TypeError(f"expected TensorOptions(dtype={P.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false "
+                            "(default), pinned_memory=false (default), memory_format=(nullopt)) (got TensorOptions(dtype="
                             f"{P.cpp_name(data.dtype.np)}, device={data.device}, layout=Strided, requires_grad=false (default), "
                             "pinned_memory=false (default), memory_format=(nullopt)))")
         return data.detach()

@@ -333,7 +333,8 @@ def _rrelu(input, lower, upper, training, inplace, generator=None):
     return apply(RRELU, (input,), layout, nums, "f")
 
 
-slopes = None              # (tensor, lower, upper, generator) -> 1, or a number drawn where it is not positive; set by torchshim.random.fills
+# (tensor, lower, upper, generator) -> 1, or a number drawn where it is not positive; set by torchshim.random.fills
+slopes = None
 RRELU, NOISY = activation.rrelu, activation.rrelu_noisy
 
 

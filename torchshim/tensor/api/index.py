@@ -146,8 +146,8 @@ def _scatter(inplace, self, dim, index, src=None, *, value=None, reduce=None):
     if isinstance(src, TensorBase):
         _check_scatter("scatter", self, d, index, src)
         if reduce is not None:
-            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. Use "
-                      "torch.scatter_reduce instead for more reduction options.")
+            warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+                      "Use torch.scatter_reduce instead for more reduction options.")
             return run(I.SCATTER_OLD, (self, index, src), (T, d, T, T, reduce), inplace)
         return run(I.SCATTER, (self, index, src), (T, d, T, T), inplace)
     _check_scatter("scatter", self, d, index, None)
@@ -255,13 +255,13 @@ def _index_copy(inplace, self, dim, index, source):
     if not sm.ndim and im.numel != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {im.numel})")
     if m.ndim and sm.ndim and m.ndim != sm.ndim:
-        raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-                         f"({sm.ndim}), destination dimensionality ({m.ndim})")
+        raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+                         f"dimensionality ({sm.ndim}), destination dimensionality ({m.ndim})")
     if im.dtype.name != "int64":
         raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + P.c_name(im.dtype))
     if sm.dtype != m.dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {P.c_name(m.dtype)} and (source) "
-                           f"{P.c_name(sm.dtype)}")
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {P.c_name(m.dtype)} and "
+                           f"(source) {P.c_name(sm.dtype)}")
     if sm.ndim and im.numel != sm.shape[d]:
         raise IndexError(f"index_copy_(): Number of indices ({im.numel}) should be equal to source.size(dim) ({sm.shape[d]})")
     if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d] and sm.ndim:
@@ -287,17 +287,19 @@ def _index_fill(inplace, self, dim, index, value):
     if not n and meta(index).numel and 0 not in m.shape[:d] + m.shape[d + 1:]:      # torch sees a row where there is none
         row, item = (*m.shape[:d], 1, *m.shape[d + 1:]), m.dtype.itemsize
         size = (1 + sum([(k - 1) * s for k, s in zip(row, m.strides)])) * item
-        raise RuntimeError(f"setStorage: sizes {list(row)}, strides {[0 if k == d else s for k, s in enumerate(m.strides)]}, storage offset 0, "
-                           f"and itemsize {item} requiring a storage size of {size} are out of bounds for storage of size 0")
+        raise RuntimeError(f"setStorage: sizes {list(row)}, strides {[0 if k == d else s for k, s in enumerate(m.strides)]}, storage "
+                           f"offset 0, and itemsize {item} requiring a storage size of {size} are out of bounds for storage of size 0")
     if m.numel or 0 not in m.shape[:d] + m.shape[d + 1:]:
         in_range(index, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension {d} with size {n}"))
     if inplace:
         _warn_of_expanded("index_fill_", m)
-    if P.kind_of(m.dtype) < 3 and (P.kind_of(meta(value).dtype) == 3 if isinstance(value, TensorBase) else isinstance(number(value), complex)):
+    if P.kind_of(m.dtype) < 3 and (P.kind_of(meta(value).dtype) == 3 if isinstance(value, TensorBase)
+                                   else isinstance(number(value), complex)):
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if isinstance(value, TensorBase):
         if meta(value).ndim:
-            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} dimension(s).")
+            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {meta(value).ndim} "
+                               "dimension(s).")
         return run(I.INDEX_FILL_TENSOR, (self, index, _same_device(self, value)), (T, d, T, T), inplace, overlap="put")
     token, nums, kinds = packed(value, m, "index_fill")
     return run(I.INDEX_FILL, (self, index), (T, d, T, token), inplace, nums, kinds, "put")
@@ -474,8 +476,8 @@ def _put(inplace, self, index, source, accumulate=False):
     if meta(index).dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {P.c_name(meta(index).dtype)}")
     if meta(self).dtype != meta(source).dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {P.c_name(meta(self).dtype)} and "
-                           f"source.dtype = {P.c_name(meta(source).dtype)}")
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {P.c_name(meta(self).dtype)} "
+                           f"and source.dtype = {P.c_name(meta(source).dtype)}")
     if meta(index).numel != meta(source).numel:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
                          f"{meta(source).numel}, index.numel() = {meta(index).numel}")
@@ -571,7 +573,8 @@ def _slice(t, dim=0, start=None, end=None, step=1):
 
 _view_scatter("select_scatter", lambda t, dim, index: select(t, dim, index), "SelectScatterBackward0")
 _view_scatter("slice_scatter", _slice, "SliceScatterBackward0")
-_view_scatter("diagonal_scatter", lambda t, offset=0, dim1=0, dim2=1: FUNCTIONS["diagonal"](t, offset, dim1, dim2), "DiagonalScatterBackward0")
+_view_scatter("diagonal_scatter", lambda t, offset=0, dim1=0, dim2=1: FUNCTIONS["diagonal"](t, offset, dim1, dim2),
+              "DiagonalScatterBackward0")
 
 
 @function("as_strided_scatter", out=True)

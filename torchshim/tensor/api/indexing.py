@@ -19,8 +19,8 @@ from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, look, meta, offset_of, read, refusal
 from ..core.view import make_view
-from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice, put_slice_any,
-                          put_slice_number, refuse_overlap)
+from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice,
+                          put_slice_any, put_slice_number, refuse_overlap)
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
@@ -44,8 +44,8 @@ def _as_tuple(key):
         for x in key:
             if x is None or isinstance(x, (TensorBase, list, tuple, range, slice, EllipsisType, str)):
                 warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
-                     "will result either in an error or a different result")
+                     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+                     "which will result either in an error or a different result")
                 return tuple(key)
     return (key,)
 
@@ -437,7 +437,8 @@ def _put(t, picks, value):
                     value = reshaped(value, vm.shape[:k] + (1,) * xm.ndim + vm.shape[k + 1:])
                     k = -1
                 if k < 0:
-                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d), overlap="fill" if meta(value).numel == 1 else "put")
+                    apply_inplace(I.MASK_PUT.inplace_op, (t, mask, value), (T, T, T, d),
+                                  overlap="fill" if meta(value).numel == 1 else "put")
                     return
                 if not d and not k and m.device != "meta":
                     _expect_count(mask, vm, m, rest)

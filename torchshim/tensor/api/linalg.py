@@ -45,8 +45,8 @@ def failed(info, text, error=_LinAlgError):
 
 
 def _singular(name):
-    return lambda batch, k: (f"{name}: {batch}The diagonal element {k} is zero, the inversion could not be completed because the input matrix "
-                             "is singular.")
+    return lambda batch, k: (f"{name}: {batch}The diagonal element {k} is zero, the inversion could not be completed because the input "
+                             "matrix is singular.")
 
 
 def _indefinite(name):
@@ -59,8 +59,8 @@ def _unsolvable(name):
 
 
 def _zero_pivot(name):
-    return lambda batch, k: (f"{name}: {batch}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-                             "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+    return lambda batch, k: (f"{name}: {batch}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you still "
+                             "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 
 
 def finite(A, text, error=_LinAlgError):
@@ -75,7 +75,8 @@ def _finite_svd(A):
 
 
 # -- factorizations --------------------------------------------------------------------------------------------------------------
-function("orgqr", out=True)(lambda input, input2: call(householder.linalg_householder_product, (input, input2), "linalg_householder_product"))
+function("orgqr", out=True)(lambda input, input2: call(householder.linalg_householder_product, (input, input2),
+                                                       "linalg_householder_product"))
 
 
 @function(**linalg)
@@ -102,11 +103,11 @@ _SUCCESSORS = {
     "cholesky": "torch.linalg.cholesky and", "qr": "torch.linalg.qr and", "lu_solve": "torch.linalg.lu_solveand",
     "lu": "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and"}
 _HOW = {
-    "cholesky": "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be "
-                "replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric "
-                "positive definite) inputs.",
-    "qr": "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
-          "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+    "cholesky": "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, "
+                "upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for "
+                "all valid (symmetric positive definite) inputs.",
+    "qr": "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced "
+          "with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
     "lu_solve": "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be replaced with\n"
                 "X = torch.linalg.lu_solve(LU, pivots, B)",
     "lu": "LU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
@@ -188,8 +189,8 @@ def _lu_solve(input, LU_data, LU_pivots):
 
 
 _NO_GRADIENT = {
-    "r": "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are "
-         "going to call backward.",
+    "r": "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you "
+         "are going to call backward.",
     "complete": "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"}
 
 
@@ -477,8 +478,8 @@ def vecdot(x, y, *, dim=-1):
     need_tensor("linalg_vecdot", x, "x")
     need_tensor("linalg_vecdot", y, "y")
     if x.dtype.np != y.dtype.np:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {c_name(x.dtype.np)} and y of type "
-                           f"{c_name(y.dtype.np)} instead")
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {c_name(x.dtype.np)} and y of "
+                           f"type {c_name(y.dtype.np)} instead")
     C.inexact("linalg.vecdot", x._ts_meta)
     return (x.conj() * y).sum(dim)
 
@@ -641,8 +642,8 @@ def _lstsq(input, A, *, out=None):
 @function("solve")
 def _solve_removed(input, A, *, out=None):
     """Removed; torch.linalg.solve."""
-    raise _removed(" `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and does "
-                   "not return the LU factorization.\n\nTo get the LU factorization see `torch.lu`, which can be used with "
+    raise _removed(" `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and "
+                   "does not return the LU factorization.\n\nTo get the LU factorization see `torch.lu`, which can be used with "
                    "`torch.lu_solve` or `torch.lu_unpack`.\nX = torch.solve(B, A).solution should be replaced with:\nX = "
                    "torch.linalg.solve(A, B)")
 

@@ -67,7 +67,8 @@ def reflected(op, name, position=0):
             return _general(op, method, self, other, position)
         except Exception as error:
             raise leaving(error if isinstance(self, TensorBase) else
-                          TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(self).__name__}' object"))
+                          TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(self).__name__}' "
+                                    "object"))
     return _named(method, name)
 
 

@@ -122,12 +122,14 @@ RULES["heaviside"] = ((lambda want, got: P.kind_of(got) < 3, "heaviside is not y
 RULES["kthvalue"] = (same, ("output values must be of same type as input", "output indices must be of scalar type {want}")),
 RULES["frexp"] = (same, ("torch.frexp() expects mantissa to have dtype {want_cpp} but got {got_cpp}",
                          "torch.frexp() expects exponent to have {want_cpp} dtype but got {got_cpp}")),
-RULES["histogram"] = (same, tuple(f"torch.histogram: input tensor and {which} tensor should have the same dtype, but got input {{want_cpp}} and "
-                                  f"{which} {{got_cpp}}{place}" for which, place in (("hist", ""), ("bin_edges", " for dimension 0")))),
+RULES["histogram"] = (same, tuple(f"torch.histogram: input tensor and {which} tensor should have the same dtype, but got input "
+                                  f"{{want_cpp}} and {which} {{got_cpp}}{place}"
+                                  for which, place in (("hist", ""), ("bin_edges", " for dimension 0")))),
 RULES["median.dim"] = RULES["nanmedian.dim"] = (same, (
     "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{got}Tensor does not equal "
     "torch.{want}Tensor (while checking arguments for {name})",
-    "Expected tensor for argument #1 'indices' to have scalar type {want}; but got torch.{got}Tensor instead (while checking arguments for {name})")),
+    "Expected tensor for argument #1 'indices' to have scalar type {want}; but got torch.{got}Tensor instead (while checking arguments for "
+    "{name})")),
 
 
 #: What may share memory with an out tensor where the operator is not elementwise: (how many of its operands may be that very memory but not
@@ -175,13 +177,13 @@ def check_dtype(rule, want, got, name, field="result"):
         if not fits(want, got):
             kernel = name.removeprefix("fft_").replace("2", "n")
             error = TypeError if words is CAT else RuntimeError
-            raise error(words.format(want=P.c_name(want), got=P.c_name(got), want_cpp=P.cpp_name(want), got_cpp=P.cpp_name(got), field=field,
-                                     name=kernel if name.startswith("fft_") else name, int32=want == P.int32))
+            raise error(words.format(want=P.c_name(want), got=P.c_name(got), want_cpp=P.cpp_name(want), got_cpp=P.cpp_name(got),
+                                     field=field, name=kernel if name.startswith("fft_") else name, int32=want == P.int32))
 
 
 def into(out, result, name, operands=(), rule=None, field="result"):
-    """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part, or
-    of one that is in SHARED."""
+    """Write results into `out=` tensors as torch does. `operands` are those of an elementwise operator, which may not overlap it in part,
+    or of one that is in SHARED."""
     rule = rule_of(name) if rule is None else rule
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):

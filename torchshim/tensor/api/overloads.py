@@ -176,7 +176,8 @@ def misfit(name, overloads, args, kwargs):
     got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
     got = ", ".join(got) + (", " if kwargs and not args else "")
     if len(overloads) == 1:
-        return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected ({', '.join(overloads[0].pieces)})")
+        return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected "
+                         f"({', '.join(overloads[0].pieces)})")
     lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(args, kwargs)}" for o in overloads])
     return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{lines}")
 

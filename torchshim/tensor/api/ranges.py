@@ -73,9 +73,9 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     else:
         n = -(-(last - start) // step)
     if out is not None and out.numel() not in (0, n):
-        warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match the computed number "
-             f"of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape "
-             f"({n},).")
+        warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match the computed "
+             f"number of elements {n}. Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor "
+             f"of shape ({n},).")
     return delivered("arange", _spread(n, start, step, d, where), out, requires_grad, layout, linear=True)
 
 

@@ -202,8 +202,8 @@ def _zeroed(op, t, layout):
         return None
     cut = ~getattr(np, op.name)(np.ones(m.shape, bool), layout[1])
     hidden = np.isin(place, place[cut])
-    return apply_inplace(MASKED_FILL.inplace_op, (t, wrap(value_of(hidden, meta_of(m.shape, hidden.dtype, m.device)))), (T, T, SI), (0,), "i",
-                         overlap="fill")
+    return apply_inplace(MASKED_FILL.inplace_op, (t, wrap(value_of(hidden, meta_of(m.shape, hidden.dtype, m.device)))),
+                         (T, T, SI), (0,), "i", overlap="fill")
 
 
 for _name in ("tril", "triu"):
@@ -427,8 +427,8 @@ def block_diag(*tensors):
         return FUNCTIONS["empty"](1, 0)
     for k, t in enumerate(_tensors(tensors, "block_diag")):
         if t.device != tensors[0].device:
-            raise RuntimeError(f"Input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and input {k} is on "
-                               f"device {t.device}.")
+            raise RuntimeError(f"Input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and input {k} is "
+                               f"on device {t.device}.")
     return apply(S.block_diag, list(tensors), ((T,) * len(tensors),))
 
 
@@ -599,8 +599,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if counts.ndim == 0 or counts.size == 1:
         counts = np.broadcast_to(counts.reshape(-1), (m.shape[d],))
     if counts.size != m.shape[d]:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({d}) "
-                           f"= {m.shape[d]}")
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+                           f"input.size({d}) = {m.shape[d]}")
     if output_size is not None and output_size != counts.sum():
         raise RuntimeError("allocated size does not match required size")
     return FUNCTIONS["index_select"](input, d, tensor_from(np.repeat(np.arange(m.shape[d]), counts), m.device))
@@ -734,8 +734,8 @@ def narrow_copy(input, dim, start, length):
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= input.ndim:
-        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
-                           "improved?  If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message "
+                           "be improved?  If so, please report an enhancement request to PyTorch.)")
     if length < 0:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
     return _copied(FUNCTIONS["narrow"](input, dim, start, length), input, "NarrowCopyBackward0")

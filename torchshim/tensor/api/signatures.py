@@ -215,7 +215,8 @@ _SIGNATURES = (
     (f"Scalar start, Scalar end, *, {_OPTIONS}", "arange"),
     (f"Scalar start, Scalar end, Scalar step=1, *, {_MADE}", "arange range"),
     *[(f"{a} start, {b} end, int steps, *, {_MADE}", "linspace") for b in ("Tensor", "Scalar") for a in ("Tensor", "Scalar")],
-    *[(f"{a} start, {b} end, int steps, float base=10.0, *, {_MADE}", "logspace") for b in ("Tensor", "Scalar") for a in ("Tensor", "Scalar")],
+    *[(f"{a} start, {b} end, int steps, float base=10.0, *, {_MADE}", "logspace") for b in ("Tensor", "Scalar")
+      for a in ("Tensor", "Scalar")],
     (f"int row, int col, int offset=0, *, {_OPTIONS}", "tril_indices triu_indices"),
     (f"int window_length, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
     (f"int window_length, bool periodic, *, {_OPTIONS}", "hann_window bartlett_window blackman_window hamming_window kaiser_window"),
@@ -386,7 +387,8 @@ def _sides(op):
 
 def refusal(name, args, kwargs, method=False, out=False):
     """The same for a function that is written by hand; None for one that is not among NAMES."""
-    return refused(name, _overloads(name, method, out or "out" in kwargs), args[1:] if method else args, kwargs, method) if name in NAMES else None
+    return (refused(name, _overloads(name, method, out or "out" in kwargs), args[1:] if method else args, kwargs, method)
+            if name in NAMES else None)
 
 
 def guarded(f, name, method):

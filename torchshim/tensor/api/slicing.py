@@ -138,8 +138,8 @@ def _check_sizes(sizes, n, d, input):
     if any(s < 0 for s in sizes):
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
     if sum(sizes) != n:
-        raise refusal(input, RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), "
-                                          f"but got split_sizes={list(sizes)}"))
+        raise refusal(input, RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension "
+                                          f"{d}), but got split_sizes={list(sizes)}"))
 
 
 def _chunk_sizes(m, chunks, d):
@@ -217,7 +217,8 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sectio
     d = wrap_dim(integer(dim if axis is None else axis, "tensor_split", "dim"), m.ndim)
     if isinstance(what, TensorBase):
         if meta(what).device != "meta" and kind_of(meta(what).dtype) != 1:
-            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {c_name(meta(what).dtype)}")
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{c_name(meta(what).dtype)}")
         if what.dim() > 1:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
                                f"got a tensor with {what.dim()} dims")

@@ -44,7 +44,8 @@ def _quantile(name, ignore_nan):
                     raise out_of_range()
             elif q.ndim < 2:
                 expect_not(S.OUTSIDE_UNIT, read(q), out_of_range)
-        made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation, ignore_nan))
+        made = call(S.quantile, (input, q, dim if axis is None else axis, keepdim if keepdims is None else keepdims, interpolation,
+                                 ignore_nan))
         return made if out is None else into(out, made, name)
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"{name}(input, q, dim=None, keepdim=False, *, interpolation='linear')."
@@ -185,8 +186,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     first, group, counts = _runs(rows[order])
     inverse = np.empty(len(rows), np.int64)
     inverse[order] = group
-    return _answer(back(np.take(a, order[first], axis=d), d), _long(inverse, input), _long(counts, input), return_inverse, return_counts, input,
-                   "UniqueDimBackward0", "unique_dim")
+    return _answer(back(np.take(a, order[first], axis=d), d), _long(inverse, input), _long(counts, input), return_inverse,
+                   return_counts, input, "UniqueDimBackward0", "unique_dim")
 
 
 def _distinct(a, return_inverse):

@@ -1,5 +1,5 @@
-"""What leads to sparse and quantized tensors (see tensor/sparse, tensor/quantized), what dense ones answer where torch wants one of these, and what
-calls Python for each element.
+"""What leads to sparse and quantized tensors (see tensor/sparse, tensor/quantized), what dense ones answer where torch wants one of these,
+and what calls Python for each element.
 """
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ def _compress(name, first, second, values, size, layout, dtype, device, requires
 
 
 @function(method=False)
-def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False,
-                             requires_grad=False, check_invariants=None):
+def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None,
+                             pin_memory=False, requires_grad=False, check_invariants=None):
     """A matrix compressed by rows or columns; see tensor/sparse/compressed.py."""
     return _compress("", compressed_indices, plain_indices, values, size, layout, dtype, device, requires_grad, check_invariants)
 
@@ -238,5 +238,6 @@ def _made_quantized(name):
 
 
 for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "_make_per_tensor_quantized_tensor",
-              "_make_per_channel_quantized_tensor", "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized", "fused_moving_avg_obs_fake_quant"):
+              "_make_per_channel_quantized_tensor", "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized",
+              "fused_moving_avg_obs_fake_quant"):
     _made_quantized(_name)

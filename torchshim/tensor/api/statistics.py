@@ -82,9 +82,11 @@ def _check_histogram(points, bins, weight):
                                    f"{P.cpp_name(points._ts_meta.dtype)} and bins for dimension {k} with dtype "
                                    f"{P.cpp_name(b._ts_meta.dtype)}")
             if b.ndim != 1:
-                raise RuntimeError(f"{said}bins tensor should have one dimension, but got {b.ndim} dimensions in the bins tensor for dimension {k}")
+                raise RuntimeError(f"{said}bins tensor should have one dimension, but got {b.ndim} dimensions in the bins tensor for "
+                                   f"dimension {k}")
             if not b.numel():
-                raise RuntimeError(f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {k}")
+                raise RuntimeError(f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension "
+                                   f"{k}")
     if weight is None:
         return
     if weight.dtype is not points.dtype:

@@ -18,8 +18,8 @@ from ..core.handle import meta
 from ..core.tensor import Tensor, tensor_from
 from ..core.view import detached
 
-_KINDS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32", "short": "int16",
-          "char": "int8", "byte": "uint8", "bool": "bool", "complex_float": "complex64", "complex_double": "complex128",
+_KINDS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32",
+          "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "complex_float": "complex64", "complex_double": "complex128",
           **{n: n for n in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz")}}
 _known = weakref.WeakValueDictionary()     # id(Storage) -> its UntypedStorage, which keeps the Storage alive
 _attributes = weakref.WeakKeyDictionary()  # Storage -> what the user has set on its UntypedStorage, the class of a subclass among it
@@ -74,8 +74,9 @@ def tensor_on(storage, dtype, offset, size, stride):
     st, m = s._ts_st, s._ts_st.value.meta
     reach = offset + sum([(n - 1) * d for n, d in zip(size, stride)]) + 1 if 0 not in size else 0
     if offset < 0 or min(stride, default=0) < 0 or min(size, default=0) < 0 or reach * dtype.itemsize > s.nbytes():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {dtype.itemsize} "
-                           f"requiring a storage size of {reach * dtype.itemsize} are out of bounds for storage of size {s.nbytes()}")
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+                           f"{dtype.itemsize} requiring a storage size of {reach * dtype.itemsize} are out of bounds for storage of size "
+                           f"{s.nbytes()}")
     fresh, s.fresh = s.fresh, False
     base = object.__new__(Tensor)
     base._ts_st, base._ts_view, base._ts_edge, base._ts_extra = st, None, None, None
@@ -371,8 +372,8 @@ class UntypedStorage(_Casts):
         return f"{rows[1:]}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
-_DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
-               "only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+_DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
+               "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
                "tensor.untyped_storage() instead of tensor.storage()")
 
 

@@ -67,7 +67,8 @@ def _no_ints(args, k, spread, what):
         return f": argument '{what}' failed to unpack the object at pos {k + 1} with error \"type must be tuple of ints,but got {kind}\""
     if spread and len(args) > 1:
         return f" takes 1 positional argument but {len(args)} were given"
-    return f": argument '{what}' (position 1) must be tuple of ints, " + (f"not {kind}" if spread else f"but found element of type {kind} at pos 0")
+    return f": argument '{what}' (position 1) must be tuple of ints, " + (f"not {kind}" if spread
+                                                                          else f"but found element of type {kind} at pos 0")
 
 
 def infer_size(shape, numel):
@@ -121,8 +122,8 @@ def view(self, *shape, dtype=None, size=None):
     if size is not None:
         shape = (size,)
     if not shape or any([isinstance(n, float) for n in shape]):
-        raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape)) + "), but expected one of:\n * (torch.dtype dtype)\n"
-                        " * (tuple of ints size)\n")
+        raise TypeError("view() received an invalid combination of arguments - got (" + ", ".join(map(type_name, shape))
+                        + "), but expected one of:\n * (torch.dtype dtype)\n" " * (tuple of ints size)\n")
     shape, strides = _shaped(self, ints(shape, "view"))
     if strides is None:
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -367,9 +368,9 @@ def _get_T(self):
     if n == 0:
         warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif n != 2:
-        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
-                  "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                  "reverse the dimensions of a tensor.")
+        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
+                  "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                  "to reverse the dimensions of a tensor.")
     return permuted(self, tuple(range(n - 1, -1, -1)), "PermuteBackward0")
 
 
@@ -438,7 +439,8 @@ def _expansion(t, m, shape):
     """The layout of the view for `expanded`; torch's errors."""
     if len(shape) < m.ndim:
         raise refusal(t, RuntimeError(f"expand({tensor_type(m.dtype)}{{{list(m.shape)}}}, size={list(shape)}): the number of sizes "
-                                      f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({m.ndim})"))
+                                      f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
+                                      f"({m.ndim})"))
     lead, full = len(shape) - m.ndim, []
     for d, n in reversed(tuple(enumerate(shape))):     # torch looks at the last dimension first
         old = m.shape[d - lead] if d >= lead else 1

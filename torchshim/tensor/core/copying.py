@@ -49,10 +49,10 @@ def _makes_its_like(t):
         return
     made = Tensor if cls.new_empty is Tensor.new_empty else type(t.new_empty([]))
     if made is not cls:
-        raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
-                           "new_empty() and for which that function returns another instance of the same subclass. You should either properly "
-                           "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
-                           "return an instance of a different type.")
+        raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+                           "implement new_empty() and for which that function returns another instance of the same subclass. You should "
+                           "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior "
+                           "for new_empty() to return an instance of a different type.")
 
 
 def shallow(t):

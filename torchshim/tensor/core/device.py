@@ -40,7 +40,8 @@ class device:
                 raise RuntimeError(f"Invalid device string: '{type}'")
             type, index = m[1], int(m[2]) if m[2] else None
         if type not in _TYPES:
-            raise RuntimeError(f"Expected one of {', '.join(t for t in _TYPES if t != 'tpu')} device type at start of device string: {type}")
+            raise RuntimeError(f"Expected one of {', '.join(t for t in _TYPES if t != 'tpu')} device type at start of device string: "
+                               f"{type}")
         if index is not None and index < 0:
             raise RuntimeError("Device index must not be negative")
         self.type, self.index = type, index

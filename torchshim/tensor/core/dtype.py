@@ -93,15 +93,16 @@ for _name, _np in (("float64", np.float64), ("float32", np.float32), ("float16",
                    ("float8_e4m3fn", ml_dtypes.float8_e4m3fn), ("float8_e5m2", ml_dtypes.float8_e5m2),
                    ("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz), ("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz),
                    ("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu),
-                   ("complex32", P.complex32), ("complex64", np.complex64), ("complex128", np.complex128), ("int8", np.int8), ("int16", np.int16),
-                   ("int32", np.int32), ("int64", np.int64), ("uint8", np.uint8), ("uint16", np.uint16),
+                   ("complex32", P.complex32), ("complex64", np.complex64), ("complex128", np.complex128), ("int8", np.int8),
+                   ("int16", np.int16), ("int32", np.int32), ("int64", np.int64), ("uint8", np.uint8), ("uint16", np.uint16),
                    ("uint32", np.uint32), ("uint64", np.uint64), ("bool", np.bool_)):
     ALL[_name] = FROM_NP[np.dtype(_np)] = dtype(_name, _np)
 float64, float32, float16, bfloat16 = (ALL[n] for n in ("float64", "float32", "float16", "bfloat16"))
 complex32, complex64, complex128 = (ALL[n] for n in ("complex32", "complex64", "complex128"))
 int8, int16, int32, int64 = (ALL[n] for n in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64, bool = (ALL[n] for n in ("uint8", "uint16", "uint32", "uint64", "bool"))
-for _name in [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)] + ["bits1x8", "bits2x4", "bits4x2", "bits8", "float4_e2m1fn_x2"]:
+for _name in [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)] + ["bits1x8", "bits2x4", "bits4x2", "bits8",
+                                                                                   "float4_e2m1fn_x2"]:
     ALL[_name] = _Absent(_name, 1, "torch computes nothing in it on the CPU either")
 for _name, _size in (("qint8", 1), ("quint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1)):
     ALL[_name] = _Absent(_name, _size, "quantize_per_tensor and its like make tensors of it, this does not")

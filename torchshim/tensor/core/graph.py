@@ -263,8 +263,8 @@ def lead_nowhere(leaf):
 
 
 def begin_anew(leaf):
-    """Before a leaf gets other memory by `set_`: torch makes it a new AccumulateGrad. What was computed from it leads to the old one, which goes
-    on adding to the same `grad`, and is no edge of the leaf's any more."""
+    """Before a leaf gets other memory by `set_`: torch makes it a new AccumulateGrad. What was computed from it leads to the old one, which
+    goes on adding to the same `grad`, and is no edge of the leaf's any more."""
     x, nodes = leaf._ts_more(), _nodes_at(leaf)
     old = x.accumulator() if x.accumulator is not None else None
     if old is None and not nodes:

@@ -227,8 +227,8 @@ def creation_error(t, vw, indirect=False):
                 "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
     if vw.creation == "custom":
         return (text + " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
-                "This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
     return (text + " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
             f"the view and the inplace either both inside the {mode}{'_mode' if mode == 'inference' else ''} block (if you don't want the "
             "inplace to be tracked) or both outside (if you want the inplace to be tracked).")

@@ -1,7 +1,8 @@
 """Switches of the process that tensors look at."""
 from ...engine import warn
 
-deterministic = False          # torch.use_deterministic_algorithms: 2 to raise, 1 to warn where there is no deterministic algorithm in torch
+# torch.use_deterministic_algorithms: 2 to raise, 1 to warn where there is no deterministic algorithm in torch
+deterministic = False
 fill_uninitialized = True      # torch.utils.deterministic.fill_uninitialized_memory
 warn_always = False            # torch.set_warn_always: what comes once in a process comes each time
 sparse_checks = None           # torch.sparse.check_sparse_tensor_invariants: None until somebody says
@@ -27,9 +28,9 @@ def checks_sparse(asked):
     if asked is not None:
         return asked
     if sparse_checks is None:
-        warn_once("Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor "
-                  "which violates the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
-                  "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. ")
+        warn_once("Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse "
+                  "tensor which violates the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in "
+                  "or out. See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. ")
     return bool(sparse_checks)
 
 
@@ -42,5 +43,5 @@ def alert_nondeterministic(what):
     if deterministic == 1:
         warn(f"{lacks}, warn_only=True)'. You can {issue}")
     else:
-        raise RuntimeError(f"{lacks})'. You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if "
-                           f"that's acceptable for your application. You can also {issue}")
+        raise RuntimeError(f"{lacks})'. You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, "
+                           f"if that's acceptable for your application. You can also {issue}")

@@ -121,8 +121,8 @@ _free = 0x7F0000000000                         # numbers for what the host has n
 
 
 def address(st):
-    """Where a storage lies in the host's memory: for its whole life the same place. What the storage holds at the time of the call can be read
-    there; what others write there is seen only while NumPy sees the storage. A mere number, no other storage's, for what lies on an
+    """Where a storage lies in the host's memory: for its whole life the same place. What the storage holds at the time of the call can be
+    read there; what others write there is seen only while NumPy sees the storage. A mere number, no other storage's, for what lies on an
     accelerator or is a tracer.
     """
     global _free
@@ -161,9 +161,9 @@ class View:
     `steps` lead from the storage's root; the first `skip` of them lead to `base`, the tensor that owns the autograd
     history (None where the tensor owns its own, as a detached one does; `skip` is ELSEWHERE where they lead to no part of the base,
     since the view got other memory by `.data =`). `ref` is a weak reference to what was read at
-    generation `gen`: a view keeps nothing alive that it can read again, but what it reads of small memory (`held`). `seen` is the version for which the tensor's edge
-    is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs), "custom" (made
-    by a custom Function), "no_grad" or "inference".
+    generation `gen`: a view keeps nothing alive that it can read again, but what it reads of small memory (`held`). `seen` is the version
+    for which the tensor's edge is known. `creation` says why an in-place write may be refused: None, "multi" (one of several outputs),
+    "custom" (made by a custom Function), "no_grad" or "inference".
     """
     __slots__ = ("steps", "skip", "base", "offset", "meta", "ref", "gen", "held", "seen", "creation")
 

@@ -25,9 +25,9 @@ from .write import ask, is_inference
 
 _autograd = None           # the module, when it is first needed: it stands above this one
 
-_IN_TRANSFORM = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
-                 "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
-                 "transformed instead.")
+_IN_TRANSFORM = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, "
+                 "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a "
+                 "function being transformed instead.")
 
 
 class Extra:

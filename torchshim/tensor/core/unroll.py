@@ -248,7 +248,8 @@ def operands(tensors, number, again, refused="", read=READ, made="", result="t",
     several = len(tensors) > 1
     return dict(
         reads="".join([read.format(t=t) for t in tensors]) + refused
-        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again, at_once=made and AT_ONCE.format(
+        + ENTER.format(slots=each(tensors, "v{t}.slot if v{t}.trace is tr else tr.enter(v{t})", between), again=again,
+            at_once=made and AT_ONCE.format(
             there=" and ".join([f"v{t}.array.__class__ is ndarray" for t in tensors]), wanted=wanted, result=result,
             key=f"(op, layout, {'kind' if number else EMPTY}, {', '.join([f'v{t}.meta' for t in tensors])})",
             arrays=", ".join([f"v{t}.array" for t in tensors] + ["number(x, kind)"] * number),
@@ -304,7 +305,8 @@ def inplace(name, tensors, number, doc):
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
         overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
-    parts["reads"] = parts["reads"].replace(READ.format(t="a"), TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
+    parts["reads"] = parts["reads"].replace(READ.format(t="a"),
+                                            TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
     if number and not several:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]

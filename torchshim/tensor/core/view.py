@@ -128,7 +128,8 @@ def make_views(t, op, layout, offsets):
 
 
 def elements(t):
-    """Views of the numbers of a vector without a history, one after the other: the place is a run-time number of one operator, made once."""
+    """Views of the numbers of a vector without a history, one after the other: the place is a run-time number of one operator,
+    made once."""
     m, offset = meta(t), offset_of(t)
     step = SLICE_OP.resolve((((SELECT, None, 0, 1),), "UnbindBackward0"), (m,), "i")
     for k in range(m.numel):

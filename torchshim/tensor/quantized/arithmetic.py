@@ -1,4 +1,5 @@
-"""What is computed with quantized tensors: on the levels where that gives the same, else on the numbers, which are rounded to levels again."""
+"""What is computed with quantized tensors: on the levels where that gives the same, else on the numbers,
+which are rounded to levels again."""
 from __future__ import annotations
 
 import numpy as np
@@ -138,7 +139,8 @@ def _gelu(func, input, approximate="none"):
 
 
 _UNIT = {DTYPES["quint8"]: PerTensor(1 / 256, 0), DTYPES["qint8"]: PerTensor(1 / 256, -128), DTYPES["qint32"]: PerTensor(2. ** -32, 0)}
-_SIGNED_UNIT = {DTYPES["quint8"]: PerTensor(2 / 256, 128), DTYPES["qint8"]: PerTensor(2 / 256, 0), DTYPES["qint32"]: PerTensor(2. ** -31, 0)}
+_SIGNED_UNIT = {DTYPES["quint8"]: PerTensor(2 / 256, 128), DTYPES["qint8"]: PerTensor(2 / 256, 0),
+                DTYPES["qint32"]: PerTensor(2. ** -31, 0)}
 
 
 def sigmoid(s, q=None):
@@ -222,7 +224,8 @@ _of_levels("msort")
 def _inner(s, dim):
     """The number of elements of the last dimensions, where `dim` names these and they lie close together; else None."""
     n = s.dim()
-    dims = sorted({d % n for d in ([dim] if isinstance(dim, int) else dim)}) if n and dim is not None and dim != [] and dim != () else list(range(n))
+    dims = (sorted({d % n for d in ([dim] if isinstance(dim, int) else dim)}) if n and dim is not None and dim != [] and dim != ()
+            else list(range(n)))
     if not s._ints.is_contiguous() or not dims or dims != list(range(n - len(dims), n)):
         return None
     count = 1
@@ -258,10 +261,11 @@ def _arithmetic(names):
             if dense is not None:
                 mine = C_NAMES[(other if is_quantized(other) else s)._dtype]
                 theirs = c_name(dense._ts_meta.dtype)
-                raise RuntimeError("promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, offending "
-                                   "types: " + (f"{mine} {theirs}" if is_quantized(s) else f"{theirs} {mine}"))
+                raise RuntimeError("promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, "
+                                   "offending types: " + (f"{mine} {theirs}" if is_quantized(s) else f"{theirs} {mine}"))
             if not is_quantized(other) or not is_quantized(s):
-                raise RuntimeError("empty_strided not supported on quantized tensors yet see https://github.com/pytorch/pytorch/issues/74540")
+                raise RuntimeError("empty_strided not supported on quantized tensors yet see "
+                                   "https://github.com/pytorch/pytorch/issues/74540")
             raise no_kernel({"truediv": "div", "floordiv": "floor_divide"}.get(_name, _name) + ".out")
 
 

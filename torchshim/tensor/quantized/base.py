@@ -75,7 +75,8 @@ class _Memory:
 
     @property
     def value(self):
-        raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a quantized one; dequantize() makes one of it")
+        raise NotImplementedError("torchshim: an operator that knows dense tensors only was given a quantized one; dequantize() makes one "
+                                  "of it")
 
 
 class Quantized(Kind):
@@ -110,12 +111,12 @@ Quantized.__module__ = "torch"
 
 def no_kernel(name):
     """torch's error where an operator has no kernel for quantized tensors."""
-    return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'QuantizedCPU' backend. This could be because the operator "
-                               "doesn't exist for this backend; torchshim has none for quantized tensors either.")
+    return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'QuantizedCPU' backend. This could be because the "
+                               "operator doesn't exist for this backend; torchshim has none for quantized tensors either.")
 
 
-_OLD = ("torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce tensors with dtype "
-        "torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. Please see "
+_OLD = ("torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce tensors with "
+        "dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. Please see "
         "https://github.com/pytorch/pytorch/issues/184982 for more information.")
 
 
@@ -150,7 +151,8 @@ def is_quantized(x):
 def per_tensor(t, error=None):
     """The PerTensor of a tensor; RuntimeError where it has one for each channel."""
     if not isinstance(t._q, PerTensor):
-        raise RuntimeError(error or "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error message be "
+        raise RuntimeError(error or "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error "
+                                    "message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")
     return t._q
 
@@ -176,7 +178,8 @@ def levels(x, q, dtype, how=""):
     held, least, most = LEVELS[dtype]
     x = x.detach()
     if isinstance(q, PerTensor):
-        return apply_any(_op("_levels"), (x,), (T, SF, SF, held.np, least, most, "apart" if most < 127 else how), (q.scale, float(q.zero_point)), "ff")
+        return apply_any(_op("_levels"), (x,), (T, SF, SF, held.np, least, most, "apart" if most < 127 else how),
+                         (q.scale, float(q.zero_point)), "ff")
     return apply_any(_op("_levels.channel"), (x, q.scales, q.zero_points), (T, T, T, q.axis, held.np, least, most))
 
 

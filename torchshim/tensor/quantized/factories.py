@@ -92,16 +92,16 @@ def parameters_of(x, dtype, reduce_range=False):
     return PerTensor(scale.item(), point.item())
 
 
-def fused_moving_avg_obs_fake_quant(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min,
-                                    quant_max, ch_axis, per_row_fake_quant=False, symmetric_quant=False):
-    """`input` as quantized numbers would be, with the range that its running extremes give; observer_on, fake_quant_on: tensors of one number that
-    say whether these and the rounding take part. running_min, running_max, scale and zero_point are written in place."""
-    return fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max,
-                        ch_axis, per_row_fake_quant, symmetric_quant)[0]
+def fused_moving_avg_obs_fake_quant(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point,
+                                    averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant=False, symmetric_quant=False):
+    """`input` as quantized numbers would be, with the range that its running extremes give; observer_on, fake_quant_on: tensors of one
+    number that say whether these and the rounding take part. running_min, running_max, scale and zero_point are written in place."""
+    return fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const,
+                        quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant)[0]
 
 
-def fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis,
-                 per_row_fake_quant=False, symmetric_quant=False):
+def fused_helper(input, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min,
+                 quant_max, ch_axis, per_row_fake_quant=False, symmetric_quant=False):
     """(output, where its level was not cut off)."""
     if per_row_fake_quant:
         ch_axis = ch_axis % max(input.dim(), 1)
@@ -126,7 +126,8 @@ def fused_helper(input, observer_on, fake_quant_on, running_min, running_max, sc
         scale.copy_(s)
         zero_point.copy_(z)
     axis = ch_axis if per_row_fake_quant else None
-    out = apply_any(OPS[None, "_fused_moving_avg_obs_fq_helper.fixed"], (input, scale, zero_point), (T, T, T, axis, quant_min, quant_max, on))
+    out = apply_any(OPS[None, "_fused_moving_avg_obs_fq_helper.fixed"], (input, scale, zero_point),
+                    (T, T, T, axis, quant_min, quant_max, on))
     if not on:
         return out, F["ones_like"](input, dtype=DTYPES["bool"])
     shape = [-1 if d == axis else 1 for d in range(input.dim())] if per_row_fake_quant else ()

@@ -24,8 +24,9 @@ def q_zero_point(s):
 
 def _channels(s):
     if not isinstance(s._q, PerChannel):
-        raise RuntimeError("Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to be true, "
-                           "but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError("Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to "
+                           "be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request "
+                           "to PyTorch.)")
     return s._q
 
 

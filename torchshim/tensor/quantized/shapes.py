@@ -45,7 +45,8 @@ def _same(names):
             return s if out is s._ints else like(s, out)
 
 
-_same("clone contiguous detach data resolve_conj resolve_neg cpu share_memory_ positive __pos__ pin_memory alias_copy detach_copy view_copy")
+_same("clone contiguous detach data resolve_conj resolve_neg cpu share_memory_ positive __pos__ pin_memory alias_copy detach_copy "
+      "view_copy")
 
 
 def _check_axis(s, ints):
@@ -141,9 +142,10 @@ def getitem(s, key):
     if isinstance(s._q, PerTensor):
         return like(s, s._ints[tuple([k._ints if is_quantized(k) else k for k in key]) if isinstance(key, tuple) else key])
     key = key if isinstance(key, tuple) else (key,)
-    if any([isinstance(k, TensorBase) or not (k is None or k is Ellipsis or isinstance(k, (int, slice))) or isinstance(k, bool) for k in key]):
-        raise RuntimeError("self.qscheme() == c10::kPerTensorAffine || self.qscheme() == c10::kPerTensorSymmetric INTERNAL ASSERT FAILED: indexing of "
-                           "tensors with scales for channels")
+    if any([isinstance(k, TensorBase) or not (k is None or k is Ellipsis or isinstance(k, (int, slice))) or isinstance(k, bool)
+            for k in key]):
+        raise RuntimeError("self.qscheme() == c10::kPerTensorAffine || self.qscheme() == c10::kPerTensorSymmetric INTERNAL ASSERT FAILED: "
+                           "indexing of tensors with scales for channels")
     out, dim = s, 0
     rest = s.dim() - sum([k is not None and k is not Ellipsis for k in key])
     for k in key:
@@ -189,16 +191,16 @@ def setitem(s, key, value):
                 return
         s._ints[key] = _levels_like(s, value)
         return
-    raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor from a "
-                       "quantized Tensor")
+    raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor "
+                       "from a quantized Tensor")
 
 
 @handles("copy_")
 def copy_(s, src, non_blocking=False):
     """Numbers rounded to this tensor's levels; a quantized tensor of the same dtype brings its levels, scale and zero point."""
     if not is_quantized(s):
-        raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor from "
-                           "a quantized Tensor")
+        raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float "
+                           "Tensor from a quantized Tensor")
     if is_quantized(src):
         if src._dtype is not s._dtype:
             raise RuntimeError("Quantized Copy only works with same qscheme and dtype")
@@ -272,8 +274,8 @@ def type_(s, dtype=None, non_blocking=False):
 def to(func, s, *args, **kwargs):
     """Another device or memory format; no other dtype."""
     if not is_quantized(s):
-        raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor from "
-                           "a quantized Tensor")
+        raise RuntimeError("Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float "
+                           "Tensor from a quantized Tensor")
     return _to(s, args, kwargs)
 
 
@@ -282,8 +284,8 @@ def _to(s, args, kwargs):
         dtype = a.dtype if isinstance(a, TensorBase) else a
         if isinstance(dtype, dtype_class) and dtype is not s._dtype:
             raise RuntimeError("Creation of quantized tensor requires quantized dtype like torch.quint8" if dtype not in LEVELS else
-                               "Expected self.scalar_type() == src.scalar_type() to be true, but got false.  (Could this error message be improved?  "
-                               "If so, please report an enhancement request to PyTorch.)")
+                               "Expected self.scalar_type() == src.scalar_type() to be true, but got false.  (Could this error message be "
+                               "improved?  If so, please report an enhancement request to PyTorch.)")
     args = [a for a in args if not isinstance(a, (dtype_class, Quantized))]
     kwargs = {k: a for k, a in kwargs.items() if k != "dtype"}
     out = s._ints.to(*args, **kwargs) if args or kwargs else s._ints

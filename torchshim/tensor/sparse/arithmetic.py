@@ -53,8 +53,8 @@ def delivered(name, result, out):
     if out is None:
         return result
     if is_sparse(result) != is_sparse(out):
-        raise RuntimeError(f"Expected {'!r.is_sparse()' if is_sparse(out) else 'r.is_sparse()'} to be true, but got false.  (Could this error "
-                           "message be improved?  If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError(f"Expected {'!r.is_sparse()' if is_sparse(out) else 'r.is_sparse()'} to be true, but got false.  (Could this "
+                           "error message be improved?  If so, please report an enhancement request to PyTorch.)")
     result = fitting(name, result, out)
     return write(out, result) if is_sparse(out) else write_dense(out, result)
 
@@ -65,16 +65,16 @@ def _sum_checked(a, b, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if not is_sparse(a):
         if tuple(a.shape) != tuple(b.shape):
-            raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while other has size "
-                               f"{list(b.shape)} (FYI: {'dense' if b._layout is COO else 'op2'}-sparse addition does not currently support "
-                               "broadcasting)")
+            raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(a.shape)} while other has "
+                               f"size {list(b.shape)} (FYI: {'dense' if b._layout is COO else 'op2'}-sparse addition does not currently "
+                               "support broadcasting)")
     elif tuple(a.shape) != tuple(b.shape):
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
     elif a._layout is not b._layout:
         raise RuntimeError("add: expected both tensors to have the same layout")
     elif a._layout is COO and a._index[0].shape[0] != b._index[0].shape[0] and a._vals.shape[0] and b._vals.shape[0]:
-        raise RuntimeError("add: expected 'self' and 'other' to have same density, but 'self' has {} sparse dimensions while 'other' has {} sparse "
-                           "dimensions".format(a._index[0].shape[0], b._index[0].shape[0]))
+        raise RuntimeError("add: expected 'self' and 'other' to have same density, but 'self' has {} sparse dimensions while 'other' has "
+                           "{} sparse dimensions".format(a._index[0].shape[0], b._index[0].shape[0]))
 
 
 def strung(a, b):
@@ -225,8 +225,8 @@ def _product(a, b):
     if not (a._vals.shape[0] and b._vals.shape[0]) and a._ts_meta.shape == b._ts_meta.shape:
         return like(a, a._vals[:0].to(promote_types(a.dtype, b.dtype)), [a._index[0][:, :0]], None, True)
     if b._index[0].shape[0] != a._index[0].shape[0] or a._ts_meta.shape != b._ts_meta.shape:
-        raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, "
-                           "and shape of sparse dimensions")
+        raise RuntimeError("sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
+                           "dimensions, and shape of sparse dimensions")
     if not (a._coalesced and b._coalesced):    # each value of the one that has places more than once meets the whole of the other
         if not (a._coalesced or b._coalesced):
             a = coalesce(a)

@@ -72,10 +72,11 @@ class Sparse(Kind):
         import copy
         if id(self) not in memo:
             if self._ts_edge not in (None, True):
-                raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                                   "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                                   "see https://github.com/pytorch/pytorch/pull/103001")
-            copied = made(self._layout, [i.clone() for i in self._index], copy.deepcopy(self._vals, memo), self._ts_meta.shape, self._coalesced)
+                raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                                   "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                                   "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")
+            copied = made(self._layout, [i.clone() for i in self._index], copy.deepcopy(self._vals, memo), self._ts_meta.shape,
+                          self._coalesced)
             copied.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if k not in copied.__dict__})
             copied._ts_edge = self._ts_edge
             memo[id(self)] = copied

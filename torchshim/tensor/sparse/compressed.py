@@ -62,10 +62,11 @@ def compressed_tensor(compressed, plain_indices, values, size=None, layout=None,
     if lead < 0 or rest.dim() != lead + 1:
         names = _part_names(layout)
         raise RuntimeError(f"{names[0]}_indices must have dimensionality >= 1 but got {compressed.dim()}" if lead < 0 else
-                           f"{names[0]}_indices and {names[2]}_indices dimensionalities must be equal but got {compressed.dim()} and {rest.dim()}, "
-                           "respectively")
+                           f"{names[0]}_indices and {names[2]}_indices dimensionalities must be equal but got {compressed.dim()} and "
+                           f"{rest.dim()}, respectively")
     if values.dim() < lead + 1 + own:
-        raise RuntimeError(f"values must have dimensionality > sum of batch and block dimensionalities (={lead} + {own}), but got {values.dim()}")
+        raise RuntimeError(f"values must have dimensionality > sum of batch and block dimensionalities (={lead} + {own}), but got "
+                           f"{values.dim()}")
     block, dense = tuple(values.shape[lead + 1:lead + 3]) if own else (1, 1), tuple(values.shape[lead + 1 + own:])
     batch = tuple(compressed.shape[:-1])
     if size is None:
@@ -75,19 +76,19 @@ def compressed_tensor(compressed, plain_indices, values, size=None, layout=None,
         size = (*batch, size[0] * block[0], size[1] * block[1], *dense)
     size = tuple(size)
     if len(size) != lead + 2 + len(dense):
-        raise RuntimeError(f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={lead} + 2 + {len(dense)}) but got "
-                           f"{len(size)}")
+        raise RuntimeError(f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={lead} + 2 + {len(dense)}) but "
+                           f"got {len(size)}")
     if size[lead + 2:] != dense:
         raise RuntimeError(f"values must have dense dimensions {list(size[lead + 2:])}, but got {list(dense)}")
     for part, which in ((rest, _part_names(layout)[2] + "_indices"), (values, "values")):
         if tuple(part.shape[:lead]) != batch or size[:lead] != batch:
-            raise RuntimeError(f"all batch dimensions of the compressed indices (={list(batch)}), {which} (={list(part.shape[:lead])}), and of the "
-                               f"size (={list(size[:lead])}) must be equal in {name}")
+            raise RuntimeError(f"all batch dimensions of the compressed indices (={list(batch)}), {which} (={list(part.shape[:lead])}), "
+                               f"and of the size (={list(size[:lead])}) must be equal in {name}")
     rows = size[lead] // block[0] if by_rows(layout) else size[lead + 1] // block[1]
     names = _part_names(layout)
     if compressed.shape[-1] != rows + 1:
-        raise RuntimeError(f"{names[0]}_indices.shape[-1] must be equal to the number of {names[1]}{'' if not blocked(layout) else ' blocks'}s "
-                           f"+ 1 (={rows + 1}), but got {compressed.shape[-1]}")
+        raise RuntimeError(f"{names[0]}_indices.shape[-1] must be equal to the number of "
+                           f"{names[1]}{'' if not blocked(layout) else ' blocks'}s + 1 (={rows + 1}), but got {compressed.shape[-1]}")
     if rest.shape[-1] != values.shape[lead]:
         raise RuntimeError(f"{names[2]}_indices and values must have the same number of elements, but got {rest.shape[-1]} and "
                            f"{values.shape[lead]}")
@@ -122,8 +123,8 @@ def _check(compressed, plain, n, names):
     for wrong, rule in ((compressed[0] != 0, f"{c}[..., 0] == 0"), (compressed[-1] != len(plain), f"{c}[..., -1] == nnz"),
                         (counts.min(initial=0) < 0 or counts.max(initial=0) > n, f"0 <= {c}[..., 1:] - {c}[..., :-1] <= {width}"),
                         (plain.min(initial=0) < 0 or plain.max(initial=-1) >= n, f"0 <= {p} < {width}"),
-                        (repeated.any(), f"{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., {lines} are sorted and distinct along the "
-                                         "last dimension values")):
+                        (repeated.any(), f"{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., {lines} are sorted and distinct along "
+                                         "the last dimension values")):
         if wrong:
             raise RuntimeError(f"`{rule}` is not satisfied.")
 
@@ -133,7 +134,8 @@ def _places(s):
     begin, rest = host(s._index[0]), host(s._index[1])
     batch, n = begin.shape[:-1], rest.shape[-1]
     counts = np.diff(begin.reshape(math.prod(batch), begin.shape[-1]))
-    lines = np.stack([np.repeat(np.arange(counts.shape[1]), c) for c in counts] or [np.zeros(n, np.int64)])[:math.prod(batch)].reshape(*batch, n)
+    lines = np.stack([np.repeat(np.arange(counts.shape[1]), c) for c in counts]
+                     or [np.zeros(n, np.int64)])[:math.prod(batch)].reshape(*batch, n)
     where = (lines, rest) if by_rows(s._layout) else (rest, lines)
     return [np.broadcast_to(k[..., None], (*batch, n)) for k in np.indices(batch)] + [k.astype(np.int64) for k in where]
 
@@ -178,7 +180,8 @@ def _batched(matrices, batch, layout):
     if len({m._vals.shape[0] for m in matrices}) > 1:
         raise RuntimeError("Expect the same number of specified elements per batch.")
     index, vals = [F["stack"]([m._index[k] for m in matrices]) for k in (0, 1)], F["stack"]([m._vals for m in matrices])
-    return made(layout, [t.reshape(*batch, *t.shape[1:]) for t in index], vals.reshape(*batch, *vals.shape[1:]), (*batch, *matrices[0]._ts_meta.shape))
+    return made(layout, [t.reshape(*batch, *t.shape[1:]) for t in index], vals.reshape(*batch, *vals.shape[1:]),
+                (*batch, *matrices[0]._ts_meta.shape))
 
 
 def compress(x, layout, blocksize=None, dense_dim=0, dtype=np.int64):
@@ -186,12 +189,13 @@ def compress(x, layout, blocksize=None, dense_dim=0, dtype=np.int64):
     held = held_dims(x) if is_sparse(x) else dense_dim
     lead = x.dim() - held - 2
     if lead < 0:
-        raise IndexError(f"select(): index 1 out of range for tensor of size [{max(x.dim(), 1)}] at dimension 0: {NAMES[layout.name]} wants a matrix")
+        raise IndexError(f"select(): index 1 out of range for tensor of size [{max(x.dim(), 1)}] at dimension 0: {NAMES[layout.name]} "
+                         "wants a matrix")
     if lead:
         batch = tuple(x.shape)[:lead]
         if is_sparse(x) and blocked(layout) and not blocked(x._layout):
-            raise RuntimeError(f"sparse_compressed_to_{layout.name}: conversion from {NAMES[x._layout.name]} to {NAMES[layout.name]} for batched "
-                               "inputs is not supported")
+            raise RuntimeError(f"sparse_compressed_to_{layout.name}: conversion from {NAMES[x._layout.name]} to {NAMES[layout.name]} for "
+                               "batched inputs is not supported")
         if not math.prod(batch):
             raise NotImplementedError(f"torchshim: {layout} of an empty batch")
         each = _matrices(x) if is_sparse(x) else x.reshape(-1, *x.shape[lead:])

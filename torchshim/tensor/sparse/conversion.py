@@ -37,7 +37,8 @@ def with_sparse_dim(x, dims):
             raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not supported")
         return x
     if dims != 2:
-        raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {_shown(x)} to Sparse with sparse_dim argument !=2 is not supported")
+        raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {_shown(x)} to Sparse with sparse_dim argument !=2 is not "
+                           "supported")
     return coordinates(plain(x))
 
 
@@ -86,7 +87,8 @@ def _check_block(who, words, x, layout, blocksize, dense_dim):
         raise IndexError(f"Dimension out of range (expected to be in range of [-{x.dim()}, {x.dim() - 1}], but got -2)")
     size = tuple(x.shape)[first:first + 2]
     if size[0] % blocksize[0] or size[1] % blocksize[1]:
-        raise RuntimeError(f"{who}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({blocksize[0]},{blocksize[1]})")
+        raise RuntimeError(f"{who}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize "
+                           f"({blocksize[0]},{blocksize[1]})")
 
 
 def _conversion(layout):

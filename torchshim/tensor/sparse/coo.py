@@ -21,12 +21,12 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
     size: the shape, or else the smallest that fits. Raises RuntimeError where the parts do not fit together.
     """
     if values is None and indices is None and size is None:
-        raise TypeError("sparse_coo_tensor() received an invalid combination of arguments - got (), but expected one of:\n * (object indices, "
-                        "object values, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = "
-                        "False, bool check_invariants = None, bool is_coalesced = None)\n * (object indices, object values, tuple of ints size, "
-                        "*, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False, bool "
-                        "check_invariants = None, bool is_coalesced = None)\n * (tuple of ints size, *, torch.dtype dtype = None, torch.device "
-                        "device = None, bool requires_grad = False, bool check_invariants = None)\n")
+        raise TypeError("sparse_coo_tensor() received an invalid combination of arguments - got (), but expected one of:\n * (object "
+                        "indices, object values, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool "
+                        "requires_grad = False, bool check_invariants = None, bool is_coalesced = None)\n * (object indices, object "
+                        "values, tuple of ints size, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, "
+                        "bool requires_grad = False, bool check_invariants = None, bool is_coalesced = None)\n * (tuple of ints size, *, "
+                        "torch.dtype dtype = None, torch.device device = None, bool requires_grad = False, bool check_invariants = None)\n")
     if values is None:                         # sparse_coo_tensor(size)
         size = tuple(indices if size is None else size)
         if any([n < 0 for n in size]):
@@ -50,8 +50,8 @@ def sparse_coo_tensor(indices, values=None, size=None, dtype=None, device=None, 
         size = [int(k) + 1 for k in where.max(1, initial=-1)] + list(values.shape[1:])
     size = tuple(size)
     if len(size) != dims + values.dim() - 1:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {dims}, dense_dim = "
-                           f"{values.dim() - 1}")
+        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {dims}, "
+                           f"dense_dim = {values.dim() - 1}")
     if tuple(values.shape[1:]) != size[dims:]:
         raise RuntimeError(f"values has incorrect size, expected {[n, *size[dims:]]}, got {list(values.shape)}")
     if not values.is_meta and n and settings.checks_sparse(check_invariants):
@@ -269,11 +269,13 @@ def _in_layout_of(x, g):
     if is_sparse(g) and g._layout is x._layout:
         return g
     from .compressed import block_of
-    return to_sparse(g, layout=x._layout, blocksize=block_of(x)) if x._layout is not COO or is_sparse(g) else to_sparse(g, x._index[0].shape[0])
+    return (to_sparse(g, layout=x._layout, blocksize=block_of(x)) if x._layout is not COO or is_sparse(g)
+            else to_sparse(g, x._index[0].shape[0]))
 
 
 def at(x, mask):
-    """The values of `x`, dense or sparse, where those of the sparse tensor `mask` lie, as a dense tensor of the same shape, with history."""
+    """The values of `x`, dense or sparse, where those of the sparse tensor `mask` lie, as a dense tensor of the same shape,
+    with history."""
     if not is_sparse(x):
         if mask._layout is COO and not mask._index[0].shape[0]:
             return x.unsqueeze(0).expand(mask._vals.shape)
@@ -290,7 +292,8 @@ def at(x, mask):
         return at(to_dense(x, masked_grad=False), mask)
     there, wanted, vals = own_places(x), own_places(mask), values_of(x)
     k = np.searchsorted(there, wanted)
-    found = np.flatnonzero((k < len(there)) & (there[np.minimum(k, max(len(there) - 1, 0))] == wanted)) if len(there) else np.zeros(0, np.int64)
+    found = (np.flatnonzero((k < len(there)) & (there[np.minimum(k, max(len(there) - 1, 0))] == wanted)) if len(there)
+             else np.zeros(0, np.int64))
     device = to_jax(x.device)
     none = F["zeros"](mask._vals.shape, dtype=vals.dtype, device=vals.device)
     return none.index_copy(0, on(device, found), vals[on(device, k[found])]) if len(found) else none

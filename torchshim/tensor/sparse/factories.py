@@ -40,8 +40,8 @@ def _like(name, filler=None):
         layout = layout or s._layout
         if layout is strided:
             if s._layout is not COO:
-                raise RuntimeError(f"empty_like with different sparse layout is not supported (self is {NAMES[s._layout.name]} but you requested "
-                                   "Strided)")
+                raise RuntimeError(f"empty_like with different sparse layout is not supported (self is {NAMES[s._layout.name]} but you "
+                                   "requested Strided)")
             return _strided_like(name)(s, *args, dtype=dtype, device=device, requires_grad=requires_grad)
         if memory_format is not None and layout is COO:
             raise RuntimeError("memory format option is only supported by strided tensors")
@@ -124,17 +124,18 @@ def new(s, *args, device=None):
 
 
 # -- size and contents -------------------------------------------------------------------------------------------------------
-_REFUSED = ("{} on a non-empty sparse tensor is not supported.\nYou could try the following options:\n1. If you need an empty sparse tensor of "
-            "this size, call `x = torch.sparse_coo_tensor(size)`.\n2. If you need to resize this tensor, you have the following options:\n"
-            "    1. For both sparse and dense dimensions, keep the number of them constant and the size of them non-shrinking, and then try "
-            "the same call again.\n    2. Or, create a new sparse tensor with the correct indices and values from this sparse tensor.")
+_REFUSED = ("{} on a non-empty sparse tensor is not supported.\nYou could try the following options:\n1. If you need an empty sparse "
+            "tensor of this size, call `x = torch.sparse_coo_tensor(size)`.\n2. If you need to resize this tensor, you have the following "
+            "options:\n    1. For both sparse and dense dimensions, keep the number of them constant and the size of them non-shrinking, "
+            "and then try the same call again.\n    2. Or, create a new sparse tensor with the correct indices and values from this sparse "
+            "tensor.")
 
 
 def _resized(s, size, dims, dense):
     """A COO tensor without history in another size; torch's errors where values would have no place."""
     if len(size) != dims + dense:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {dims}, dense_dim = "
-                           f"{dense}")
+        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {dims}, "
+                           f"dense_dim = {dense}")
     old, had = s._ts_meta.shape, s._index[0].shape[0]
     if not s._vals.shape[0]:
         return empty_coo(size, dims, s.dtype, s.device)

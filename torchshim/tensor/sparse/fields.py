@@ -148,8 +148,8 @@ def data_ptr(s):
 
 @handles("nbytes")
 def nbytes(s):
-    raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the indices "
-                       "and values.  If you want the size of the  equivalent dense tensor, multiply numel() by element_size()")
+    raise RuntimeError("nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the "
+                       "indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by element_size()")
 
 
 @handles("__len__")
@@ -190,9 +190,10 @@ for _name in """exp log cos cosh sigmoid angle threshold prod amax amin argmax a
     _lacking(_name, _name)
 for _name, _kernel in dict(eq="eq.Tensor", ne="ne.Tensor", lt="lt.Tensor", le="le.Tensor", gt="gt.Scalar", ge="ge.Scalar").items():
     _lacking(_kernel, _name, f"__{_name}__")
-for _kernel, _names in dict([("as_strided", ("squeeze", "narrow", "split", "chunk", "as_strided", "diagonal", "unfold")), ("_softmax", ("softmax",)),
-                             ("_log_softmax", ("log_softmax",)), ("remainder.Tensor", ("remainder", "__mod__")), ("dot", ("dot", "vdot")),
-                             ("all", ("all",)), ("count_nonzero.dim_IntList", ("count_nonzero",)), ("flip", ("flip",)), ("roll", ("roll",)),
+for _kernel, _names in dict([("as_strided", ("squeeze", "narrow", "split", "chunk", "as_strided", "diagonal", "unfold")),
+                             ("_softmax", ("softmax",)), ("_log_softmax", ("log_softmax",)), ("remainder.Tensor", ("remainder", "__mod__")),
+                             ("dot", ("dot", "vdot")), ("all", ("all",)), ("count_nonzero.dim_IntList", ("count_nonzero",)),
+                             ("flip", ("flip",)), ("roll", ("roll",)),
                              ("linalg_vector_norm", ("linalg.norm", "linalg.vector_norm"))]).items():
     _lacking(_kernel, *_names)
 

@@ -141,8 +141,9 @@ def missing(name, x):
     from .base import NAMES
     kind = "CPU" if x.device.type == "cpu" else x.device.type.upper()
     backend = kind if not is_sparse(x) else f"Sparse{kind}" if x.is_sparse else f"SparseCsr{kind}"
-    return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. This could be because the operator "
-                               f"doesn't exist for this backend; torchshim has none for {NAMES.get(x.layout.name, 'Strided')} tensors either.")
+    return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. This could be because the "
+                               f"operator doesn't exist for this backend; torchshim has none for {NAMES.get(x.layout.name, 'Strided')} "
+                               "tensors either.")
 
 
 def lacking(name):

@@ -18,7 +18,8 @@ def _check(a, b):
     if a.dim() != 2 or b.dim() != 2:
         wrong = b if a.dim() == 2 else a
         if wrong.dim() < 2:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{max(wrong.dim(), 1)}, {max(wrong.dim(), 1) - 1}], but got 1)")
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{max(wrong.dim(), 1)}, {max(wrong.dim(), 1) - 1}], but "
+                             "got 1)")
         raise RuntimeError(f"mm: expected two matrices, got {a.dim()}D and {b.dim()}D tensors")
     if a.shape[1] != b.shape[0]:
         if is_sparse(a) and a._layout is COO and not is_sparse(b):
@@ -118,7 +119,8 @@ def sparse_mm(a, b):
     _check(a, b)
     if is_sparse(b):
         return traced("SparseSparseMatmulBackward0", _mm(plain(a), plain(b)), (a, b),
-                      (lambda g: like_places(F["mm"](g, _adjoint(b)), plain(a)), lambda g: like_places(F["mm"](_adjoint(a), g), plain(b))), (a, b))
+                      (lambda g: like_places(F["mm"](g, _adjoint(b)), plain(a)), lambda g: like_places(F["mm"](_adjoint(a), g), plain(b))),
+                      (a, b))
     return traced("SparseAddmmBackward0", _mm(plain(a), plain(b)), (a, b),
                   (_masked(a, lambda g: F["mm"](g, _adjoint(b))), lambda g: F["mm"](_adjoint(a), g)), (a, b))
 
@@ -201,8 +203,8 @@ def bmm(a, b, *, out=None):
     batch, rows, columns = p._index[0]
     flat = made(COO, (F["stack"]([batch * n + rows, batch * m + columns]),), p._vals, (k * n, k * m))
     result = _by_dense(flat, d.reshape(k * m, width)).reshape(k, n, width)
-    result = traced("BmmBackward0", result, (a, b), (lambda g: g.bmm(conj(b).transpose(1, 2)), lambda g: F["bmm"](conj(F["transpose"](a, 1, 2)), g)),
-                    (a, b))
+    result = traced("BmmBackward0", result, (a, b),
+                    (lambda g: g.bmm(conj(b).transpose(1, 2)), lambda g: F["bmm"](conj(F["transpose"](a, 1, 2)), g)), (a, b))
     return delivered("bmm", result, out)
 
 
@@ -297,8 +299,8 @@ def _addmm(node, input, mat1, mat2, beta, alpha, masked):
     if dense and is_sparse(mat1) == is_sparse(mat2) and COO in (getattr(mat1, "_layout", None), getattr(mat2, "_layout", None)) or \
             dense and is_sparse(mat2) and mat2._layout is COO:
         names = [NAMES[x._layout.name] if is_sparse(x) else "Strided" for x in (mat1, mat2)]
-        raise RuntimeError("addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1' with "
-                           f"layout {names[0]} and 'mat2' with layout {names[1]}")
+        raise RuntimeError("addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1' "
+                           f"with layout {names[0]} and 'mat2' with layout {names[1]}")
     if not dense and input._layout is COO:
         raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
     _check(mat1, mat2)

@@ -109,8 +109,8 @@ def norm(a, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if p == "nuc":
         raise missing("_linalg_svd", a)
     if dim is not None and len(_dims(dim, a.dim())) not in (0, a.dim()):
-        raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the "
-                           "input")
+        raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions "
+                           "of the input")
     if keepdim:
         raise RuntimeError("norm_sparse currently does not support keepdim=True")
     if dtype is not None:

@@ -66,8 +66,8 @@ def t(s):
     """A matrix transposed; a vector as it is."""
     held = s._vals.dim() - 1 if s._layout is COO else 0
     if s.dim() - held > 2 or held:
-        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {s.dim() - held} sparse and {held} dense "
-                           "dimensions")
+        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {s.dim() - held} sparse and {held} "
+                           "dense dimensions")
     if s.dim() < 2:
         return s
     out = transpose(plain(s), 0, 1)
@@ -87,14 +87,14 @@ def permute(s, *order, dims=None):
         raise missing("as_strided", s)
     n, held = s.dim(), s._index[0].shape[0]
     if len(order) != n:
-        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-                           f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(order)}")
+        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                           f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(order)}")
     order = [wrapped(d, n) for d in order]
     if len(set(order)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     if sorted(order[:held]) != list(range(held)):
-        raise RuntimeError("permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions within "
-                           "sparse and dense dimensions are supported.")
+        raise RuntimeError("permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions "
+                           "within sparse and dense dimensions are supported.")
     back = [order.index(d) for d in range(n)]
     p = plain(s)
     out = _permuted(p, order)
@@ -175,8 +175,8 @@ def cat(tensors, dim=0, *, out=None):
             raise RuntimeError(f"All tensors must have the same shape: {list(kept)} (except in the concatenating dimension), but found "
                                f"shape: {list(shape)} at position {k}.")
         if x._index[0].shape[0] != dims:
-            raise RuntimeError(f"All tensors must have the same sparse_dim and dense_dim: {dims}, {n - dims}, but tensor at position {k} has "
-                               f"{x._index[0].shape[0]}, {n - x._index[0].shape[0]}.")
+            raise RuntimeError(f"All tensors must have the same sparse_dim and dense_dim: {dims}, {n - dims}, but tensor at position {k} "
+                               f"has {x._index[0].shape[0]}, {n - x._index[0].shape[0]}.")
     sizes = [x._ts_meta.shape[dim] for x in tensors]
     starts, total = [sum(sizes[:k]) for k in range(len(sizes))], sum(sizes)
     shape = [total if d == dim else m for d, m in enumerate(kept)]
@@ -213,8 +213,8 @@ def stack(tensors, dim=0, *, out=None):
     dim = wrapped(dim, tensors[0].dim() + 1)
     for k, x in enumerate(tensors):
         if tuple(x.shape) != tuple(tensors[0].shape):
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(x.shape)} "
-                               f"at entry {k}")
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                               f"{list(x.shape)} at entry {k}")
     made_of = cat([unsqueeze(plain(x), dim) if is_sparse(x) else x.unsqueeze(dim) for x in tensors], dim)
     made_of = traced("StackBackward0", made_of, tensors, [_part(dim, k) for k in range(len(tensors))])
     return made_of if out is None else write(out, made_of)
@@ -362,7 +362,8 @@ def getitem(s, key):
             return out[(slice(None),) * dim + key[at:]]
         if isinstance(k, slice) and k == slice(None):
             dim += 1
-        elif isinstance(k, TensorBase) and not is_sparse(k) and k.dim() == 0 and c_name(k._ts_meta.dtype) not in ("Bool", "Float", "Double"):
+        elif (isinstance(k, TensorBase) and not is_sparse(k) and k.dim() == 0
+                and c_name(k._ts_meta.dtype) not in ("Bool", "Float", "Double")):
             out = select(out, dim, int(k))
         elif isinstance(k, int) and not isinstance(k, bool):
             if not -out.shape[dim] <= k < out.shape[dim]:

@@ -73,7 +73,8 @@ def _unary(name):
         p = plain(a)
         result = like(p, f(p._vals)) if name == "neg" else _mapped(p, f)
         gradient = _GRADIENTS.get(name, lambda a, out: _no_dense_sum)(a, plain(result))
-        result = traced(f"{_NODES.get(name, name.capitalize())}Backward0", result, (a,), (gradient,), (a,) if name in ("abs", "log1p") else ())
+        result = traced(f"{_NODES.get(name, name.capitalize())}Backward0", result, (a,), (gradient,),
+                        (a,) if name in ("abs", "log1p") else ())
         return delivered(name, result, out)
 
     def act_(a, *args, **kwargs):
@@ -88,8 +89,8 @@ def _unary(name):
     return act, act_
 
 
-for _name in """abs sqrt sign sgn sin sinh tan tanh asin asinh atan atanh ceil floor round trunc expm1 log1p erf erfinv deg2rad rad2deg isnan
-        isinf isposinf isneginf signbit frac nan_to_num neg""".split():
+for _name in """abs sqrt sign sgn sin sinh tan tanh asin asinh atan atanh ceil floor round trunc expm1 log1p erf erfinv deg2rad rad2deg
+        isnan isinf isposinf isneginf signbit frac nan_to_num neg""".split():
     _unary(_name)
 _relu_of, _relu_in_place = _unary("relu")
 handles("nn.functional.relu")(lambda a, inplace=False: _relu_in_place(a) if inplace else _relu_of(a))

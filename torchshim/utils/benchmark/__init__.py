@@ -6,6 +6,7 @@ from .utils.fuzzer import FuzzedParameter, FuzzedTensor, Fuzzer, ParameterAlias
 from .utils.sparse_fuzzer import FuzzedSparseTensor
 from .utils.timer import Language, Timer, timer
 
-__all__ = ["Colorize", "Compare", "FuzzedParameter", "FuzzedSparseTensor", "FuzzedTensor", "Fuzzer", "Language", "Measurement", "ParameterAlias",
-           "TaskSpec", "Timer", "ordered_unique", "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
+__all__ = ["Colorize", "Compare", "FuzzedParameter", "FuzzedSparseTensor", "FuzzedTensor", "Fuzzer", "Language", "Measurement",
+           "ParameterAlias", "TaskSpec", "Timer", "ordered_unique", "select_unit", "set_torch_threads", "timer", "trim_sigfig",
+           "unit_to_english"]
 __getattr__ = _missing_attribute(__name__, lazy=("op_fuzzers",))

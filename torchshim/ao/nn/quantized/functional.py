@@ -28,7 +28,8 @@ avg_pool2d, avg_pool3d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate, t
 
 
 def _convolution(d):
-    def conv(input, weight, bias, stride=1, padding=0, dilation=1, groups=1, padding_mode="zeros", scale=1.0, zero_point=0, dtype=torch.quint8):
+    def conv(input, weight, bias, stride=1, padding=0, dilation=1, groups=1, padding_mode="zeros", scale=1.0, zero_point=0,
+             dtype=torch.quint8):
         if padding_mode != "zeros":
             raise NotImplementedError("Only zero-padding is supported!")
         if input.dtype is not torch.quint8:
@@ -128,7 +129,7 @@ def upsample_nearest(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-__all__ = ["avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "conv1d", "conv2d", "conv3d", "interpolate", "linear", "max_pool1d",
-           "max_pool2d", "celu", "leaky_relu", "hardtanh", "hardswish", "threshold", "elu", "hardsigmoid", "clamp", "upsample", "upsample_bilinear",
-           "upsample_nearest"]
+__all__ = ["avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "conv1d", "conv2d", "conv3d", "interpolate", "linear",
+           "max_pool1d", "max_pool2d", "celu", "leaky_relu", "hardtanh", "hardswish", "threshold", "elu", "hardsigmoid", "clamp",
+           "upsample", "upsample_bilinear", "upsample_nearest"]
 __getattr__ = _missing_attribute(__name__)

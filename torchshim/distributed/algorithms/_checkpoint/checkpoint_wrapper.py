@@ -71,7 +71,8 @@ class CheckpointWrapper(ActivationWrapper):
         super().__init__(mod)
         self.checkpoint_impl = checkpoint_impl
         if checkpoint_fn is None:
-            self.checkpoint_fn = functools.partial(checkpoint, use_reentrant=checkpoint_impl == CheckpointImpl.REENTRANT, **checkpoint_fn_kwargs)
+            self.checkpoint_fn = functools.partial(checkpoint, use_reentrant=checkpoint_impl == CheckpointImpl.REENTRANT,
+                                                   **checkpoint_fn_kwargs)
         else:
             self.checkpoint_fn = functools.partial(checkpoint_fn, **checkpoint_fn_kwargs)
 

@@ -62,8 +62,8 @@ class PassManager:
             for k, a in enumerate(self.passes):
                 for j, b in enumerate(self.passes[k + 1:]):
                     if not constraint(a, b):
-                        raise RuntimeError(f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {k} and {b} at "
-                                           f"index{k + 1 + j} in pass list.")
+                        raise RuntimeError(f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {k} and {b} "
+                                           f"at index{k + 1 + j} in pass list.")
         self._validated = True
 
     def add_checks(self, check):
@@ -88,7 +88,8 @@ class PassManager:
                 try:
                     result = fn(module)
                     if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
-                        raise TypeError(f"The result of the pass {name} should be type PassResult.Please wrap it with pass_result_wrapper()")
+                        raise TypeError(f"The result of the pass {name} should be type PassResult.Please wrap it with "
+                                        "pass_result_wrapper()")
                     module, again = result.graph_module, again or result.modified
                     if isinstance(module, nn.Module) and hasattr(module, "recompile"):
                         module.recompile()

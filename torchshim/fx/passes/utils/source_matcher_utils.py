@@ -11,7 +11,8 @@ __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partition
 
 @dataclasses.dataclass
 class SourcePartition:
-    """The steps of one call. input_nodes, output_nodes: what these read from others, and what others read of them; params: get_attr steps."""
+    """The steps of one call. input_nodes, output_nodes: what these read from others, and what others read of them; params:
+    get_attr steps."""
     nodes: list
     source: Any
     input_nodes: list = dataclasses.field(default_factory=list)
@@ -41,8 +42,8 @@ def _wanted(source, kind):
 
 
 def get_source_partitions(graph, wanted_sources, filter_fn=None):
-    """{source: its SourcePartitions}: of modules' classes, of names of functions, as far as the graph's steps say. filter_fn: of which steps
-    all of a partition have to be."""
+    """{source: its SourcePartitions}: of modules' classes, of names of functions, as far as the graph's steps say. filter_fn: of which
+    steps all of a partition have to be."""
     found = {}
     for node in graph.nodes:
         for kind, call in _sources(node):

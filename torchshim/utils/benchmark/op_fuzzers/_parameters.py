@@ -12,7 +12,8 @@ def sizes(largest=LARGEST, kind="pow2", some=POWERS_OF_TWO, share=0.2):
     pairs = (first, second) if kind == "pow2" else (second, first)
     return [[FuzzedParameter(f"k_any_{i}", minval=SMALLEST, maxval=largest, distribution="loguniform") for i in range(3)],
             [FuzzedParameter(f"k_{kind}_{i}", distribution={n: 1.0 / len(some) for n in some}) for i in range(3)],
-            [FuzzedParameter(f"k{i}", distribution={ParameterAlias(name.format(i)): p for name, p in pairs}, strict=True) for i in range(3)]]
+            [FuzzedParameter(f"k{i}", distribution={ParameterAlias(name.format(i)): p for name, p in pairs}, strict=True)
+             for i in range(3)]]
 
 
 def dimensions(name):

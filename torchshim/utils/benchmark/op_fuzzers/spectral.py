@@ -6,7 +6,8 @@ from . import _parameters as P
 __all__ = ["SpectralOpFuzzer"]
 _LARGEST = 16 * 1024
 #: Products of 2, 3 and 5.
-REGULAR_SIZES = sorted([2 ** i * 3 ** j * 5 ** k for i in range(15) for j in range(9) for k in range(7) if 16 < 2 ** i * 3 ** j * 5 ** k <= _LARGEST])
+REGULAR_SIZES = sorted([2 ** i * 3 ** j * 5 ** k for i in range(15) for j in range(9)
+                        for k in range(7) if 16 < 2 ** i * 3 ** j * 5 ** k <= _LARGEST])
 
 
 class SpectralOpFuzzer(Fuzzer):

@@ -113,7 +113,8 @@ class FuzzedTensor:
 
 
 class Fuzzer:
-    """Draws parameters and tensors until they satisfy the constraints; ValueError after a thousand attempts, or for a name that two have."""
+    """Draws parameters and tensors until they satisfy the constraints; ValueError after a thousand attempts,
+    or for a name that two have."""
 
     def __init__(self, parameters, tensors, constraints=None, seed=None):
         self._seed = int(np.random.RandomState().randint(0, 2 ** 32 - 1, dtype=np.int64)) if seed is None else seed

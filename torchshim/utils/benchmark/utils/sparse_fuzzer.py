@@ -15,8 +15,8 @@ class FuzzedSparseTensor(FuzzedTensor):
 
     def __init__(self, name, size, min_elements=None, max_elements=None, dim_parameter=None, sparse_dim=None, nnz=None, density=None,
                  coalesced=None, dtype=float32, cuda=False):
-        super().__init__(name=name, size=size, min_elements=min_elements, max_elements=max_elements, dim_parameter=dim_parameter, dtype=dtype,
-                         cuda=cuda)
+        super().__init__(name=name, size=size, min_elements=min_elements, max_elements=max_elements, dim_parameter=dim_parameter,
+                         dtype=dtype, cuda=cuda)
         self._density, self._coalesced, self._sparse_dim = density, coalesced, sparse_dim
 
     @staticmethod

@@ -11,7 +11,8 @@ class _FusedModule(nn.Sequential):
 
     def __init__(self, *modules):
         if len(modules) != len(self._takes):
-            raise TypeError(f"{type(self).__name__}.__init__() takes {len(self._takes) + 1} positional arguments but {len(modules) + 1} were given")
+            raise TypeError(f"{type(self).__name__}.__init__() takes {len(self._takes) + 1} positional arguments but {len(modules) + 1} "
+                            "were given")
         if tuple(map(_class_of, modules)) != self._takes:
             raise AssertionError("Incorrect types for input modules" + "".join([str(_class_of(m)) for m in modules]))
         super().__init__(*modules)

@@ -12,8 +12,8 @@ class _ConvNd(nn.modules.conv._ConvNd):
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros",
                  qconfig=None, device=None, dtype=None):
-        self._FLOAT_CONV_MODULE.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
-                                         device=device, dtype=dtype)
+        self._FLOAT_CONV_MODULE.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+                                         padding_mode, device=device, dtype=dtype)
         if not qconfig:
             raise AssertionError("qconfig must be provided for QAT module")
         self.qconfig = qconfig
@@ -34,8 +34,8 @@ class _ConvNd(nn.modules.conv._ConvNd):
 
     def to_float(self):
         """A convolution with its values, with a ReLU behind where it has one."""
-        made = self._FLOAT_CONV_MODULE(self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation, self.groups,
-                                       self.bias is not None, self.padding_mode)
+        made = self._FLOAT_CONV_MODULE(self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation,
+                                       self.groups, self.bias is not None, self.padding_mode)
         made.weight = nn.Parameter(self.weight.detach())
         if self.bias is not None:
             made.bias = nn.Parameter(self.bias.detach())

@@ -23,14 +23,15 @@ class Embedding(nn.Embedding):
     """nn.Embedding with rounded rows."""
     _FLOAT_MODULE = nn.Embedding
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False,
-                 _weight=None, device=None, dtype=None, qconfig=None):
-        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight, device=device, dtype=dtype)
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                 sparse=False, _weight=None, device=None, dtype=None, qconfig=None):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight,
+                         device=device, dtype=dtype)
         _rounding(self, qconfig, device, dtype)
 
     def forward(self, input):
-        return F.embedding(input, self.weight_fake_quant(self.weight), self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
-                           self.sparse)
+        return F.embedding(input, self.weight_fake_quant(self.weight), self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq, self.sparse)
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
@@ -41,8 +42,8 @@ class Embedding(nn.Embedding):
 
     def to_float(self):
         """nn.Embedding with its rows."""
-        made = nn.Embedding(self.num_embeddings, self.embedding_dim, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
-                            self.sparse, None)
+        made = nn.Embedding(self.num_embeddings, self.embedding_dim, self.padding_idx, self.max_norm, self.norm_type,
+                            self.scale_grad_by_freq, self.sparse, None)
         made.weight = nn.Parameter(self.weight.detach())
         made.train(self.training)
         return made
@@ -52,27 +53,28 @@ class EmbeddingBag(nn.EmbeddingBag):
     """nn.EmbeddingBag with rounded rows."""
     _FLOAT_MODULE = nn.EmbeddingBag
 
-    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
-                 include_last_offset=False, padding_idx=None, qconfig=None, device=None, dtype=None):
-        super().__init__(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight, include_last_offset, padding_idx,
-                         device=device, dtype=dtype)
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
+                 _weight=None, include_last_offset=False, padding_idx=None, qconfig=None, device=None, dtype=None):
+        super().__init__(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight, include_last_offset,
+                         padding_idx, device=device, dtype=dtype)
         _rounding(self, qconfig, device, dtype)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        return F.embedding_bag(input, self.weight_fake_quant(self.weight), offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+        return F.embedding_bag(input, self.weight_fake_quant(self.weight), offsets, self.max_norm, self.norm_type,
+                               self.scale_grad_by_freq, self.mode,
                                self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
         """From an embedding with a configuration, whose rows it shares."""
         checked(cls, mod, " qat")
-        return cls(mod.num_embeddings, mod.embedding_dim, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq, mod.mode, mod.sparse, mod.weight,
-                   mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig)
+        return cls(mod.num_embeddings, mod.embedding_dim, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq, mod.mode,
+                   mod.sparse, mod.weight, mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig)
 
     def to_float(self):
         """nn.EmbeddingBag with its rows."""
-        made = nn.EmbeddingBag(self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
-                               None, self.include_last_offset, self.padding_idx)
+        made = nn.EmbeddingBag(self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+                               self.sparse, None, self.include_last_offset, self.padding_idx)
         made.weight = nn.Parameter(self.weight.detach())
         made.train(self.training)
         return made

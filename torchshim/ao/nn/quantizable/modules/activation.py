@@ -11,11 +11,12 @@ class MultiheadAttention(nn.MultiheadAttention):
     _FLOAT_MODULE = nn.MultiheadAttention
     __constants__ = ["batch_first"]
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False,
-                 device=None, dtype=None):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
+                 batch_first=False, device=None, dtype=None):
         from ....quantization.stubs import DeQuantStub, QuantStub
         from ...quantized.modules.functional_modules import FloatFunctional
-        super().__init__(embed_dim, num_heads, dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, device=device, dtype=dtype)
+        super().__init__(embed_dim, num_heads, dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, device=device,
+                         dtype=dtype)
         options = dict(bias=bias, device=device, dtype=dtype)
         self.linear_Q, self.linear_K = nn.Linear(self.embed_dim, self.embed_dim, **options), nn.Linear(self.kdim, self.embed_dim, **options)
         self.linear_V = nn.Linear(self.vdim, self.embed_dim, **options)
@@ -35,8 +36,8 @@ class MultiheadAttention(nn.MultiheadAttention):
             raise AssertionError(f"Expected type {cls._FLOAT_MODULE}, got {type(other)}")
         if not hasattr(other, "qconfig"):
             raise AssertionError("The float module must have 'qconfig'")
-        made = cls(other.embed_dim, other.num_heads, other.dropout, other.in_proj_bias is not None, other.bias_k is not None, other.add_zero_attn,
-                   other.kdim, other.vdim, other.batch_first)
+        made = cls(other.embed_dim, other.num_heads, other.dropout, other.in_proj_bias is not None, other.bias_k is not None,
+                   other.add_zero_attn, other.kdim, other.vdim, other.batch_first)
         made.bias_k, made.bias_v, made.qconfig = other.bias_k, other.bias_v, other.qconfig
         made.out_proj.weight, made.out_proj.bias = other.out_proj.weight, other.out_proj.bias
         n, bias = other.embed_dim, other.in_proj_bias
@@ -56,8 +57,8 @@ class MultiheadAttention(nn.MultiheadAttention):
     def dequantize(self):
         """nn.MultiheadAttention with the values of a quantized one."""
         (_, bias), n = self.linear_Q._weight_bias(), self.embed_dim
-        made = self._FLOAT_MODULE(n, self.num_heads, self.dropout, bias is not None, self.bias_k is not None, self.add_zero_attn, self.kdim, self.vdim,
-                                  self.batch_first)
+        made = self._FLOAT_MODULE(n, self.num_heads, self.dropout, bias is not None, self.bias_k is not None, self.add_zero_attn,
+                                  self.kdim, self.vdim, self.batch_first)
         with torch.no_grad():
             for name in ("bias_k", "bias_v"):
                 if getattr(self, name) is not None:
@@ -76,7 +77,8 @@ class MultiheadAttention(nn.MultiheadAttention):
                     made.in_proj_bias[k * n:(k + 1) * n] = b
         return made
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True, is_causal=False):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
+                is_causal=False):
         """(attention, its weights or None), as nn.MultiheadAttention. AssertionError for is_causal."""
         if attn_mask is not None and is_causal:
             raise AssertionError("Only allow causal mask or attn_mask")

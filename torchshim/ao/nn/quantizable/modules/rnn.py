@@ -114,7 +114,8 @@ class _LSTMSingleLayer(nn.Module):
 class _LSTMLayer(nn.Module):
     """One layer, in one direction or both."""
 
-    def __init__(self, input_dim, hidden_dim, bias=True, batch_first=False, bidirectional=False, device=None, dtype=None, *, split_gates=False):
+    def __init__(self, input_dim, hidden_dim, bias=True, batch_first=False, bidirectional=False, device=None, dtype=None, *,
+                 split_gates=False):
         super().__init__()
         self.batch_first, self.bidirectional = batch_first, bidirectional
         options = dict(bias=bias, split_gates=split_gates, device=device, dtype=dtype)
@@ -156,22 +157,22 @@ class LSTM(nn.Module):
     """nn.LSTM of linear layers. ValueError for a dropout that is no probability; dropout is ignored, with a warning."""
     _FLOAT_MODULE = nn.LSTM
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None, *,
-                 split_gates=False):
+    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None,
+                 dtype=None, *, split_gates=False):
         super().__init__()
         self.input_size, self.hidden_size, self.num_layers, self.bias, self.batch_first = input_size, hidden_size, num_layers, bias, batch_first
         self.dropout, self.bidirectional, self.training = float(dropout), bidirectional, False
         if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if dropout > 0:
-            warnings.warn("dropout option for quantizable LSTM is ignored. If you are training, please, use nn.LSTM version followed by `prepare` step.",
-                          stacklevel=2)
+            warnings.warn("dropout option for quantizable LSTM is ignored. If you are training, please, use nn.LSTM version followed by "
+                          "`prepare` step.", stacklevel=2)
             if num_layers == 1:
-                warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
-                              f"but got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
+                warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                              f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
         self.layers = nn.ModuleList([
-            _LSTMLayer(hidden_size if k else input_size, hidden_size, bias, batch_first=False, bidirectional=bidirectional, split_gates=split_gates,
-                       device=device, dtype=dtype) for k in range(num_layers)])
+            _LSTMLayer(hidden_size if k else input_size, hidden_size, bias, batch_first=False, bidirectional=bidirectional,
+                       split_gates=split_gates, device=device, dtype=dtype) for k in range(num_layers)])
 
     def forward(self, x, hidden=None):
         x = x.transpose(0, 1) if self.batch_first else x
@@ -218,7 +219,8 @@ class LSTM(nn.Module):
     @classmethod
     def from_observed(cls, other):
         """NotImplementedError: this is what is observed."""
-        raise NotImplementedError("It looks like you are trying to convert a non-quantizable LSTM module. Please, see the examples on quantizable LSTMs.")
+        raise NotImplementedError("It looks like you are trying to convert a non-quantizable LSTM module. Please, see the examples on "
+                                  "quantizable LSTMs.")
 
 
 __all__ = ["LSTMCell", "LSTM"]

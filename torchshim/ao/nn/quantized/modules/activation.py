@@ -150,7 +150,8 @@ class MultiheadAttention(_quantizable.MultiheadAttention):
     @classmethod
     def from_float(cls, other):
         """NotImplementedError: it is made of an observed module."""
-        raise NotImplementedError("It looks like you are trying to convert a non-observed MHA module. Please, see the examples on quantizable MHAs.")
+        raise NotImplementedError("It looks like you are trying to convert a non-observed MHA module. Please, see the examples on "
+                                  "quantizable MHAs.")
 
     @classmethod
     def from_observed(cls, other):
@@ -176,7 +177,8 @@ class PReLU(nn.Module):
     def __init__(self, output_scale, output_zero_point, num_parameters=1):
         super().__init__()
         self.num_parameters, self.scale, self.zero_point = num_parameters, output_scale, output_zero_point
-        self.set_weight(torch.quantize_per_tensor(torch.randn(num_parameters, dtype=torch.float), scale=1.0, zero_point=0, dtype=torch.quint8))
+        self.set_weight(torch.quantize_per_tensor(torch.randn(num_parameters, dtype=torch.float), scale=1.0, zero_point=0,
+                                                  dtype=torch.quint8))
 
     def set_weight(self, w):
         """Take another slope."""

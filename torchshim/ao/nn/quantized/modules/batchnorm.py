@@ -41,7 +41,8 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
     @classmethod
     def from_reference(cls, bn, output_scale, output_zero_point):
         """With a scale and a zero point."""
-        return cls(bn.num_features, bn.eps, bn.momentum, device=bn.weight.device, dtype=bn.weight.dtype)._take(bn, output_scale, output_zero_point)
+        return cls(bn.num_features, bn.eps, bn.momentum, device=bn.weight.device,
+                   dtype=bn.weight.dtype)._take(bn, output_scale, output_zero_point)
 
 
 class BatchNorm2d(_BatchNorm):

@@ -26,8 +26,8 @@ class _ConvNd(WeightedQuantizedModule):
                  device=None, dtype=None):
         self._init(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode, device, dtype)
 
-    def _init(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode="zeros",
-              device=None, dtype=None):
+    def _init(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
+              padding_mode="zeros", device=None, dtype=None):
         super().__init__()
         if out_channels <= 0:
             raise ValueError(f"out_channels must be greater than 0, got {out_channels}")
@@ -118,8 +118,8 @@ class _ConvNd(WeightedQuantizedModule):
 
     @classmethod
     def _of(cls, mod):
-        return cls(mod.in_channels, mod.out_channels, mod.kernel_size, mod.stride, mod.padding, mod.dilation, mod.groups, mod.bias is not None,
-                   mod.padding_mode)
+        return cls(mod.in_channels, mod.out_channels, mod.kernel_size, mod.stride, mod.padding, mod.dilation, mod.groups,
+                   mod.bias is not None, mod.padding_mode)
 
     @classmethod
     def get_qconv(cls, mod, activation_post_process, weight_post_process=None):
@@ -196,12 +196,13 @@ class _ConvTransposeNd(_ConvNd):
                  padding_mode="zeros", device=None, dtype=None):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
-        self._init(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias, padding_mode, device, dtype)
+        self._init(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias, padding_mode,
+                   device, dtype)
 
     @classmethod
     def _of(cls, mod):
-        return cls(mod.in_channels, mod.out_channels, mod.kernel_size, mod.stride, mod.padding, mod.output_padding, mod.groups, mod.bias is not None,
-                   mod.dilation, mod.padding_mode)
+        return cls(mod.in_channels, mod.out_channels, mod.kernel_size, mod.stride, mod.padding, mod.output_padding, mod.groups,
+                   mod.bias is not None, mod.dilation, mod.padding_mode)
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):

@@ -61,15 +61,15 @@ class Embedding(nn.Module):
     """nn.Embedding with rows of levels."""
     _version, _float = 1, nn.Embedding
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False,
-                 _weight=None, dtype=torch.quint8):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                 sparse=False, _weight=None, dtype=torch.quint8):
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.dtype = num_embeddings, embedding_dim, dtype
         if _weight is None:
             _weight = _empty(num_embeddings, embedding_dim, torch.quint8)
         elif list(_weight.shape) != [num_embeddings, embedding_dim]:
-            raise AssertionError(f"Shape of weight does not match num_embeddings and embedding_dim: expected {[num_embeddings, embedding_dim]}, got "
-                                 f"{list(_weight.shape)}")
+            raise AssertionError(f"Shape of weight does not match num_embeddings and embedding_dim: expected "
+                                 f"{[num_embeddings, embedding_dim]}, got {list(_weight.shape)}")
         self._packed_params = EmbeddingPackedParams(num_embeddings, embedding_dim, dtype)
         self._packed_params.set_weight(_weight)
 
@@ -133,8 +133,8 @@ class EmbeddingBag(Embedding):
     """nn.EmbeddingBag, of sums, with rows of levels."""
     _float = nn.EmbeddingBag
 
-    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="sum", sparse=False, _weight=None,
-                 include_last_offset=False, dtype=torch.quint8):
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="sum", sparse=False,
+                 _weight=None, include_last_offset=False, dtype=torch.quint8):
         super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
         self.mode, self.pruned_weights, self.include_last_offset = mode, False, include_last_offset
 
@@ -152,8 +152,8 @@ class EmbeddingBag(Embedding):
     def from_reference(cls, ref_embedding_bag):
         """From a reference module."""
         r = ref_embedding_bag
-        return cls(r.num_embeddings, r.embedding_dim, r.max_norm, r.norm_type, r.scale_grad_by_freq, r.mode, r.sparse, r.get_quantized_weight(),
-                   r.include_last_offset, r.weight_dtype)
+        return cls(r.num_embeddings, r.embedding_dim, r.max_norm, r.norm_type, r.scale_grad_by_freq, r.mode, r.sparse,
+                   r.get_quantized_weight(), r.include_last_offset, r.weight_dtype)
 
 
 __all__ = ["EmbeddingPackedParams", "Embedding", "EmbeddingBag"]

@@ -141,7 +141,8 @@ class Linear(WeightedQuantizedModule):
         else:
             known = cls._FLOAT_MODULE if isinstance(cls._FLOAT_MODULE, Iterable) else [cls._FLOAT_MODULE]
             if _class_of(mod) not in known:
-                raise AssertionError(f"nnq.{cls.__name__}.from_float only works for {', '.join([m.__name__ for m in known])}, but got: {type(mod)}")
+                raise AssertionError(f"nnq.{cls.__name__}.from_float only works for {', '.join([m.__name__ for m in known])}, but got: "
+                                     f"{type(mod)}")
             if not hasattr(mod, "qconfig"):
                 raise AssertionError("Input float module must have qconfig defined")
             of_output = mod.activation_post_process

@@ -21,8 +21,8 @@ class LayerNorm(nn.LayerNorm):
         _place(self, scale, zero_point, device, dtype)
 
     def forward(self, input):
-        return torch.ops.quantized.layer_norm(input, self.normalized_shape, weight=self.weight, bias=self.bias, eps=self.eps, output_scale=self.scale,
-                                              output_zero_point=self.zero_point)
+        return torch.ops.quantized.layer_norm(input, self.normalized_shape, weight=self.weight, bias=self.bias, eps=self.eps,
+                                              output_scale=self.scale, output_zero_point=self.zero_point)
 
     def _get_name(self):
         return "QuantizedLayerNorm"
@@ -59,8 +59,8 @@ class GroupNorm(nn.GroupNorm):
 
 
 class _InstanceNorm:
-    def __init__(self, num_features, weight, bias, scale, zero_point, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
-                 dtype=None):
+    def __init__(self, num_features, weight, bias, scale, zero_point, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False,
+                 device=None, dtype=None):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)
         self.weight, self.bias = weight, bias
         _place(self, scale, zero_point, device, dtype)

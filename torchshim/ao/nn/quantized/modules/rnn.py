@@ -14,7 +14,8 @@ class LSTM(_quantizable.LSTM):
     @classmethod
     def from_float(cls, *args, **kwargs):
         """NotImplementedError: it is made of an observed module."""
-        raise NotImplementedError("It looks like you are trying to convert a non-observed LSTM module. Please, see the examples on quantizable LSTMs.")
+        raise NotImplementedError("It looks like you are trying to convert a non-observed LSTM module. Please, see the examples on "
+                                  "quantizable LSTMs.")
 
     @classmethod
     def from_observed(cls, other):

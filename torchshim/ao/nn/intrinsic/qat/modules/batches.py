@@ -55,7 +55,8 @@ class WithBatchNorm(nn.Module):
         return self
 
     def _normalised(self, input, layer, shape):
-        """bn of the layer's own result, computed with the rounded product of its weight and the norm's scale; layer(input, weight, bias)."""
+        """bn of the layer's own result, computed with the rounded product of its weight and the norm's scale; layer(input, weight,
+        bias)."""
         if self.bn.running_var is None:
             raise AssertionError("self.bn.running_var must not be None")
         factor = self.bn.weight / torch.sqrt(self.bn.running_var + self.bn.eps)

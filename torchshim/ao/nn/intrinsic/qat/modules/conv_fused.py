@@ -20,9 +20,10 @@ class _ConvBnNd(WithBatchNorm, nn.modules.conv._ConvNd, _FusedModule):
     _version = 2
     _FLOAT_RELU_MODULE = None
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=None, padding_mode="zeros", eps=1e-05,
-                 momentum=0.1, freeze_bn=False, qconfig=None):
-        self._FLOAT_CONV_MODULE.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, False, padding_mode)
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=None,
+                 padding_mode="zeros", eps=1e-05, momentum=0.1, freeze_bn=False, qconfig=None):
+        self._FLOAT_CONV_MODULE.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, False,
+                                         padding_mode)
         self._begin(out_channels, bias, eps, momentum, freeze_bn, qconfig, self._FLOAT_BN_MODULE)
         self._enable_slow_path_for_better_numerical_stability = False
 
@@ -65,7 +66,8 @@ class _ConvBnNd(WithBatchNorm, nn.modules.conv._ConvNd, _FusedModule):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         if local_metadata.get("version") in (None, 1):
-            for new, old in (("weight", "gamma"), ("bias", "beta"), *[(n, n) for n in ("running_mean", "running_var", "num_batches_tracked")]):
+            for new, old in (("weight", "gamma"), ("bias", "beta"),
+                             *[(n, n) for n in ("running_mean", "running_var", "num_batches_tracked")]):
                 new = f"{prefix}bn.{new}"
                 if prefix + old in state_dict:
                     state_dict[new] = state_dict.pop(prefix + old)
@@ -84,11 +86,11 @@ class _ConvBnNd(WithBatchNorm, nn.modules.conv._ConvNd, _FusedModule):
     def to_float(self):
         """A convolution with its values and the norm in them, with a ReLU behind where it has one."""
         bn = self.bn
-        made = self._FLOAT_CONV_MODULE(self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation, self.groups,
-                                       self.bias is not None, self.padding_mode)
+        made = self._FLOAT_CONV_MODULE(self.in_channels, self.out_channels, self.kernel_size, self.stride, self.padding, self.dilation,
+                                       self.groups, self.bias is not None, self.padding_mode)
         made.weight, made.bias = fuse_conv_bn_weights(nn.Parameter(self.weight.detach()),
-                                                      None if self.bias is None else nn.Parameter(self.bias.detach()), bn.running_mean, bn.running_var,
-                                                      bn.eps, bn.weight, bn.bias)
+                                                      None if self.bias is None else nn.Parameter(self.bias.detach()), bn.running_mean,
+                                                      bn.running_var, bn.eps, bn.weight, bn.bias)
         if self._FLOAT_RELU_MODULE:
             made = self._FUSED_FLOAT_MODULE(made, self._FLOAT_RELU_MODULE())
         made.train(self.training)

@@ -59,7 +59,8 @@ class LinearLeakyReLU(_Activated):
         self.negative_slope = negative_slope
 
     def forward(self, x):
-        return torch.ops.quantized.linear_leaky_relu(x, self._packed_params._packed_params, self.scale, self.zero_point, self.negative_slope)
+        return torch.ops.quantized.linear_leaky_relu(x, self._packed_params._packed_params, self.scale, self.zero_point,
+                                                     self.negative_slope)
 
     def _get_name(self):
         return "QuantizedLinearLeakyReLU"

@@ -9,7 +9,8 @@ class Linear(_Linear):
     def __init__(self, in_features, out_features, bias=True, qconfig=None, device=None, dtype=None):
         super().__init__(in_features, out_features, bias, qconfig, device, dtype)
         if not activation_is_memoryless(qconfig):
-            raise ValueError("Dynamic QAT requires a memoryless observer." + "This means a MovingAverage observer with averaging constant equal to 1")
+            raise ValueError("Dynamic QAT requires a memoryless observer." + "This means a MovingAverage observer with averaging constant "
+                             "equal to 1")
 
 
 __all__ = ["Linear"]

@@ -10,8 +10,8 @@ from ... import modules as nnq
 
 class _Dynamic:
     def __init__(self, *args, reduce_range=True, **kwargs):
-        warnings.warn(f"The current implementation of the {self._get_name()} module has poor numerical accuracy and its use is not recommended",
-                      stacklevel=2)
+        warnings.warn(f"The current implementation of the {self._get_name()} module has poor numerical accuracy and its use is not "
+                      "recommended", stacklevel=2)
         super().__init__(*args, **kwargs)
 
     def _get_name(self):

@@ -44,7 +44,8 @@ class Linear(_Linear):
         from .....quantization.qconfig import default_dynamic_qconfig
         known = [nn.Linear, nn.modules.linear.NonDynamicallyQuantizableLinear, nni.LinearReLU, Trained]
         if type(mod) not in known:
-            raise AssertionError(f"nn.quantized.dynamic.Linear.from_float only works for one of{[m.__name__ for m in known]}, got {type(mod)}")
+            raise AssertionError(f"nn.quantized.dynamic.Linear.from_float only works for one of{[m.__name__ for m in known]}, got "
+                                 f"{type(mod)}")
         if not hasattr(mod, "qconfig"):
             raise AssertionError("Input float module must have qconfig defined")
         mod = mod[0] if type(mod) is nni.LinearReLU else mod
@@ -54,7 +55,8 @@ class Linear(_Linear):
             raise AssertionError(f"The only supported dtypes for dynamic quantized linear are qint8 and float16, got: {watcher.dtype}")
         watcher(mod.weight)
         made = cls(mod.in_features, mod.out_features, dtype=watcher.dtype)
-        made.set_weight_bias(_quantize_weight(mod.weight.float(), watcher) if watcher.dtype is torch.qint8 else mod.weight.float(), mod.bias)
+        made.set_weight_bias(_quantize_weight(mod.weight.float(), watcher) if watcher.dtype is torch.qint8
+                             else mod.weight.float(), mod.bias)
         return made
 
     @classmethod

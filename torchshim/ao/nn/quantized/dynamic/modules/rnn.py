@@ -79,7 +79,8 @@ class RNNBase(nn.Module):
     _FLOAT_MODULE, _version = nn.RNNBase, 2
     _step, _states = None, 1
 
-    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=torch.qint8):
+    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+                 dtype=torch.qint8):
         super().__init__()
         self.mode, self.input_size, self.hidden_size, self.num_layers, self.bias = mode, input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional, self.dtype = batch_first, float(dropout), bidirectional, dtype
@@ -87,8 +88,8 @@ class RNNBase(nn.Module):
         if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if dropout > 0 and num_layers == 1:
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but "
-                          f"got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
+            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+                          f"than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
         if mode not in ("LSTM", "GRU"):
             raise ValueError("Unrecognized RNN mode: " + mode)
         gates, ways, cells = {"LSTM": 4, "GRU": 3}[mode] * hidden_size, 2 if bidirectional else 1, []
@@ -102,7 +103,8 @@ class RNNBase(nn.Module):
         self._all_weight_values = nn.ModuleList(cells)
 
     def _packed(self, w_ih, w_hh, b_ih, b_hh, dtype):
-        return PackedParameter(_cell(pack_weight_bias(w_ih, b_ih, dtype), pack_weight_bias(w_hh, b_hh, dtype), b_ih, b_hh, dtype, self.version))
+        return PackedParameter(_cell(pack_weight_bias(w_ih, b_ih, dtype), pack_weight_bias(w_hh, b_hh, dtype), b_ih, b_hh, dtype,
+                                     self.version))
 
     def _get_name(self):
         return "DynamicQuantizedRNN"
@@ -140,7 +142,8 @@ class RNNBase(nn.Module):
         self.check_input(input, batch_sizes)
         wanted, several = self.get_expected_hidden_size(input, batch_sizes), self._states > 1
         for k, h in enumerate(hidden if several else (hidden,)):
-            self.check_hidden_size(h, wanted, f"Expected hidden{f'[{k}]' if several else ' size'}{' size' if several else ''} {{}}, got {{}}")
+            self.check_hidden_size(h, wanted, f"Expected hidden{f'[{k}]' if several else ' size'}{' size' if several else ''} {{}}, got "
+                                              f"{{}}")
 
     def permute_hidden(self, hx, permutation):
         """States in another order of sequences."""
@@ -158,8 +161,8 @@ class RNNBase(nn.Module):
         else:
             hx = self.permute_hidden(hx, order)
         self.check_forward_args(data, hx, batch_sizes)
-        out, *states = run(data, hx if self._states > 1 else (hx,), [m.param for m in self._all_weight_values], self.num_layers, self.bidirectional,
-                           self.batch_first, batch_sizes, type(self)._step, self.dropout, self.training)
+        out, *states = run(data, hx if self._states > 1 else (hx,), [m.param for m in self._all_weight_values], self.num_layers,
+                           self.bidirectional, self.batch_first, batch_sizes, type(self)._step, self.dropout, self.training)
         states = tuple(states) if self._states > 1 else states[0]
         return PackedSequence(out, batch_sizes, order, back) if packed else out, self.permute_hidden(states, back)
 
@@ -211,7 +214,8 @@ class RNNBase(nn.Module):
     def from_reference(cls, ref_mod):
         """From a reference module."""
         if not hasattr(ref_mod, "weight_ih_l0_dtype"):
-            raise AssertionError(f"We are assuming weight_ih_l0 exists in {cls.__name__}, may need to relax the assumption to support the use case")
+            raise AssertionError(f"We are assuming weight_ih_l0 exists in {cls.__name__}, may need to relax the assumption to support the "
+                                 "use case")
         made = cls(ref_mod.input_size, ref_mod.hidden_size, ref_mod.num_layers, ref_mod.bias, ref_mod.batch_first, ref_mod.dropout,
                    ref_mod.bidirectional, ref_mod.weight_ih_l0_dtype)
         made.set_weight_bias(ref_mod.get_quantized_weight_bias_dict())
@@ -256,7 +260,8 @@ class RNNCellBase(nn.Module):
         weights = torch.randn(gates, input_size), torch.randn(gates, hidden_size)
         if dtype is torch.qint8:
             weights = [torch.quantize_per_tensor(w, scale=1, zero_point=0, dtype=torch.qint8) for w in weights]
-        self._packed_weight_ih, self._packed_weight_hh = [pack_weight_bias(w, b, dtype) for w, b in zip(weights, (self.bias_ih, self.bias_hh))]
+        self._packed_weight_ih, self._packed_weight_hh = [pack_weight_bias(w, b, dtype)
+                                                          for w, b in zip(weights, (self.bias_ih, self.bias_hh))]
 
     def _get_name(self):
         return "DynamicQuantizedRNNBase"
@@ -302,7 +307,8 @@ class RNNCellBase(nn.Module):
     def from_reference(cls, ref_mod):
         """From a reference module."""
         if not hasattr(ref_mod, "weight_ih_dtype"):
-            raise AssertionError("We are assuming weight_ih exists in reference module, may need to relax the assumption to support the use case")
+            raise AssertionError("We are assuming weight_ih exists in reference module, may need to relax the assumption to support the "
+                                 "use case")
         rest = {"nonlinearity": ref_mod.nonlinearity} if hasattr(ref_mod, "nonlinearity") else {}
         made = cls(ref_mod.input_size, ref_mod.hidden_size, ref_mod.bias, dtype=ref_mod.weight_ih_dtype, **rest)
         made.set_weight_bias({"weight": {"weight_ih": ref_mod.get_quantized_weight_ih(), "weight_hh": ref_mod.get_quantized_weight_hh()},
@@ -329,7 +335,8 @@ class RNNCellBase(nn.Module):
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "_packed_weight_ih"], destination[prefix + "_packed_weight_hh"] = self._packed_weight_ih, self._packed_weight_hh
+        destination[prefix + "_packed_weight_ih"], destination[prefix
+                                                               + "_packed_weight_hh"] = self._packed_weight_ih, self._packed_weight_hh
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         self._packed_weight_ih = state_dict.pop(prefix + "_packed_weight_ih")
@@ -389,4 +396,5 @@ class GRUCell(RNNCellBase):
         return self._stepped("gru", input, hx)
 
 
-__all__ = ["pack_weight_bias", "PackedParameter", "RNNBase", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell", "apply_permutation"]
+__all__ = ["pack_weight_bias", "PackedParameter", "RNNBase", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell",
+           "apply_permutation"]

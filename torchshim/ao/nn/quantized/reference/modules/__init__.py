@@ -4,5 +4,5 @@ from .linear import Linear
 from .rnn import GRU, GRUCell, LSTM, LSTMCell, RNNCell
 from .sparse import Embedding, EmbeddingBag
 
-__all__ = ["Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "RNNCell", "LSTMCell", "GRUCell", "LSTM",
-           "GRU", "Embedding", "EmbeddingBag"]
+__all__ = ["Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "RNNCell", "LSTMCell",
+           "GRUCell", "LSTM", "GRU", "Embedding", "EmbeddingBag"]

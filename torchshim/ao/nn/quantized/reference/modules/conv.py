@@ -10,9 +10,10 @@ from .utils import ReferenceQuantizedModule
 class _ConvNd(ReferenceQuantizedModule):
     _d, _float = 1, None
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", device=None,
-                 dtype=None, weight_qparams=None):
-        self._float.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros",
+                 device=None, dtype=None, weight_qparams=None):
+        self._float.__init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
+                             device, dtype)
         self._init_weight_qparams(weight_qparams, device)
 
     def _get_name(self):
@@ -23,7 +24,8 @@ class _ConvNd(ReferenceQuantizedModule):
 
     @classmethod
     def _of(cls, m, **rest):
-        return cls(m.in_channels, m.out_channels, m.kernel_size, m.stride, m.padding, m.dilation, m.groups, m.bias is not None, m.padding_mode, **rest)
+        return cls(m.in_channels, m.out_channels, m.kernel_size, m.stride, m.padding, m.dilation, m.groups, m.bias is not None,
+                   m.padding_mode, **rest)
 
     @classmethod
     def from_float(cls, float_conv, weight_qparams):
@@ -53,8 +55,8 @@ class Conv3d(_ConvNd, nn.Conv3d):
 class _ConvTransposeNd(_ConvNd):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
                  padding_mode="zeros", device=None, dtype=None, weight_qparams=None):
-        self._float.__init__(self, in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,
-                             dtype)
+        self._float.__init__(self, in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+                             padding_mode, device, dtype)
         self._init_weight_qparams(weight_qparams, device)
 
     def _get_name(self):
@@ -62,12 +64,13 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, x, output_size=None):
         more = self._output_padding(x, output_size, self.stride, self.padding, self.kernel_size, self._d, self.dilation)
-        return getattr(F, f"conv_transpose{self._d}d")(x, self.get_weight(), self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+        return getattr(F, f"conv_transpose{self._d}d")(x, self.get_weight(), self.bias, self.stride, self.padding, more, self.groups,
+                                                       self.dilation)
 
     @classmethod
     def _of(cls, m, **rest):
-        return cls(m.in_channels, m.out_channels, m.kernel_size, m.stride, m.padding, m.output_padding, m.groups, m.bias is not None, m.dilation,
-                   m.padding_mode, **rest)
+        return cls(m.in_channels, m.out_channels, m.kernel_size, m.stride, m.padding, m.output_padding, m.groups,
+                   m.bias is not None, m.dilation, m.padding_mode, **rest)
 
 
 class ConvTranspose1d(_ConvTransposeNd, nn.ConvTranspose1d):

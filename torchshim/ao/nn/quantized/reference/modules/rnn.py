@@ -108,7 +108,8 @@ class RNNBase(_Rounded, nn.RNNBase):
 
     def get_quantized_weight_bias_dict(self):
         """{name: weight, quantized, or bias}."""
-        return {name: get_quantized_weight(self, name) if name.startswith("weight") else p for name, p in self.named_parameters(recurse=False)}
+        return {name: get_quantized_weight(self, name) if name.startswith("weight") else p
+                for name, p in self.named_parameters(recurse=False)}
 
     @classmethod
     def from_float(cls, mod, weight_qparams_dict):

@@ -41,7 +41,8 @@ def _quantize_weight(weight, scheme, dtype, scale, point, axis):
 
 
 class ReferenceQuantizedModule(nn.Module):
-    """Base class: the buffers `weight_scale`, `weight_zero_point` and `weight_axis` say how `weight` is rounded. AssertionError for other schemes."""
+    """Base class: the buffers `weight_scale`, `weight_zero_point` and `weight_axis` say how `weight` is rounded.
+    AssertionError for other schemes."""
     _IS_REFERENCE = True
 
     def _init_weight_qparams(self, weight_qparams, device):
