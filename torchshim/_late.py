@@ -11,7 +11,7 @@ _FROM = {
         is_distributed is_vulkan_available SymBool SymFloat SymInt _assert
         _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
         _check_value _check_with _shape_as_tensor cudnn_is_acceptable get_device_module init_num_threads is_storage sym_constrain_range
-        sym_constrain_range_for_size""",
+        sym_constrain_range_for_size set_vital""",
     "tensor.api.segments": "segment_reduce _segment_reduce",
     "_dispatch.schemas": "Tag",
     "nn.modules._fast_path": "_native_multi_head_attention _transformer_encoder_layer_fwd",

@@ -161,7 +161,10 @@ _ASKED = {"has_mps": ("mps", "is_built"), "has_cuda": ("cuda", "is_built"), "has
 
 
 def __getattr__(name):
-    """The old names of what torch.backends answers."""
+    """The old names of what torch.backends answers, and of what does nothing."""
+    if name == "set_vital":
+        warn(f"'{name}' is deprecated, please do not call")
+        return lambda *args: None
     if name not in _ASKED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     from . import backends

@@ -7,7 +7,8 @@ import torchshim as torch
 import torchshim.nn.functional as F
 from torchshim.engine import context, direct
 from torchshim.engine.compile import report
-from torchshim.ops.registry import OPS, T
+from torchshim.ops.registry import OPS, T, op
+from torchshim.tensor.api.bind import call
 from torchshim.tensor.core.handle import read
 
 
@@ -150,6 +151,17 @@ def test_a_loop_that_pays_is_compiled():
     compiled = report._events[-1]
     assert 0.7 * compiled.price < turns * compiled.saves < 1.5 * compiled.price
     assert context.trace.direct is None
+
+
+def test_one_result_in_a_tuple_is_one_array():
+    """A tuple of one array became the result itself, of a dimension too many."""
+    made = op("in_a_tuple(Tensor self) -> Tensor", host=lambda inst: lambda x: (x + 1,))(lambda self: self + 1)
+    x = torch.ones(2, 3)
+    x.sum().item()
+    calm()
+    states = torch.stats()["states"]
+    y = call(made, (x,))
+    assert torch.stats()["states"] == states and y.shape == (2, 3) and y.tolist() == [[2.0] * 3] * 2
 
 
 def test_watchers_see_every_call():

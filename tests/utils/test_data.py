@@ -4,6 +4,7 @@ Numbers are PyTorch 2.13's.
 """
 import os
 import signal
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -188,3 +189,71 @@ def test_sparse_tensors_and_a_timeout_without_workers_are_refused():
         default_collate([torch.eye(2).to_sparse()] * 2)
     with pytest.raises(AssertionError, match="requires timeout == 0"):
         list(DataLoader([1, 2], timeout=3))
+
+
+def test_what_loaders_of_other_libraries_ask_for():
+    """A loader made of torch's parts: its iterator's base class, its fetchers and its workers' loop, with queues of its own."""
+    import multiprocessing
+    from torchshim.utils.data import _DatasetKind, _utils, dataloader
+    dataset = torch.utils.data.TensorDataset(torch.arange(5))
+    loader = DataLoader(dataset, batch_size=2)
+
+    class Iterator(dataloader._BaseDataLoaderIter):
+        def __init__(self, loader):
+            super().__init__(loader)
+            self._dataset_fetcher = _DatasetKind.create_fetcher(self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn,
+                                                                self._drop_last)
+
+        def _next_data(self):
+            return self._dataset_fetcher.fetch(self._next_index())
+    assert [b.tolist() for b, in Iterator(loader)] == [[0, 1], [2, 3], [4]]
+    fetcher = _DatasetKind.create_fetcher(_DatasetKind.Iterable, range(3), True, list, True)
+    assert fetcher.fetch([None] * 2) == [0, 1] and not fetcher.ended
+    with pytest.raises(StopIteration):
+        fetcher.fetch([None] * 2)
+    assert fetcher.ended and _utils.HAS_NUMPY and not _utils.python_exit_status and _utils.worker.ManagerWatchdog().is_alive()
+
+    context = multiprocessing.get_context("fork")
+    indices, results, done = context.Queue(), context.Queue(), context.Event()
+    for task in ((0, [1, 0]), (1, [7]), _utils.worker._ResumeIteration(3), (2, [4])):
+        indices.put(task)
+    w = context.Process(target=_utils.worker._worker_loop, daemon=True, args=(
+        _DatasetKind.Map, dataset, indices, results, done, True, _tolist, False, 5, None, 0, 1, False, None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")        # of threads that the child does not use
+        w.start()
+    got = [results.get(timeout=60) for _ in range(4)]
+    done.set()
+    indices.put(None)
+    w.join(60)
+    assert w.exitcode == 0
+    assert got[0] == (0, [1, 0]) and got[2] == (_utils.worker._ResumeIteration(seed=3), None) and got[3] == (2, [4])
+    assert got[1][0] == 1 and got[1][1].exc_type is IndexError
+
+
+def _tolist(batch):
+    return [x.item() for x, in batch]
+
+
+def test_watched_workers_that_fail_are_told_of():
+    import os
+    import subprocess
+    import sys
+    from torchshim.utils.data._utils import signal_handling
+    for key, (code, text) in enumerate((("import os; os._exit(3)", "exited unexpectedly with exit code 3. Details are lost due to multiprocessing"),
+                                        ("import os; os.kill(os.getpid(), 9)", "is killed by signal: Killed. "), ("pass", None))):
+        child = subprocess.Popen([sys.executable, "-c", code])
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        signal_handling._set_worker_pids(key, (child.pid,))
+        if text is None:
+            signal_handling._error_if_any_worker_fails()
+        else:
+            with pytest.raises(RuntimeError, match=rf"DataLoader worker \(pid {child.pid}\) {text}"):
+                signal_handling._error_if_any_worker_fails()
+            signal_handling._error_if_any_worker_fails()       # each is told of once
+        signal_handling._remove_worker_pids(key)
+        child.wait()
+    with pytest.raises(TypeError, match="expects a tuple for child_pids, but got list"):
+        signal_handling._set_worker_pids(1, [2])
+    with pytest.raises(ValueError, match="Cannot find worker information for _BaseDataLoaderIter with id 7"):
+        signal_handling._remove_worker_pids(7)

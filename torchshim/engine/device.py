@@ -1,6 +1,7 @@
 """JAX's devices as the engine names them."""
 from __future__ import annotations
 
+import gc
 import os
 
 import jax
@@ -20,6 +21,8 @@ def _before_fork():
 def _in_child():
     global forked
     forked = forked or _cpu is not None
+    if forked:
+        gc.freeze()                            # the parent's garbage is not the child's to finalize: loaders would end workers that it has not
 
 
 if hasattr(os, "register_at_fork"):

@@ -59,13 +59,14 @@ class Direct:
             self.pause()
         if several:
             return list(map(value_of, array, m))
-        if array.__class__ is list:
+        made = array.__class__
+        if made is list or made is tuple:
             array, = array
         return value_of(array, m)
 
     def meet(self, key):
         """(function, Meta of the result) of a call that was not met before; (None, (function, Metas of the results)) of one that has several;
-        (None, None) where it is to be recorded. The function returns the result, or a list of it."""
+        (None, None) where it is to be recorded. The function returns the result, or a list or tuple of it."""
         op, layout, kinds, *metas = key
         try:
             inst = op.resolve(layout, tuple(metas), kinds)

@@ -93,7 +93,8 @@ class Operator:
         return plan
 
     def on_host(self, inst):
-        """A function of NumPy arrays that does what `inst` does, where one is known without tracing it."""
+        """A function of NumPy arrays that does what `inst` does and gives a list or tuple of its results, where one is known without tracing
+        it."""
 
     def gradient_on_host(self, inst, plan):
         """Likewise a function of what `plan` keeps of `inst`, the cotangents and the numbers, that gives the gradients of `plan.needs`."""

@@ -162,7 +162,8 @@ def apply1(op, a, layout):
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:
@@ -255,7 +256,8 @@ def apply2(op, a, b, layout):
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:
@@ -358,7 +360,8 @@ def apply3(op, a, b, c, layout):
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:
@@ -447,7 +450,8 @@ def apply_number(op, a, x, layout, kind):
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:
@@ -541,7 +545,8 @@ def apply_scaled(op, a, b, x, layout, kind):
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:

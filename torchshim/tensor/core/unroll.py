@@ -82,7 +82,8 @@ AT_ONCE = '''\
             except Exception:                  # what fails does so when it is looked at, and names the line
                 pass
             else:
-                if array.__class__ is list:
+                made = array.__class__
+                if made is list or made is tuple:
                     array, = array
                 direct.left = left = direct.left - 1
                 if left <= 0:

@@ -1,6 +1,7 @@
 """DataLoader: batches of a dataset, in this process or from worker processes, in torch's order and with torch's seeds."""
 from __future__ import annotations
 
+import functools
 import itertools
 import multiprocessing
 import os
@@ -12,12 +13,14 @@ from typing import Any, Callable, Generic, TypeVar
 from ... import accelerator
 from ..._utils import ExceptionWrapper
 from ...engine import warn
+from . import _utils
 from ._utils import worker as _worker
 from ._utils.collate import default_collate, default_convert
-from ._utils.worker import Ended, Resume, get_worker_info
+from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
+from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration, get_worker_info
 from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .dataset import IterableDataset
-from .graph_settings import apply_sharding, apply_shuffle_settings, seeded, sharding
+from .graph_settings import apply_sharding, apply_shuffle_settings, seeded
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
@@ -31,6 +34,12 @@ class _DatasetKind:
     """How a dataset is read."""
     Map, Iterable = 0, 1
 
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        """What takes samples of a dataset of this kind."""
+        made = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
+        return made(dataset, auto_collation, collate_fn, drop_last)
+
 
 class _InfiniteConstantSampler(Sampler):
     """The "indices" of an iterable dataset."""
@@ -38,6 +47,18 @@ class _InfiniteConstantSampler(Sampler):
     def __iter__(self):
         while True:
             yield None
+
+
+def _sharding_worker_init_fn(worker_init_fn, world_size, rank_id, worker_id):
+    """A worker_init_fn for pipes: the worker takes its part of the samples, then `worker_init_fn` is called."""
+    info = get_worker_info()
+    if info is None:
+        raise AssertionError("Worker info is None in sharding worker init function")
+    if not isinstance(info.dataset, (IterDataPipe, MapDataPipe)):
+        raise AssertionError("datapipe must be an instance of IterDataPipe or MapDataPipe")
+    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
 
 
 class DataLoader(Generic[_T_co]):
@@ -154,13 +175,13 @@ class DataLoader(Generic[_T_co]):
 
     def __len__(self):
         if self._dataset_kind == _DatasetKind.Iterable:
-            n = self._promised = len(self.dataset)
+            n = self._IterableDataset_len_called = len(self.dataset)
             if self.batch_size is not None:
                 n = n // self.batch_size if self.drop_last else -(-n // self.batch_size)
             return n
         return len(self._index_sampler)
 
-    _promised = None                           # what an iterable dataset said of its length
+    _IterableDataset_len_called = None                           # what an iterable dataset said of its length
 
     def check_worker_number_rationality(self):
         """Warn where more workers than processors are asked for."""
@@ -178,19 +199,26 @@ class _BaseDataLoaderIter:
     """One pass over a loader."""
 
     def __init__(self, loader):
-        self._dataset, self._loader = loader.dataset, loader
-        self._iterable = loader._dataset_kind == _DatasetKind.Iterable
+        self._dataset, self._loader, self._dataset_kind = loader.dataset, loader, loader._dataset_kind
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._auto_collation, self._collate_fn, self._drop_last = loader._auto_collation, loader.collate_fn, loader.drop_last
+        self._index_sampler, self._num_workers, self._timeout = loader._index_sampler, loader.num_workers, loader.timeout
+        self._persistent_workers = loader.persistent_workers
+        self._world_size, self._rank = 1, 0
         if loader.pin_memory and not accelerator.is_available():
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
+        self._pin_memory, self._pin_memory_device = False, None        # batches are arrays of the host's one kind of memory
         self._shared_seed = None
         self._seed_pipes(loader)
-        self._sampler_iter = iter(loader._index_sampler)
+        self._sampler_iter = iter(self._index_sampler)
         self._base_seed = drawn_seed(loader.generator)
         self._num_yielded = 0
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
 
-    def _reset(self, loader, first=False):
-        self._sampler_iter = iter(loader._index_sampler)
+    def _reset(self, loader, first_iter=False):
+        self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._seed_pipes(loader)
 
     def _seed_pipes(self, loader):
@@ -199,22 +227,28 @@ class _BaseDataLoaderIter:
             self._shared_seed = drawn_seed(loader.generator)
             seeded(loader.dataset, self._shared_seed)
 
+    def _next_index(self):
+        return next(self._sampler_iter)
+
+    def _next_data(self):
+        raise NotImplementedError
+
     def __iter__(self):
         return self
 
     def __next__(self):
         data = self._next_data()
         self._num_yielded += 1
-        promised = self._loader._promised
-        if self._iterable and promised is not None and self._num_yielded > promised:
+        promised = self._IterableDataset_len_called
+        if self._dataset_kind == _DatasetKind.Iterable and promised is not None and self._num_yielded > promised:
             several = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each "
                        "worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
             warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {promised}(when accessing len(dataloader)), but "
-                          f"{self._num_yielded} samples have been fetched. {several if self._loader.num_workers else ''}", stacklevel=2)
+                          f"{self._num_yielded} samples have been fetched. {several if self._num_workers else ''}", stacklevel=2)
         return data
 
     def __len__(self):
-        return len(self._loader._index_sampler)
+        return len(self._index_sampler)
 
     def __getstate__(self):
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
@@ -225,14 +259,15 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader):
         super().__init__(loader)
-        if loader.timeout:
+        if self._timeout:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-            apply_sharding(loader.dataset, 1, 0)
-        self._fetch = _worker.fetcher(loader.dataset, self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last)
+            apply_sharding(loader.dataset, self._world_size, self._rank)
+        self._dataset_fetcher = _DatasetKind.create_fetcher(self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn,
+                                                            self._drop_last)
 
     def _next_data(self):
-        return self._fetch(next(self._sampler_iter))
+        return self._dataset_fetcher.fetch(self._next_index())
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -241,18 +276,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader):
         super().__init__(loader)
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        self._persistent, self._shut = loader.persistent_workers, False
+        self._shut = False
         self._done = context.Event()
         self._workers, self._indices, self._results = [], [], []
         piped = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
-        init = sharding(loader.worker_init_fn) if piped else loader.worker_init_fn
+        init = loader.worker_init_fn
+        if piped:
+            init = functools.partial(_sharding_worker_init_fn, init, self._world_size, self._rank)
         for k in range(loader.num_workers):
             indices = context.Queue()
             indices.cancel_join_thread()
             receive, send = context.Pipe(duplex=False)
-            w = context.Process(target=_worker.worker_loop, daemon=True, args=(
-                self._iterable, loader.dataset, indices, send, self._done, loader._auto_collation, loader.collate_fn, loader.drop_last,
-                self._base_seed, init, k, loader.num_workers, self._persistent))
+            w = context.Process(target=_worker._worker_loop, daemon=True, args=(
+                self._dataset_kind, self._dataset, indices, _worker.Results(send), self._done, self._auto_collation, self._collate_fn,
+                self._drop_last, self._base_seed, init, k, self._num_workers, self._persistent_workers, self._shared_seed))
             with warnings.catch_warnings():    # the child computes without JAX's threads: what they warn of does not happen
                 warnings.filterwarnings("ignore", message=r".*os\.fork\(\).*|.*use of fork\(\) may lead to deadlocks.*")
                 w.start()
@@ -272,14 +309,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         for _ in range(loader.prefetch_factor * len(self._workers)):
             self._ask()
 
-    def _reset(self, loader, first=False):
+    def _reset(self, loader, first_iter=False):
         super()._reset(loader)
         waiting = set(range(len(self._workers)))
         for queue in self._indices:
-            queue.put(Resume(self._shared_seed))
+            queue.put(_ResumeIteration(self._shared_seed))
         while waiting:                                     # what is left of the last pass comes before
-            k, (_, data) = self._get()
-            if isinstance(data, Resume):
+            k, (what, _) = self._get()
+            if isinstance(what, _ResumeIteration):
                 waiting.discard(k)
         self._start(loader)
 
@@ -292,7 +329,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         else:
             return
         try:
-            index = next(self._sampler_iter)
+            index = self._next_index()
         except StopIteration:
             return
         self._indices[k].put((self._sent, index))
@@ -301,7 +338,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _get(self):
         """The next message of any worker: (worker, (position, data)). RuntimeError when one died or none answers in time."""
-        timeout = self._loader.timeout or None
+        timeout = self._timeout or None
         connections = {r: k for k, r in enumerate(self._results) if r is not None}
         sentinels = {w.sentinel: k for k, w in enumerate(self._workers) if self._results[k] is not None}
         while True:
@@ -345,15 +382,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     data.reraise()
                 return data
             if not self._asked:
-                if not self._persistent:
+                if not self._persistent_workers:
                     self._shutdown_workers()
                 raise StopIteration
             if self._shut:
                 raise RuntimeError("the DataLoader's workers are gone")
             k, (at, data) = self._get()
-            if isinstance(data, Ended):
+            if isinstance(data, _IterableDatasetStopIteration):
                 self._live[k] = False
-                if not self._persistent:
+                if not self._persistent_workers:
                     self._indices[k].put(None)
                     self._results[k] = None
                 for n in [n for n, who in self._asked.items() if who == k]:
@@ -376,7 +413,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             if r is not None:
                 r.close()                                  # who is still sending gets a broken pipe
         for w in self._workers:
-            w.join(timeout=_worker.MP_STATUS_CHECK_INTERVAL)
+            w.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
             if w.is_alive():
                 w.terminate()
 

@@ -1,12 +1,10 @@
 """Settings of a pipe and of all that it draws from: seeds, shuffling, and which part of the samples is whose."""
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 
 from ... import Generator
-from ._utils.worker import get_worker_info
 from .datapipes.iter.sharding import SHARDING_PRIORITIES, _ShardingIterDataPipe
 from .graph import traverse_dps
 from .sampler import drawn_seed
@@ -87,15 +85,3 @@ def seeded(datapipe, seed):
     shared = Generator()
     shared.manual_seed(seed)
     apply_random_seed(datapipe, shared)
-
-
-def _in_worker(then, worker_id):
-    info = get_worker_info()
-    apply_sharding(info.dataset, info.num_workers, worker_id)
-    if then is not None:
-        then(worker_id)
-
-
-def sharding(worker_init_fn):
-    """A worker_init_fn that lets the worker take its part before."""
-    return functools.partial(_in_worker, worker_init_fn)

@@ -1,6 +1,8 @@
 """Batches in pinned host memory: everything in a container that has a `pin_memory` is asked for it."""
+import queue
 from collections.abc import Mapping, Sequence
 
+from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
 from ....tensor.core.tensor import Tensor
 
 
@@ -31,3 +33,26 @@ def _as(cls, made):
         return cls(made)
     except TypeError:
         return made
+
+
+def _pin_memory_loop(in_queue, out_queue, device_id, done_event, device):
+    """Of a thread: pass on (position, data) from one queue to the other with the data pinned, until the event is set."""
+    def until_done(step):
+        while not done_event.is_set():
+            try:
+                return step(timeout=MP_STATUS_CHECK_INTERVAL)
+            except (queue.Empty, queue.Full):
+                pass
+
+    while not done_event.is_set():
+        message = until_done(in_queue.get)
+        if message is None:
+            return
+        at, data = message
+        if not isinstance(data, ExceptionWrapper):
+            try:
+                data = pin_memory(data, device)
+            except Exception:
+                data = ExceptionWrapper(where=f"in pin memory thread for device {device_id}")
+        until_done(lambda timeout: out_queue.put((at, data), timeout=timeout))
+        del message, data

@@ -6,34 +6,33 @@ killed in the middle of a message can hold nobody else up.
 from __future__ import annotations
 
 import io
+import multiprocessing
+import os
 import pickle
 import queue
 import random
+from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 
+from . import MP_STATUS_CHECK_INTERVAL, signal_handling
 from .... import Tensor, from_numpy, int16, manual_seed, uint8
 from ...._utils import ExceptionWrapper
-from .collate import default_convert
+from ..datapipes.datapipe import IterDataPipe
 
-MP_STATUS_CHECK_INTERVAL = 5.0
 _worker_info = None
 
 
+@dataclass(frozen=True, slots=True)
 class WorkerInfo:
     """What a worker process knows of itself: `id`, `num_workers`, `seed`, and its copy of the `dataset`."""
-
-    def __init__(self, **fields):
-        self.__dict__.update(fields)
-        self.__dict__["_fixed"] = True
-
-    def __setattr__(self, name, value):
-        raise RuntimeError(f"Cannot assign attributes to {type(self).__name__} objects")
-
-    def __repr__(self):
-        shown = ", ".join(f"{k}={v}" for k, v in self.__dict__.items() if k != "_fixed")
-        return f"{type(self).__name__}({shown})"
+    id: int
+    num_workers: int
+    seed: int
+    dataset: object
+    rng: object = None
+    worker_method: str | None = "multiprocessing"
 
 
 def get_worker_info():
@@ -41,51 +40,28 @@ def get_worker_info():
     return _worker_info
 
 
-class Ended:
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
     """A worker's iterable dataset has no more samples."""
+    worker_id: int
 
 
-class Resume:
+@dataclass(frozen=True)
+class _ResumeIteration:
     """Begin a new pass (to a persistent worker), or: it has begun."""
-
-    def __init__(self, seed=None):
-        self.seed = seed
+    seed: int | None = None
 
 
-def fetcher(dataset, iterable, auto_collation, collate_fn, drop_last):
-    """A function from an index (or a list of them) to what one step of the loader yields; StopIteration at the end."""
-    if not iterable:
-        def fetch(index):
-            if not auto_collation:
-                return collate_fn(dataset[index])
-            if callable(getattr(dataset, "__getitems__", None)):
-                return collate_fn(dataset.__getitems__(index))
-            return collate_fn([dataset[i] for i in index])
-        return fetch
-    samples, ended = iter(dataset), False
+class ManagerWatchdog:
+    """Tells a worker whether the process that started it is still there."""
 
-    def fetch_next(index):
-        nonlocal ended
-        if not auto_collation:
-            return collate_fn(next(samples))
-        if ended:
-            raise StopIteration
-        batch = []
-        for _ in index:
-            try:
-                batch.append(next(samples))
-            except StopIteration:
-                ended = True
-                break
-        if not batch or drop_last and len(batch) < len(index):
-            raise StopIteration
-        return collate_fn(batch)
-    return fetch_next
+    def __init__(self):
+        self.manager_pid, self.manager_dead, self._process = os.getppid(), False, multiprocessing.parent_process()
 
-
-def convert_one(sample):
-    """The collate function of a loader without batches."""
-    return default_convert(sample)
+    def is_alive(self):
+        if not self.manager_dead:
+            self.manager_dead = os.getppid() != self.manager_pid or self._process is not None and not self._process.is_alive()
+        return not self.manager_dead
 
 
 class _Pickler(ForkingPickler):
@@ -120,73 +96,97 @@ def dumps(obj):
     return out.getbuffer()
 
 
+class Results:
+    """A worker's end of a pipe, as the queue that it puts its messages in."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def put(self, message):
+        self.connection.send_bytes(dumps(message))
+
+    def cancel_join_thread(self):
+        """Nothing: what was put is gone already."""
+
+    def close(self):
+        self.connection.close()
+
+
 def _generate_state(base_seed, worker_id):
     """The state that torch gives NumPy in a worker: four words of a SeedSequence of the worker and the seed."""
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
 
 
-def worker_loop(iterable, dataset, indices, results, done, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id, num_workers,
-                persistent):
-    """Answer the indices that come until None does: (position, data or what went wrong)."""
+def _worker_loop(dataset_kind, dataset, index_queue, data_queue, done_event, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id,
+                 num_workers, persistent_workers, shared_seed):
+    """Answer the indices that come until None does: (position, data or what went wrong). dataset_kind: a `_DatasetKind`."""
     global _worker_info
     from .. import graph_settings              # it asks this module for the worker's number
+    from ..dataloader import _DatasetKind
+
+    def failed():
+        return ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
+
+    def begun(seed):
+        if isinstance(dataset, IterDataPipe):
+            graph_settings.seeded(dataset, seed)
+        return _DatasetKind.create_fetcher(dataset_kind, dataset, auto_collation, collate_fn, drop_last)
+
     try:
+        signal_handling._set_worker_signal_handlers()
         seed = base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)
         np.random.seed(_generate_state(base_seed, worker_id))
+        if isinstance(dataset, IterDataPipe) and shared_seed is None:
+            raise AssertionError("shared_seed must be provided for IterDataPipe workers")
         _worker_info = WorkerInfo(id=worker_id, num_workers=num_workers, seed=seed, dataset=dataset)
-        start_error = fetch = None
+        start_error = fetcher = None
         try:
             if init_fn is not None:
                 init_fn(worker_id)
-            fetch = fetcher(dataset, iterable, auto_collation, collate_fn, drop_last)
+            fetcher = begun(shared_seed)
         except Exception:
-            start_error = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
-        ended = False
-        while True:
+            start_error = failed()
+        ended, watchdog = False, ManagerWatchdog()
+        while watchdog.is_alive():
             try:
-                task = indices.get(timeout=MP_STATUS_CHECK_INTERVAL)
+                task = index_queue.get(timeout=MP_STATUS_CHECK_INTERVAL)
             except queue.Empty:
-                if done.is_set() or not _parent_lives():
-                    return
+                if done_event.is_set():
+                    break
                 continue
             if task is None:
-                return
-            if isinstance(task, Resume):
+                break
+            if isinstance(task, _ResumeIteration):
                 ended = False
+                data_queue.put((task, None))
                 if start_error is None:
                     try:
-                        if task.seed is not None:
-                            graph_settings.seeded(dataset, task.seed)
-                        fetch = fetcher(dataset, iterable, auto_collation, collate_fn, drop_last)
+                        fetcher = begun(task.seed)
                     except Exception:
-                        start_error = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
-                results.send_bytes(dumps((None, task)))
+                        start_error = failed()
                 continue
-            if done.is_set() or ended:
+            if done_event.is_set() or ended:
                 continue
             at, index = task
             if start_error is not None:
                 data, start_error = start_error, None
             else:
                 try:
-                    data = fetch(index)
+                    data = fetcher.fetch(index)
                 except Exception as error:
-                    if isinstance(error, StopIteration) and iterable:
-                        data, ended = Ended(), True
-                    else:
-                        data = ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")
+                    ended = isinstance(error, StopIteration) and dataset_kind == _DatasetKind.Iterable
+                    data = _IterableDatasetStopIteration(worker_id) if ended else failed()
             try:
-                message = dumps((at, data))
-            except Exception:
-                message = dumps((at, ExceptionWrapper(where=f"in DataLoader worker process {worker_id}")))
-            results.send_bytes(message)
+                data_queue.put((at, data))
+            except Exception as error:
+                if isinstance(error, OSError):
+                    raise
+                data_queue.put((at, failed()))
+            del data, task, index
     except (KeyboardInterrupt, BrokenPipeError, EOFError, ConnectionResetError):
         pass                                   # the main process shows the interrupt, or has gone
-
-
-def _parent_lives():
-    import multiprocessing
-    parent = multiprocessing.parent_process()
-    return parent is None or parent.is_alive()
+    if done_event.is_set():
+        data_queue.cancel_join_thread()
+        data_queue.close()
