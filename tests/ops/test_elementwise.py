@@ -234,3 +234,32 @@ def test_a_known_zero_divisor_raises_at_the_call():
             torch.fmod(x, zero)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         (x // (x - x)).tolist()
+
+
+@pytest.mark.parametrize("f, end", [(torch.xlogy, 0.0), (torch.special.xlog1py, -1.0)])
+def test_where_the_cotangent_is_zero_so_is_the_gradient_of_what_is_multiplied_by_a_logarithm(f, end):
+    """torch makes that gradient with the same function: an infinite logarithm, or none, makes no nan of what a mask took away."""
+    xs, ys = [2.0, 2.0, 2.0, 0.0, 2.0, nan], [end, inf, end - 1, end - 1, nan, end + 1]
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        x, y = (torch.tensor(v, dtype=dtype, requires_grad=True) for v in (xs, ys))
+        for _ in range(4):
+            (f(x, y) * torch.zeros(6, dtype=dtype)).sum().backward()
+            np.testing.assert_array_equal(x.grad.float().numpy(), np.float32([0, 0, 0, 0, nan, 0]))
+            x.grad = None
+    x = torch.tensor([[2.0, 1.0]], requires_grad=True)
+    f(x, torch.full((3, 1), end)).mul(torch.tensor([[0.0, 1.0]])).sum().backward()
+    assert x.grad.tolist() == [[0.0, -inf]] and not np.signbit(x.grad.numpy()[0, 0])
+    x.grad = None
+    f(x, end).mul(torch.tensor([[0.0, 1.0]])).sum().backward()
+    assert x.grad.tolist() == [[0.0, -inf]]
+
+
+@pytest.mark.parametrize("f, want, gradients", [
+    (torch.xlogy, [-0.6171875, 2.84375, -10.0625, 0.91796875],
+     [[-1.4296875, 2.171875, -7.25, 1.0703125], [1.6171875, 0.4140625, 197.0, 0.2099609375]]),
+    (torch.special.xlog1py, [0.03662109375, 3.140625, 0.0888671875, 1.125],
+     [[0.08544921875, 2.390625, 0.06396484375, 1.3125], [0.185546875, 0.349609375, 5.90625, 0.16015625]])])
+def test_half_types_round_the_logarithm_and_each_step_of_its_gradients(f, want, gradients):
+    x, y, g = (torch.tensor(v, dtype=torch.bfloat16) for v in ([0.3, 1.7, 2.9, 0.77], [0.13, 5.3, 0.031, 3.3], [0.7, 1.3, 2.1, 0.9]))
+    out = f(x.requires_grad_(), y.requires_grad_())
+    assert out.tolist() == want and [t.tolist() for t in torch.autograd.grad(out, (x, y), g)] == gradients

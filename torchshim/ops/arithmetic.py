@@ -11,7 +11,7 @@ from . import promotion as P
 from .common import is_complex, is_float
 from .layout import broadcast_shapes, elementwise_strides
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, cast, common_of, op, with_partials
+from .registry import SB, SC, SF, SI, T, cast, common_of, op, short, with_partials
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -442,10 +442,16 @@ def hypot(self, other):
 
 @op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"), twice="compares self",
     grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
-    rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other))
-def xlogy(self, other):
+    rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other),
+    pullback=lambda g, self, other, half: (jnp.where((self == 0) & (other <= 0), 0, _xlogy(g, other, half)), short(g * self, half) / other),
+    half_steps=True)
+def xlogy(self, other, half=None):
     """self * log(other), 0 where self is 0."""
-    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log(other)))
+    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * short(jnp.log(other), half)))
+
+
+def _xlogy(self, other, half):
+    return (xlogy.core if half is None else functools.partial(xlogy.body, half=half))(self, other)
 
 
 def _at_infinity(z):

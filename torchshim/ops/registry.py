@@ -58,6 +58,9 @@ backward raises, as torch's does. There are two ways to say how it is computed:
    A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
    factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument.
 
+pullback: where torch's gradients are not linear in the cotangent: beside a tuple (of which forward derivatives are made), a function of
+  (cotangent, *operands, the half type between whose steps torch rounds, or None), the arrays promoted and of one shape, that gives the
+  gradients.
 plain_gradients: gradients are contiguous, however the operands lie; by default they lie as their operands do.
 twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
@@ -128,7 +131,7 @@ class Op(Operator):
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True,
-                 grad_for=None):
+                 grad_for=None, pullback=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -165,6 +168,7 @@ class Op(Operator):
         self.core, self.partials = body, rule if rule.__class__ is tuple else None
         if rule.__class__ is tuple:
             self.core = with_partials(body, rule, self.params)
+            self.rule = pullback and elementwise_rule(self, pullback)
         elif rule is not None:
             self.rule = pullback_rule(rule)
         self.layout = tuple(T if p.kind == "tensor" else p.default for p in self.params)   # all tensors given, rest defaults
@@ -392,6 +396,29 @@ def pullback_rule(pullback):
     def rule(inst, wrt, ins, cts):
         grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]))
         return list(inst.fn(*ins)) + [grads[i].astype(ins[i].dtype) for i in wrt]
+    return rule
+
+
+def short(x, half):
+    """`x` rounded to the type `half`, where there is one, as wide as before."""
+    return x if half is None else x.astype(half).astype(x.dtype)
+
+
+def elementwise_rule(op, pullback):
+    """Likewise from (cotangent, *operands) -> a gradient for each operand, where all operands are tensors or numbers."""
+    def rule(inst, wrt, ins, cts):
+        common = op.common_dtype(inst.layout, inst.in_metas)
+        compute, operands = P.compute_dtype(common), op.function_of(inst.layout, common, lambda *args: args)
+
+        def of(*diff):
+            every = list(ins)
+            for i, x in zip(wrt, diff):
+                every[i] = x
+            return operands(*every)
+        args, pull = jax.vjp(of, *[ins[i] for i in wrt])
+        cts = [cast(a, compute) for a in jnp.broadcast_arrays(cts[0], *args)]
+        grads = pullback(*cts, None if compute == common else common)
+        return list(inst.fn(*ins)) + list(pull([cast(g, common) if a.ndim else cast(g, common).sum() for g, a in zip(grads, args)]))
     return rule
 
 

@@ -12,7 +12,7 @@ from . import promotion as P
 from .common import special
 from .layout import contiguous
 from .loops import while_loop
-from .registry import T, op
+from .registry import T, op, short
 from .unary import declare, lgamma
 
 SPECIAL = dict(namespace="special", method=False, inplace=False)
@@ -74,10 +74,16 @@ def _numbered(name):
 
 @op("xlog1py(Tensor self, Tensor other) -> Tensor", promote="float", scalar_left=True, namespace="special", method=False,
     grad=_numbered("SpecialXlog1Py"), refuses=("xlog1py_cpu", "c"), twice="compares self",
-    rule=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)))
-def xlog1py(self, other):
+    rule=(lambda out, x, y: jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)), lambda out, x, y: x / (y + 1)),
+    pullback=lambda g, x, y, half: (jnp.where((x == 0) & (y <= -1), 0, _xlog1py(g, y, half)), short(g * x, half) / short(y + 1, half)),
+    half_steps=True)
+def xlog1py(self, other, half=None):
     """self * log1p(other), 0 where self is 0."""
-    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * jnp.log1p(other)))
+    return jnp.where(jnp.isnan(other), other, jnp.where(self == 0, 0, self * short(jnp.log1p(other), half)))
+
+
+def _xlog1py(self, other, half):
+    return (xlog1py.core if half is None else functools.partial(xlog1py.body, half=half))(self, other)
 
 
 # -- zeta and polygamma ------------------------------------------------------------------------------------------------
