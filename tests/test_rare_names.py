@@ -110,8 +110,8 @@ def test_names_that_libraries_import():
     with pytest.raises(AttributeError, match="Linear has no attribute `w`"):
         swap_tensor(m, "w", new)
     x = torch.ones(3)
-    assert torch._C._is_alias_of(x, x[1:]) and not torch._C._is_alias_of(x, x.clone()) and isinstance(
-        x.untyped_storage(), torch.StorageBase)
+    assert (torch._C._is_alias_of(x, x[1:]) and not torch._C._is_alias_of(x, x.clone())
+            and isinstance(x.untyped_storage(), torch.StorageBase))
     x, w = torch.rand(1, 2, 4, 4), torch.rand(3, 2, 3, 3)
     made = torch.ops.aten._convolution(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
     assert torch.equal(made, torch.nn.functional.conv2d(x, w))
@@ -137,8 +137,8 @@ def test_parts_of_functional_derivatives():
     from torchshim.autograd.functional import _as_tuple, _construct_standard_basis_for, _tuple_postprocess
     a, b = _construct_standard_basis_for((torch.ones(2), torch.ones(1)), (2, 1))
     assert a.tolist() == [[1, 0], [0, 1], [0, 0]] and b.tolist() == [[0], [0], [1]]
-    assert _as_tuple(1) == (False, (1,)) and _tuple_postprocess(((1,), (2,)), (True, False)) == (1, 2) and _tuple_postprocess(
-        (1,), False) == 1
+    assert (_as_tuple(1) == (False, (1,)) and _tuple_postprocess(((1,), (2,)), (True, False)) == (1, 2)
+            and _tuple_postprocess((1,), False) == 1)
 
 
 def test_pinning_asks_what_is_in_containers():

@@ -11,7 +11,8 @@ from .tensor.core.tensor import Tensor as _Tensor
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax",
            "solve", "spdiags", "sum"]
 
-sparse_coo_tensor, sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor, sparse_compressed_tensor, spmm, dsmm, hspmm = [
+(sparse_coo_tensor, sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor, sparse_compressed_tensor,
+ spmm, dsmm, hspmm) = [
     _F[n] for n in """sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor
     spmm dsmm hspmm""".split()]
 hsmm = hspmm

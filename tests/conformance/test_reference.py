@@ -27,4 +27,5 @@ def test_calls_are_made_and_counted(tmp_path, capsys):
              ("abs", given, ("error", "RuntimeError", "no"))]
     (tmp_path / "calls").write_bytes(pickle.dumps(calls))
     assert play(torch, tmp_path / "calls", 9) == 2
-    assert "neg(float32[2]): 2 of 2 values\nabs(float32[2]): no error; torch: RuntimeError: no\n4 calls, 2 differ" in capsys.readouterr().out
+    assert ("neg(float32[2]): 2 of 2 values\nabs(float32[2]): no error; torch: RuntimeError: no\n4 calls, 2 differ"
+            in capsys.readouterr().out)

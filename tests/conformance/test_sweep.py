@@ -15,5 +15,5 @@ def test_answers_are_told_apart():
     assert sweep.same(answer, near, "float32", False) and not sweep.same(answer, other, "float32", False)
     assert not sweep.same(answer, near, "float64", False)
     wrong, said = {"error": ["IndexError", "a"]}, {"error": ["IndexError", "b"]}
-    assert sweep.same(wrong, said, "float32", False) and not sweep.same(wrong, said, "float32", True) and not sweep.same(
-        wrong, answer, "float32", False)
+    assert (sweep.same(wrong, said, "float32", False) and not sweep.same(wrong, said, "float32", True)
+            and not sweep.same(wrong, answer, "float32", False))

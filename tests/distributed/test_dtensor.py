@@ -24,8 +24,8 @@ def test_it_holds_its_data_and_knows_how_it_lies(mesh):
     d = distribute_tensor(w, mesh, [Shard(0)])
     assert repr(d) == ("DTensor(local_tensor=tensor([[0., 1., 2.],\n        [3., 4., 5.]]), device_mesh=DeviceMesh((1,), 'cpu', "
                        "stride=((),)), placements=(Shard(dim=0),))")
-    assert d.shape == (2, 3) and d.is_leaf and torch.equal(d.to_local(), w) and torch.equal(d.full_tensor(), w) and str(
-        d._spec) == "Spec(f32[2, 3](S(0)))"
+    assert (d.shape == (2, 3) and d.is_leaf and torch.equal(d.to_local(), w) and torch.equal(d.full_tensor(), w)
+            and str(d._spec) == "Spec(f32[2, 3](S(0)))")
     d.add_(1)
     assert w[0, 0] == 0 and d.to_local()[0, 0] == 1                # a shard has memory of its own
     for refused in (d.numpy, d.tolist):
@@ -122,8 +122,8 @@ def test_a_parallel_module_computes_what_it_computed(mesh):
     assert [str(p.placements[0]) for p in made.parameters()] == ["S(0)", "R", "R", "S(0)", "S(0)", "S(1)", "R", "S(0)", "S(0)"]
     for p, q in zip(plain.parameters(), made.parameters()):
         assert torch.equal(p.grad, q.grad.full_tensor())
-    assert repr(
-        ColwiseParallel()) == "ColwiseParallel(input_layouts=(Replicate(),), output_layouts=(Shard(dim=-1),), use_local_output=True)"
+    assert (repr(ColwiseParallel())
+            == "ColwiseParallel(input_layouts=(Replicate(),), output_layouts=(Shard(dim=-1),), use_local_output=True)")
     with pytest.raises(NotImplementedError, match="ColwiseParallel currently only support nn.Linear and nn.Embedding!"):
         parallelize_module(nn.ReLU(), mesh, ColwiseParallel())
     with pytest.warns(UserWarning, match="no submodule matching token 'nowhere'"):

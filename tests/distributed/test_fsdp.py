@@ -86,8 +86,8 @@ def test_flat_parameters_and_names():
     made(torch.ones(1, 4)).sum().backward()
     with made.no_sync():
         made(torch.ones(1, 4)).sum().backward()
-    assert made.clip_grad_norm_(1.).item() > 1 and torch.nn.utils.get_total_norm(
-        [p.grad for p in made.parameters()]).item() == pytest.approx(1)
+    assert (made.clip_grad_norm_(1.).item() > 1
+            and torch.nn.utils.get_total_norm([p.grad for p in made.parameters()]).item() == pytest.approx(1))
 
 
 @pytest.mark.parametrize("original", [False, True])

@@ -7,7 +7,8 @@ import torchshim as torch
 from torchshim import distributed as dist
 from torchshim import nn
 from torchshim.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
-from torchshim.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, get_optimizer_state_dict, set_model_state_dict
+from torchshim.distributed.checkpoint.state_dict import (StateDictOptions, get_model_state_dict, get_optimizer_state_dict,
+                                                               set_model_state_dict)
 from torchshim.distributed.device_mesh import init_device_mesh
 from torchshim.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
 from torchshim.distributed.tensor import DTensor, Shard
@@ -70,8 +71,8 @@ def test_mixed_precision_computes_in_one_dtype_and_keeps_another():
     assert out.dtype == torch.bfloat16 and made[1].seen[0] == (nn.Parameter, torch.bfloat16, torch.bfloat16)
     out.float().sum().backward()
     assert all(p.dtype == p.grad.dtype == torch.float32 for p in made.parameters())
-    assert fully_shard(nn.Linear(4, 2), mp_policy=MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float64))(
-        torch.ones(4)).dtype == torch.float64
+    assert (fully_shard(nn.Linear(4, 2), mp_policy=MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float64))(torch.ones(4)).dtype
+            == torch.float64)
 
 
 def test_gradients_gather_until_they_are_wanted():

@@ -121,7 +121,7 @@ def test_small_names():
     assert repr(s) == "OrderedSet([3, 1, 2])" and list(s | {9}) == [3, 1, 2, 9] and s.pop() == 2 and s == {1, 3} and 1 in s
     assert list(s.union([5], [6])) == [3, 1, 5, 6] and list(s - {1}) == [3] and list(s.intersection([1])) == [1]
     f = FloatFunctional()
-    assert f.add(torch.ones(1), 1).item() == 2 and f.add_relu(
-        torch.ones(1), -3).item() == 0 and torch.nn.quantized.FloatFunctional is FloatFunctional
+    assert (f.add(torch.ones(1), 1).item() == 2 and f.add_relu(torch.ones(1), -3).item() == 0
+            and torch.nn.quantized.FloatFunctional is FloatFunctional)
     assert repr(f) == "FloatFunctional(\n  (activation_post_process): Identity()\n)"
     assert AffinityMode("node") is AffinityMode.NODE and NumaOptions(AffinityMode.NODE).should_fall_back_if_binding_fails is False

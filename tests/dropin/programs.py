@@ -42,7 +42,7 @@ def subclasses():
 def torch_function():
     import torch
     import torch.nn.functional as F
-    from torch.overrides import TorchFunctionMode, has_torch_function, handle_torch_function, is_tensor_like, resolve_name        # noqa: F401  (as scripts import them)
+    from torch.overrides import TorchFunctionMode, has_torch_function, handle_torch_function, is_tensor_like, resolve_name  # noqa: F401  (as scripts import them)
     calls = []
     class Logged(torch.Tensor):
         @classmethod

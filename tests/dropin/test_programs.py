@@ -38,7 +38,8 @@ def test_all_programs_are_looked_at(ended):
 
 def test_a_programs_log_is_its_own(tmp_path):
     """JAX's messages do not join those of a program that logs everything; where it asks for them, they come."""
-    code = "import logging, sys; {}logging.basicConfig(stream=sys.stdout, level=1); import torch; print(torch.func.grad(torch.sin)(torch.ones(())))"
+    code = ("import logging, sys; {}logging.basicConfig(stream=sys.stdout, level=1); import torch; "
+            "print(torch.func.grad(torch.sin)(torch.ones(())))")
     assert printed(tmp_path, "-c", code.format("")) == "tensor(0.5403)\n"
     assert "jax" in printed(tmp_path, "-c", code.format("logging.getLogger('jax').setLevel(1); "))
 

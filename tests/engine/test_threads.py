@@ -98,5 +98,6 @@ def test_a_buffer_of_the_users_is_not_overwritten(monkeypatch):
 
 
 def test_an_import_leaves_the_settings_of_jax_alone():
-    code = "import jax; before = dict(jax.config.values); import torchshim as t; (t.ones(2) + 1).tolist(); print(before == jax.config.values)"
+    code = ("import jax; before = dict(jax.config.values); import torchshim as t; (t.ones(2) + 1).tolist(); "
+            "print(before == jax.config.values)")
     assert run_python(code) == "True\n"

@@ -166,7 +166,8 @@ def test_a_proxy_of_ones_own_is_asked_by_the_first_function_it_meets():
         print([n.name for n in graph.nodes])
     """
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert out.stdout == "['a', 'b', 'getitem', 'broadcast_tensors', 'getitem_1', 'getattr_1', 'getitem_2', 'meshgrid', 'getitem_3', 'output']\n", out.stderr
+    assert out.stdout == ("['a', 'b', 'getitem', 'broadcast_tensors', 'getitem_1', 'getattr_1', 'getitem_2', 'meshgrid', 'getitem_3', "
+                          "'output']\n"), out.stderr
 
 
 def test_the_insert_point_is_set_by_the_call_itself():

@@ -7,12 +7,12 @@ aten = torch.ops.aten
 
 
 def test_names():
-    assert repr(aten.add) == "<OpOverloadPacket(op='aten.add')>" and repr(
-        aten.add.Tensor) == "<OpOverload(op='aten.add', overload='Tensor')>"
-    assert str(
-        aten.add.Tensor) == "aten.add.Tensor" and aten.add.Tensor.name() == "aten::add.Tensor" and aten.mm.default.name() == "aten::mm"
-    assert aten.add.Tensor is aten.add.Tensor and aten.add.Tensor.overloadpacket is aten.add and len(
-        {aten.add.Tensor, aten.add.Scalar}) == 2
+    assert (repr(aten.add) == "<OpOverloadPacket(op='aten.add')>"
+            and repr(aten.add.Tensor) == "<OpOverload(op='aten.add', overload='Tensor')>")
+    assert (str(aten.add.Tensor) == "aten.add.Tensor" and aten.add.Tensor.name() == "aten::add.Tensor"
+            and aten.mm.default.name() == "aten::mm")
+    assert (aten.add.Tensor is aten.add.Tensor and aten.add.Tensor.overloadpacket is aten.add
+            and len({aten.add.Tensor, aten.add.Scalar}) == 2)
     with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nope'"):
         aten.nope
     with pytest.raises(AttributeError, match="'_OpNamespace' 'pyg' object has no attribute 'knn'"):

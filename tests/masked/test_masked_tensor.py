@@ -116,8 +116,8 @@ def test_sparse_data():
             s.is_contiguous()
     coo = masked_tensor(torch.sparse_coo_tensor(I, torch.arange(3.), (2, 3)),
                         torch.sparse_coo_tensor(I, torch.tensor([True, False, True]), (2, 3)))
-    assert shown(
-        coo) == "MaskedTensor([[0.0000,--,--],[--,--,2.0000]])" and coo.argmax().get_data().item() == dense.argmax().get_data().item()
+    assert (shown(coo) == "MaskedTensor([[0.0000,--,--],[--,--,2.0000]])"
+            and coo.argmax().get_data().item() == dense.argmax().get_data().item())
     fewer = masked_tensor(D.to_sparse(), M.to_sparse())
     assert fewer.get_data().values().tolist() == [0, 2, 5] and shown(fewer) == shown(dense)
     with pytest.raises(ValueError, match="Input masks must match|same layout"):

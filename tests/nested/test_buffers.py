@@ -13,8 +13,8 @@ def test_components_share_the_buffers_memory_and_gradients():
     b = torch.arange(21.0)
     n = torch._nested_view_from_buffer(b, sizes, strides, starts)
     b[0] = 9
-    assert n.is_nested and n.layout is torch.strided and n[0].tolist() == [[9, 1, 2], [3, 4, 5]] and n.unbind()[2].tolist() == [
-        [18, 19, 20]]
+    assert (n.is_nested and n.layout is torch.strided and n[0].tolist() == [[9, 1, 2], [3, 4, 5]]
+            and n.unbind()[2].tolist() == [[18, 19, 20]])
     n.unbind()[1].zero_()
     assert b[6:18].tolist() == [0] * 12
     b = torch.arange(23.0, requires_grad=True)

@@ -101,8 +101,8 @@ def test_gradients(layout):
 def test_constructors():
     v, offsets = torch.arange(18.0).view(6, 3), torch.tensor([0, 2, 6])
     x, y = (torch.nested.nested_tensor_from_jagged(t, offsets) for t in (v, 2 * v))
-    assert x.shape == y.shape and sums(x + y) == [45, 414] and sums(
-        torch.nested.nested_tensor_from_jagged(v, lengths=torch.tensor([2, 4]))) == [15, 138]
+    assert (x.shape == y.shape and sums(x + y) == [45, 414]
+            and sums(torch.nested.nested_tensor_from_jagged(v, lengths=torch.tensor([2, 4]))) == [15, 138])
     gaps = torch.nested.nested_tensor_from_jagged(v, torch.tensor([0, 3, 6]), torch.tensor([1, 2]))
     assert shapes(gaps) == [(1, 3), (2, 3)] and sums(gaps * 2) == [6, 138] and not gaps.is_contiguous()
     with pytest.raises(RuntimeError, match="At least one of offsets or lengths"):
@@ -113,8 +113,8 @@ def test_constructors():
         nested(A, torch.ones(3, 4))
     with pytest.raises(TypeError, match="Only lists"):
         torch.nested.nested_tensor(3)
-    assert shapes(nested(A, torch.ones(3, 4), layout=torch.strided)) == [(2, 3), (3, 4)] and shapes(
-        torch.nested.nested_tensor([[1, 2], [3.0]])) == [(2,), (1,)]
+    assert (shapes(nested(A, torch.ones(3, 4), layout=torch.strided)) == [(2, 3), (3, 4)]
+            and shapes(torch.nested.nested_tensor([[1, 2], [3.0]])) == [(2,), (1,)])
     chosen = torch.nested.masked_select(torch.arange(6.0).view(2, 3), torch.tensor([[True, False, True], [True, True, True]]))
     assert sums(chosen) == [2, 12]
     cut = torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, torch.tensor([0, 1]), torch.tensor([2, 3]), layout=torch.jagged)

@@ -35,7 +35,8 @@ def test_handles():
     first = m.register_forward_hook(lambda *args: None, with_kwargs=True, always_call=True)
     second = m.register_forward_pre_hook(lambda *args: None)
     assert type(first) is type(second) is RemovableHandle and second.id == first.id + 1 == RemovableHandle.next_id - 1
-    assert first.id in m._forward_hooks_with_kwargs and first.id in m._forward_hooks_always_called and first.hooks_dict_ref() is m._forward_hooks
+    assert first.id in m._forward_hooks_with_kwargs and first.id in m._forward_hooks_always_called
+    assert first.hooks_dict_ref() is m._forward_hooks
     first.remove()
     first.remove()
     assert not m._forward_hooks and not m._forward_hooks_with_kwargs and not m._forward_hooks_always_called

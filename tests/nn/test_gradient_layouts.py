@@ -34,8 +34,8 @@ def test_gradients(name):
 
 def test_names():
     x, half = torch.randn(2, 3, requires_grad=True), torch.randn(2, 3, dtype=torch.bfloat16, requires_grad=True)
-    assert type(F.rms_norm(half, (3,)).grad_fn).__name__ == "ToCopyBackward0" and type(
-        F.rms_norm(x, (3,)).grad_fn).__name__ == "MulBackward0"
+    assert (type(F.rms_norm(half, (3,)).grad_fn).__name__ == "ToCopyBackward0"
+            and type(F.rms_norm(x, (3,)).grad_fn).__name__ == "MulBackward0")
     assert type(F.pairwise_distance(x, x.detach() + 1).grad_fn).__name__ == "NormBackward1"
 
 

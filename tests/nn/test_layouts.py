@@ -79,8 +79,8 @@ def test_bytes_are_interpolated_in_fixed_point(mode, antialias, size, rows):
 def test_embedding_bag_of_torch_says_where_its_rows_come_from():
     w, ids, starts = torch.tensor([[0., 9], [1, 1], [2, 0], [0, 3], [4, 4]]), torch.tensor([1, 2, 3, 4]), torch.tensor([0, 2])
     out, bag, sizes, rows = torch.embedding_bag(w, ids, starts, mode=2)
-    assert out.tolist() == [[2, 1], [4, 4]] and bag.tolist() == [0, 0, 1, 1] and sizes.tolist() == [2, 2] and rows.tolist() == [
-        [2, 1], [4, 4]]
+    assert (out.tolist() == [[2, 1], [4, 4]] and bag.tolist() == [0, 0, 1, 1] and sizes.tolist() == [2, 2]
+            and rows.tolist() == [[2, 1], [4, 4]])
     out, bag, sizes, more = torch.embedding_bag(w, ids, starts, False, 1, False, None, False, 2)
     assert out.tolist() == [[1, 1], [2, 3.5]] and sizes.tolist() == more.tolist() == [1, 2]
     out, bag, sizes, _ = torch.embedding_bag(w, ids, starts)

@@ -81,8 +81,8 @@ def test_strides_of_joined_turned_and_solved_tensors():
     assert torch.rot90(e, 1, (0, 1)).stride() == (4, 12, 1) and torch.rot90(torch.randn(2, 3, 4).permute(2, 0, 1), 0).stride() == (6, 3, 1)
     A, b = torch.randn(2, 5, 3), torch.randn(2, 5, 2)
     assert torch.linalg.lstsq(A[0], b[0])[0].stride() == (1, 5) and torch.linalg.lstsq(A, b)[0].stride() == (10, 1, 5)
-    assert torch.linalg.lstsq(A, b[..., 0])[0].stride() == (5, 1) and torch.linalg.lstsq(
-        A.mT, torch.randn(2, 3, 2))[0].stride() == (10, 1, 5)
+    assert (torch.linalg.lstsq(A, b[..., 0])[0].stride() == (5, 1)
+            and torch.linalg.lstsq(A.mT, torch.randn(2, 3, 2))[0].stride() == (10, 1, 5))
 
 
 def test_a_real_tensor_is_its_own_conjugate():

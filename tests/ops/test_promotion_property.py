@@ -131,8 +131,8 @@ def test_default_dtype_decides_what_numbers_become():
 def test_complex_numbers_make_complex32_of_half_floats():
     half = torch.ones(2, dtype=torch.float16)
     assert torch.result_type(half, 1j) is torch.complex32 and torch.promote_types(torch.float16, torch.complex32) is torch.complex32
-    assert torch.eq(half, 1j).tolist() == [False, False] and torch.result_type(
-        half, torch.ones(2, dtype=torch.complex64)) is torch.complex64
+    assert (torch.eq(half, 1j).tolist() == [False, False]
+            and torch.result_type(half, torch.ones(2, dtype=torch.complex64)) is torch.complex64)
     assert (half * 1j).dtype is torch.complex32 and (half * torch.tensor(1j)).dtype is torch.complex32
     assert (half.bfloat16() * 1j).dtype is (half * torch.ones(2, dtype=torch.complex64)).dtype is torch.complex64
 

@@ -127,8 +127,8 @@ def test_out_and_named_tuples():
     values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
     r = torch.max(x, 1, out=(values, indices))
     assert r.values is values and indices.tolist() == [1, 0]
-    assert type(r) is torch.return_types.max_out and repr(
-        r) == "torch.return_types.max_out(\nvalues=tensor([4., 3.]),\nindices=tensor([1, 0]))"
+    assert (type(r) is torch.return_types.max_out
+            and repr(r) == "torch.return_types.max_out(\nvalues=tensor([4., 3.]),\nindices=tensor([1, 0]))")
     assert x.aminmax().min.item() == 1 and x.aminmax(dim=0).max.tolist() == [3, 4]
 
 

@@ -56,8 +56,8 @@ def test_medians_modes_quantiles():
 def test_searching():
     edges = torch.tensor([1., 2., 3.])
     x = torch.tensor([[0.5, 1.], [2.5, 9.]])
-    assert torch.searchsorted(edges, x).tolist() == [[0, 0], [2, 3]] and torch.searchsorted(edges, x, right=True).tolist() == [
-        [0, 1], [2, 3]]
+    assert (torch.searchsorted(edges, x).tolist() == [[0, 0], [2, 3]]
+            and torch.searchsorted(edges, x, right=True).tolist() == [[0, 1], [2, 3]])
     assert torch.bucketize(x, edges, out_int32=True).dtype == torch.int32 and torch.searchsorted(edges, 2).item() == 1
     assert torch.searchsorted(x, torch.tensor([[1.], [3.]])).tolist() == [[1], [1]]
     assert torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1])).tolist() == [True, False, True]
@@ -130,10 +130,10 @@ def test_rows_of_sparse_matrices_both_ways():
     to_csr, to_coo = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
     rows, columns = torch.tensor([0, 0, 2, 3]), torch.tensor([1, 4, 0, 2])
     crow = to_csr(rows, 5)
-    assert crow.tolist() == [0, 2, 2, 3, 4, 4] and to_csr(rows[:0], 3).tolist() == [0] * 4 and to_csr(
-        rows, 5, out_int32=True).dtype == torch.int32
-    assert to_coo(crow, columns).tolist() == [rows.tolist(), columns.tolist()] and to_coo(
-        crow, columns, transpose=True)[0].tolist() == [1, 4, 0, 2]
+    assert (crow.tolist() == [0, 2, 2, 3, 4, 4] and to_csr(rows[:0], 3).tolist() == [0] * 4
+            and to_csr(rows, 5, out_int32=True).dtype == torch.int32)
+    assert (to_coo(crow, columns).tolist() == [rows.tolist(), columns.tolist()]
+            and to_coo(crow, columns, transpose=True)[0].tolist() == [1, 4, 0, 2])
     assert to_coo(torch.zeros(3, dtype=torch.int64), rows[:0]).shape == (2, 0)
     with pytest.raises(RuntimeError, match="supposed to be a vector, but got 2"):
         to_csr(rows[None], 5)

@@ -70,5 +70,5 @@ def test_complex_powers():
             [0.0, -0.0], [math.inf, math.nan]]
     assert torch.equal(got.nan_to_num(7.0), torch.tensor(want).nan_to_num(7.0))
     # the fourth power is no chain of products any more, the square is one
-    assert torch.view_as_real(torch.tensor([2j]) ** 4).tolist() != [[16.0, 0.0]] and torch.view_as_real(
-        torch.tensor([2j]) ** 2).tolist() == [[-4.0, 0.0]]
+    assert (torch.view_as_real(torch.tensor([2j]) ** 4).tolist() != [[16.0, 0.0]]
+            and torch.view_as_real(torch.tensor([2j]) ** 2).tolist() == [[-4.0, 0.0]])

@@ -264,9 +264,10 @@ def test_a_cyclic_schedulers_scale_function_is_not_saved_its_attributes_are():
 def test_a_scalar_of_a_loaded_state_has_the_parameters_dtype(dtype, product, tolerance):
     """torch casts all of a loaded state but the step, NAdam's product of momenta too; a value of another dtype must not get in."""
     p = torch.nn.Parameter(torch.tensor([1.0, -2.0]).to(getattr(torch, dtype)))
+    state = None
     for _ in range(2):
         o = torch.optim.NAdam([p], lr=0.1)
-        if _:
+        if state is not None:
             o.load_state_dict(state)
         p.grad = p.detach() * 2
         o.step()

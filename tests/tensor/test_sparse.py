@@ -83,8 +83,8 @@ def test_a_leaf_has_a_sparse_gradient():
 
 def test_arithmetic_and_reductions():
     s, d = coo(), torch.tensor(DENSE)
-    assert torch.equal((s + s).to_dense(), 2 * d) and torch.equal((s - s * 3).to_dense(), -2 * d) and torch.equal(
-        torch.ones(2, 3) + s, 1 + d)
+    assert (torch.equal((s + s).to_dense(), 2 * d) and torch.equal((s - s * 3).to_dense(), -2 * d)
+            and torch.equal(torch.ones(2, 3) + s, 1 + d))
     assert torch.equal((s * s).to_dense(), d * d) and torch.equal((s * (d + 1)).to_dense(), d * (d + 1))
     assert torch.equal(s.sqrt().to_dense(), d.sqrt()) and torch.equal((s ** 2).to_dense(), d ** 2) and s.norm() == d.norm()
     assert s.sum() == d.sum() and torch.equal(torch.sparse.sum(s, 0).to_dense(), d.sum(0))
@@ -97,8 +97,8 @@ def test_arithmetic_and_reductions():
 
 def test_parts():
     s, d = coo(), torch.tensor(DENSE)
-    assert torch.equal(s.t().to_dense(), d.t()) and torch.equal(s[1].to_dense(), d[1]) and s[1, 0] == 5 and torch.equal(
-        s[:, 2].to_dense(), d[:, 2])
+    assert (torch.equal(s.t().to_dense(), d.t()) and torch.equal(s[1].to_dense(), d[1]) and s[1, 0] == 5
+            and torch.equal(s[:, 2].to_dense(), d[:, 2]))
     assert torch.equal(torch.cat([s, s], 1).to_dense(), torch.cat([d, d], 1)) and torch.stack([s, s]).shape == (2, 2, 3)
     assert torch.equal(s.index_select(0, torch.tensor([1, 1])).to_dense(), d[[1, 1]])
     assert torch.equal((d + 1).sparse_mask(s.coalesce()).to_dense(), torch.where(d != 0, d + 1, 0))
@@ -146,8 +146,8 @@ def test_a_sparse_parameter_of_a_linear_layer():
     m = nn.Linear(4, 3)
     dense = m.weight.detach()
     m.weight = nn.Parameter(m.weight.to_sparse_csr())
-    assert list(dict(m.named_parameters())) == ["weight", "bias"] and repr(m.weight).startswith(
-        "Parameter containing:\ntensor(crow_indices=")
+    assert (list(dict(m.named_parameters())) == ["weight", "bias"]
+            and repr(m.weight).startswith("Parameter containing:\ntensor(crow_indices="))
     x = torch.rand(2, 4)
     torch.testing.assert_close(m(x), x @ dense.t() + m.bias)
     g, = torch.autograd.grad(m(x).sum(), m.weight)

@@ -10,7 +10,7 @@ from ..engine import context, warn
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.dtype import FROM_NP
 from ..tensor.core.graph import INFERENCE, Node, forward_only, node_class, retain_too, sequence, unversioned
-from ..tensor.core.handle import edge, log_grad, read, version, version as writes
+from ..tensor.core.handle import edge, log_grad, read, version
 from ..tensor.core.storage import note_history
 from ..tensor.core.tensor import Tensor
 from ..tensor.core.view import tensor_on
@@ -65,24 +65,24 @@ class FunctionNode(Node):
             from .saved import RELEASED
             raise RuntimeError(RELEASED)
         out = []
-        for t, value, version, e in self._ts_saved:
+        for t, value, noted, e in self._ts_saved:
             if t is None and value is None:
                 out.append(None)
                 continue
             if e is _PACKED:
-                out.append(self._ts_unpacked(value, version))
+                out.append(self._ts_unpacked(value, noted))
                 continue
             if e is _OUTPUT:
-                (st, v), nr, steps, offset, differs = version
+                (st, v), nr, steps, offset, differs = noted
                 if st.version != v:
                     from .saved import modified_error
                     raise modified_error(value.meta, st.version, v, self.name(), nr)
                 # a write through .data changes it and is not noticed, as in torch
                 out.append(tensor_on(st, steps, offset, None if not differs else (self, nr) if len(self._ts_out_metas) > 1 else self))
                 continue
-            if writes(t) != version:           # also where `.data =` gave it other memory
+            if version(t) != noted:           # also where `.data =` gave it other memory
                 from .saved import written_error
-                raise written_error(t, SimpleNamespace(version=writes(t)), version)
+                raise written_error(t, SimpleNamespace(version=version(t)), noted)
             out.append(t)
         return tuple(out)
 

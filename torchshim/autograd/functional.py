@@ -197,7 +197,8 @@ def _rows(outs, xs, create_graph, strict):
     return result
 
 
-_CONSTANT = "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when create_graph=True."
+_CONSTANT = ("The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when "
+             "create_graph=True.")
 
 
 def _twice(gs):

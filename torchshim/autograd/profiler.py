@@ -15,7 +15,7 @@ from collections import defaultdict
 from ..dropin import missing_attribute as _missing_attribute
 from ..engine import context, flush
 from .device_type import DeviceType       # noqa: F401
-from .profiler_util import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, MemRecordsAcc,     # noqa: F401
+from .profiler_util import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, MemRecordsAcc,  # noqa: F401
                             StringTable)
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -71,7 +71,8 @@ class profile:
                  with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, experimental_config=None, acc_events=False,
                  custom_trace_id_callback=None, post_processing_timeout_s=None, activity_filters=None):
         self.enabled, self.entered, self.with_stack = enabled, False, with_stack
-        self.record_shapes, self.with_flops, self.profile_memory, self.with_modules = record_shapes, with_flops, profile_memory, with_modules
+        self.record_shapes, self.with_flops = record_shapes, with_flops
+        self.profile_memory, self.with_modules = profile_memory, with_modules
         self.experimental_config, self.custom_trace_id_callback, self.trace_id = experimental_config, custom_trace_id_callback, ""
         self._events, self._open, self._collecting = [], [], True
 

@@ -87,7 +87,8 @@ class FunctionEvent(FormattedTimesMixin):
                  structured_input_shapes=None, structured_input_strides=None, input_dtypes=None, python_id=-1, python_parent_id=-1,
                  python_module_id=-1):
         self.id, self.name, self.thread, self.time_range = id, name, thread, Interval(start_us, end_us)
-        self.overload_name, self.fwd_thread, self.input_shapes, self.stack, self.scope = overload_name, fwd_thread, input_shapes, stack, scope
+        self.overload_name, self.fwd_thread, self.input_shapes = overload_name, fwd_thread, input_shapes
+        self.stack, self.scope = stack, scope
         self.use_device, self.cpu_memory_usage, self.device_memory_usage = use_device, cpu_memory_usage, device_memory_usage
         self.is_async, self.is_remote, self.sequence_nr, self.node_id = is_async, is_remote, sequence_nr, node_id
         self.device_type, self.device_index, self.is_legacy, self.flops = device_type, device_index, is_legacy, flops
@@ -97,7 +98,8 @@ class FunctionEvent(FormattedTimesMixin):
         self._metadata_json, self.flow_id, self.flow_type, self.flow_start = metadata_json, flow_id, flow_type, flow_start
         self.external_id, self.linked_correlation_id = external_id, linked_correlation_id
         self.structured_input_shapes, self.structured_input_strides = structured_input_shapes, structured_input_strides
-        self.input_dtypes, self.python_id, self.python_parent_id, self.python_module_id = input_dtypes, python_id, python_parent_id, python_module_id
+        self.input_dtypes, self.python_id = input_dtypes, python_id
+        self.python_parent_id, self.python_module_id = python_parent_id, python_module_id
         self.count, self.kernels, self.cpu_children, self.cpu_parent, self.event_metadata = 1, [], [], None, None
         self.self_cpu_percent = self.total_cpu_percent = self.total_device_percent = -1
 

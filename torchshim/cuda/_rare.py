@@ -50,7 +50,8 @@ def _of_driver(name):
             raise NotImplementedError(f"torchshim: torch.cuda.{name}; see nvidia-smi")
         raise ModuleNotFoundError(_OF_DRIVER)
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "What NVIDIA's driver measures is not asked: ModuleNotFoundError without a GPU, as in PyTorch, else NotImplementedError."
+    refuse.__doc__ = ("What NVIDIA's driver measures is not asked: ModuleNotFoundError without a GPU, as in PyTorch, else "
+                      "NotImplementedError.")
     return refuse
 
 

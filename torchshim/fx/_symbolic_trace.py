@@ -22,7 +22,7 @@ from .codegen import _PyTreeCodeGen, _PyTreeInfo
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import _get_qualified_name, base_types
-from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase, first_proxy        # noqa: F401  (torch has Proxy here too)
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase, first_proxy  # noqa: F401  (torch has Proxy here too)
 
 _torch = sys.modules[__name__.partition(".")[0]]
 _orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__

@@ -85,7 +85,8 @@ def _text(name, params, inplace, out):
         pieces.append(f"{kind} {p.name}" + ("" if p.default is REQUIRED else f"={p.default}"))
     if out:
         pieces += ([] if star else ["*"]) + ["Tensor(a!) out"]
-    return f"aten::{name}{'_' if inplace else ''}{'.out' if out else ''}({', '.join(pieces)}) -> {'Tensor(a!)' if inplace or out else 'Tensor'}"
+    return (f"aten::{name}{'_' if inplace else ''}{'.out' if out else ''}({', '.join(pieces)}) -> "
+            f"{'Tensor(a!)' if inplace or out else 'Tensor'}")
 
 
 def get_signature_for_torch_op(op, return_schemas=False):

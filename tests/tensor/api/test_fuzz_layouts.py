@@ -16,8 +16,8 @@ def test_a_tuple_of_another_class_is_a_tuple_as_an_index():
         pass
 
     x = torch.arange(125.0).reshape(5, 5, 5)
-    assert x[Place([[0, 0, 3], [1, 1, 3], [0, 0, 2]])].shape == (3,) and x[Place([0, 1])].shape == (
-        5,) and x[Place([..., 0])].shape == (5, 5)
+    assert (x[Place([[0, 0, 3], [1, 1, 3], [0, 0, 2]])].shape == (3,) and x[Place([0, 1])].shape == (5,)
+            and x[Place([..., 0])].shape == (5, 5))
     x[Place([[0, 3], slice(None)])] = 3.0
     assert x[0].sum() == 75 == x[3].sum()
 

@@ -78,8 +78,8 @@ def test_what_is_no_leaf_has_a_history_of_its_own():
     t = s * 2
     t.retain_grad()
     t.register_hook(lambda g: seen.append(g.layout))
-    assert not t.is_leaf and t.requires_grad and s.is_leaf and s.grad_fn is None and t.grad_fn.next_functions[0][0].name().endswith(
-        "AccumulateGrad")
+    assert (not t.is_leaf and t.requires_grad and s.is_leaf and s.grad_fn is None
+            and t.grad_fn.next_functions[0][0].name().endswith("AccumulateGrad"))
     torch.sparse.sum(t).backward()
     assert seen == [torch.sparse_coo] and t.grad.is_sparse and s.grad.coalesce().values().tolist() == [2.0] * 4
     with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):

@@ -274,7 +274,8 @@ def load_observer_state_dict(mod, obs_dict):
 
 
 default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
-default_placeholder_observer, default_debug_observer, default_reuse_input_observer = PlaceholderObserver, RecordingObserver, ReuseInputObserver
+default_placeholder_observer, default_debug_observer = PlaceholderObserver, RecordingObserver
+default_reuse_input_observer = ReuseInputObserver
 default_weight_observer = MinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric)
 weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(
     dtype=torch.qint8, qscheme=torch.per_tensor_symmetric, quant_min=-127, quant_max=127, eps=2 ** -12)

@@ -195,7 +195,8 @@ class FSDPModule:
         """Nothing to set: one process communicates with nobody."""
 
     set_is_last_backward = set_requires_all_reduce = set_modules_to_forward_prefetch = set_modules_to_backward_prefetch = _nothing_to_set
-    set_post_optim_event = set_force_sum_reduction_for_comms = set_unshard_in_backward = set_allocate_memory_from_process_group_for_comm = _nothing_to_set
+    set_post_optim_event = set_force_sum_reduction_for_comms = set_unshard_in_backward = _nothing_to_set
+    set_allocate_memory_from_process_group_for_comm = _nothing_to_set
     set_reduce_scatter_unused_params = set_reduce_scatter_max_input_buffers = set_separate_reduce_scatter_group = _nothing_to_set
     set_symm_mem_for_comm = _set_unshard_async_op = _nothing_to_set
 

@@ -11,7 +11,7 @@ from ...utils.hooks import BackwardHook
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._conversion import Conversion
-from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys     # noqa: F401  loaders of checkpoints ask for the key
+from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys  # noqa: F401  loaders of checkpoints ask for the key
 
 _set = object.__setattr__
 _global_forward_pre_hooks: dict = OrderedDict()         # hooks for every module, under torch's names: tests and libraries replace them

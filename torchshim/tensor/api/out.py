@@ -106,7 +106,8 @@ def _floating(want, got):
     return P.kind_of(got) == 2
 
 
-#: name -> pairs of a test of the result's and an out tensor's dtype, and what torch says (for each result, where that differs) when it fails
+#: name -> pairs of a test of the result's and an out tensor's dtype, and what torch says (for each result, where that differs) when it
+#: fails
 RULES = {name: ((same, words),) for words, names in _SAME.items() for name in names.split()}
 RULES |= {name: ((can_cast, words),) for words, names in _CASTABLE.items() for name in names.split()}
 RULES |= {name: ((_floating, FLOATING),) for name in _CASTABLE[FLOATING].split()}

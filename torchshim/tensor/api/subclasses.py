@@ -13,7 +13,8 @@ from .bind import function
 from .overloads import type_name
 from .views import alias_of
 
-_NO_TENSOR = "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+_NO_TENSOR = ("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits "
+              "from Tensor.")
 
 
 @function(torch=False)

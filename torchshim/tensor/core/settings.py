@@ -39,7 +39,8 @@ def alert_nondeterministic(what):
     if not deterministic:
         return
     lacks = f"{what} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True"
-    issue = "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this operation."
+    issue = ("file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+             "operation.")
     if deterministic == 1:
         warn(f"{lacks}, warn_only=True)'. You can {issue}")
     else:

@@ -41,7 +41,8 @@ def _convolution(d):
         sizes = [n if isinstance(n, (tuple, list)) else (n,) * d for n in (stride, padding, dilation)]
         packed = getattr(torch.ops.quantized, f"conv{d}d_prepack")(weight, bias, *sizes, groups)
         return getattr(torch.ops.quantized, f"conv{d}d")(input, packed, scale, zero_point)
-    conv.__doc__ = f"F.conv{d}d of a quantized tensor; results have the given scale and zero point. NotImplementedError for other dtypes and paddings."
+    conv.__doc__ = (f"F.conv{d}d of a quantized tensor; results have the given scale and zero point. NotImplementedError for other dtypes "
+                    "and paddings.")
     conv.__name__ = conv.__qualname__ = f"conv{d}d"
     return conv
 

@@ -335,8 +335,8 @@ class RNNCellBase(nn.Module):
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "_packed_weight_ih"], destination[prefix
-                                                               + "_packed_weight_hh"] = self._packed_weight_ih, self._packed_weight_hh
+        destination[prefix + "_packed_weight_ih"] = self._packed_weight_ih
+        destination[prefix + "_packed_weight_hh"] = self._packed_weight_hh
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         self._packed_weight_ih = state_dict.pop(prefix + "_packed_weight_ih")
