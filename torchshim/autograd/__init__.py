@@ -164,7 +164,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _batched(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads):
     """The rows of a batch of cotangents in one walk; one by one where somebody watches the walk (hooks, custom Functions)."""
-    from ..tensor.api.shape import stack
+    from ..tensor.api.joining import stack
     gs = _grads_of(outputs, grad_outputs)
     for k, (o, g) in enumerate(zip(outputs, gs)):
         if g is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..tensor.api.creation import ones_like, zeros, zeros_like
 from ..tensor.api.ranges import eye
-from ..tensor.api.shape import stack
+from ..tensor.api.joining import stack
 from ..tensor.core.handle import edge
 from ..tensor.core.tensor import Tensor
 from . import grad as _grad

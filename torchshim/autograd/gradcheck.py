@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import warn
 from ..tensor.api.bind import FUNCTIONS
 from ..tensor.api.creation import empty_like, zeros_like
-from ..tensor.api.shape import stack
+from ..tensor.api.joining import stack
 from ..tensor.api.sharing import from_numpy
 from ..tensor.core.tensor import Tensor
 from . import forward_ad

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...engine import context, present, warn
 from ...tensor.api.picking import host_known
-from ...tensor.api.shape import broadcast_tensors
+from ...tensor.api.joining import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -467,7 +467,7 @@ def vander(x, *, N=None):
     if N <= 1:
         raise RuntimeError("N must be greater than 1.")
     N = x.shape[-1] if N is None else N
-    from .shape import cat
+    from .joining import cat
     powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
     return cat([powers.new_ones((*x.shape, 1)), powers], -1)
 
