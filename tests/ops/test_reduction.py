@@ -186,3 +186,33 @@ def test_an_extreme_that_was_overwritten_has_no_place():
     y = (x * 1).amax()
     y.data.mul_(3)
     assert torch.autograd.grad(y, x)[0].isnan().all()
+
+
+@pytest.mark.parametrize("count", [lambda x: torch.linalg.vector_norm(x, 0), lambda x: x.norm(p=0), lambda x: x.norm(p=0, dim=0),
+                                   lambda x: torch.dist(x, torch.zeros(3), 0)])
+def test_a_norm_that_counts_leaves_the_gradient_undefined(count):
+    """As in torch: `.grad` stays None, and what else the loss holds has its gradient, at every turn."""
+    for _ in range(4):
+        x = torch.tensor([3.0, 0.0, -4.0], requires_grad=True)
+        y = x * 2
+        y.retain_grad()
+        count(y).backward()
+        assert x.grad is y.grad is None
+        with pytest.raises(RuntimeError, match="appears to not have been used"):
+            torch.autograd.grad(count(x), x)
+        with torch.autograd.graph.save_on_cpu():
+            assert torch.autograd.grad(count(x), x, create_graph=True, allow_unused=True) == (None,)
+        (count(x * 2) + x.sum()).backward()
+        assert x.grad.tolist() == [1, 1, 1]
+    out = count(x)
+    assert out.item() == 2 and out.requires_grad
+    out.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        out.backward()
+    assert torch.func.grad(count)(x.detach()).tolist() == [0, 0, 0]
+
+
+def test_the_distance_that_counts_has_nothing_to_negate():
+    x, y = torch.ones(3, requires_grad=True), torch.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Expected a proper Tensor but got None"):
+        torch.dist(x, y, 0).backward()

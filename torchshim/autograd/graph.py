@@ -10,7 +10,7 @@ from ..engine import context
 from ..ops import promotion as P
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import Node, accumulator, around_nodes, leads_nowhere, node_class
+from ..tensor.core.graph import Node, Nowhere, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump
@@ -94,6 +94,8 @@ class HookedNode(Node):
                                           f"{list(m.shape)}")
             if v.meta.dtype != m.dtype:
                 _refuse_dtype(self, m, v.meta, k < len(plan.args))
+        if issubclass(plan.node_class, Nowhere):
+            return Nowhere._ts_custom_backward(self, box, mode)
         cts = [box[nr] if nr in box else mode.zeros(self._ts_inst.out_metas[nr]) for nr in plan.cts]
         grads = [None] * len(self._ts_next)
         for i, g in zip(plan.needs, mode.vjp(self, saved, cts)):

@@ -50,7 +50,8 @@ class Log:
 
     def node(self, node):
         """A node is about to be applied."""
-        if node._ts_plan is None or node._ts_extra is not None or node._ts_saved is None or any([g[1].gen != g[3] for g in node._ts_guard]):
+        if (node._ts_plan is None or node._ts_extra is not None or node._ts_saved is None or node._ts_custom_backward is not None
+                or any([g[1].gen != g[3] for g in node._ts_guard])):
             self.ok = False
         elif self.ok:
             self.nodes.append((node, tuple(node._ts_saved)))

@@ -8,17 +8,12 @@ from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import AccumulateGrad, Node, accumulator, leads_nowhere
+from ..tensor.core.graph import RELEASED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps
 from ..tensor.core.view import tensor_on
 from . import anomaly_mode
 from .second_order import by_comparison
-
-RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-            "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-            "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-            "after calling backward.")
 
 
 def saved_tensors(node, saved):
@@ -61,7 +56,7 @@ def _saved_attribute(node, name):
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)
             k = names.index(name[7:])
-            if node._ts_custom_backward is not None:                  # hooks packed it
+            if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return node._ts_saved[k].unpack()
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)

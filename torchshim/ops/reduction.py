@@ -638,23 +638,36 @@ def shown_order(p):
     return f"{p:g}"
 
 
+def _counts(place):
+    """Whether the order at this place of a call is 0: such a norm counts."""
+    return lambda *layout: layout[place] == 0
+
+
 def check_order(self, ord, *rest):
     if isinstance(ord, str):
         raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
 
 
 @op("linalg_vector_norm(Tensor self, Number ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("self", "result"))
+    grad="LinalgVectorNormBackward0", namespace="linalg", method=False, check=check_order, saves=("self", "result"),
+    nowhere=_counts(1))
 def linalg_vector_norm(self, ord, dim, keepdim, dtype):
     """The vector norm of any order; its gradient at zero is zero."""
     return vector_norm(self, float(ord), dim, keepdim, dtype)
 
 
 @op("norm.along(Tensor self, Number p, int[1] dim, bool keepdim=False) -> Tensor", grad="NormBackward1", function=False, method=False,
-    saves=("self", "result"))
+    saves=("self", "result"), nowhere=_counts(1))
 def norm_along(self, p, dim, keepdim):
     """The vector norm under its older name."""
     return vector_norm(self, float(p), dim, keepdim, None)
+
+
+def _negated_nothing(inst, needs):
+    """torch negates the first operand's gradient for the second one's."""
+    if inst.layout[2] == 0 and 1 in needs:
+        return "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
+    return None
 
 
 def _check_dist(self, other, p):
@@ -662,7 +675,8 @@ def _check_dist(self, other, p):
     broadcast_shapes([self.shape, other.shape])
 
 
-@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",), check=_check_dist)
+@op("dist(Tensor self, Tensor other, Number p=2) -> Tensor", grad="DistBackward0", saves=("result",), check=_check_dist, nowhere=_counts(2),
+    back_refuses=_negated_nothing)
 def dist(self, other, p):
     """The p-norm of the difference."""
     d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())

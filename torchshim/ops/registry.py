@@ -61,6 +61,7 @@ backward raises, as torch's does. There are two ways to say how it is computed:
 pullback: where torch's gradients are not linear in the cotangent: beside a tuple (of which forward derivatives are made), a function of
   (cotangent, *operands, the half type between whose steps torch rounds, or None), the arrays promoted and of one shape, that gives the
   gradients.
+nowhere: a function of a call's layout: whether torch leaves its gradients undefined (`.grad` stays None).
 plain_gradients: gradients are contiguous, however the operands lie; by default they lie as their operands do.
 twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
@@ -131,7 +132,8 @@ class Op(Operator):
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True,
-                 grad_for=None, pullback=None):
+                 grad_for=None, pullback=None,
+                 nowhere=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
         self.public = self.name.removeprefix(f"{namespace}_".replace(".", "_"))
@@ -148,7 +150,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
-        self.plain_gradients, self.pushes = plain_gradients, pushes
+        self.plain_gradients, self.pushes, self.nowhere = plain_gradients, pushes, nowhere
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
             self.weight = weight

@@ -32,6 +32,12 @@ def before_looks(change):
     _look = change
 
 
+RELEASED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+            "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+            "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+            "after calling backward.")
+
+
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
@@ -176,6 +182,19 @@ def node_class(name, base=Node):
     return cls
 
 
+class Nowhere(Node):
+    """Of a call whose gradients torch leaves undefined."""
+    __slots__ = ()
+
+    def _ts_custom_backward(self, box, mode):
+        if self._ts_saved is None:
+            raise RuntimeError(RELEASED)
+        refused = self._ts_inst.op.back_refuses and self._ts_inst.op.back_refuses(self._ts_inst, self._ts_plan.needs)
+        if refused:
+            raise RuntimeError(refused)
+        return [None] * len(self._ts_next)
+
+
 class AccumulateGrad(Node):
     """The end of an edge at a leaf, made when somebody asks for it."""
     __module__ = Node._ts_home
@@ -313,7 +332,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
     cls = plan.node_class
     if cls is None:
         name = inst.op.grad_for and inst.op.grad_for(inst, plan.needs)
-        cls = plan.node_class = node_class(name or inst.grad_fn_name)
+        nowhere = inst.op.nowhere and inst.op.nowhere(*inst.layout)
+        cls = plan.node_class = node_class(name or inst.grad_fn_name, Nowhere if nowhere else Node)
     node = new(cls)
     node._ts_inst, node._ts_plan, node._ts_next, node._ts_extra = inst, plan, edges, None
     args = plan.args
