@@ -22,23 +22,24 @@ _SMALL = {"float16", "bfloat16", "float32"}    # float64 is never cast
 #: {device type: {policy: operators}}, by the names of their declarations.
 _LISTS = {
     "cpu": {
-        LOWER: """convolution bmm mm linear matmul baddbmm addmm addbmm conv_tbc prelu scaled_dot_product_attention mv dot einsum.parsed inner
-            tensordot.dims linalg_multi_dot rnn_layer""",
+        LOWER: """convolution bmm mm linear matmul baddbmm addmm addbmm conv_tbc prelu scaled_dot_product_attention mv dot einsum.parsed
+            inner tensordot.dims linalg_multi_dot rnn_layer""",
         SINGLE: """binary_cross_entropy binary_cross_entropy_with_logits grid_sampler polar prod quantile.any cdist.mode trace
             cholesky.ex cholesky_inverse cholesky_solve linalg_cholesky_ex linalg_inv_ex linalg_solve_ex linalg_qr linalg_svd linalg_svdvals
             linalg_eig linalg_eigvals linalg_eigh linalg_eigvalsh linalg_pinv linalg_lstsq linalg_lu linalg_lu_factor_ex
-            linalg_matrix_rank linalg_householder_product linalg_lu_solve ormqr geqrf mse_loss nll_loss hinge_embedding_loss poisson_nll_loss
-            smooth_l1_loss cross_entropy_loss cross_entropy_soft l1_loss huber_loss margin_ranking_loss soft_margin_loss multi_margin_loss
-            multilabel_margin_loss kl_div fft_c2c fft_c2r fft_r2c max_unpool pad_edge""",
+            linalg_matrix_rank linalg_householder_product linalg_lu_solve ormqr geqrf mse_loss nll_loss hinge_embedding_loss
+            poisson_nll_loss smooth_l1_loss cross_entropy_loss cross_entropy_soft l1_loss huber_loss margin_ranking_loss soft_margin_loss
+            multi_margin_loss multilabel_margin_loss kl_div fft_c2c fft_c2r fft_r2c max_unpool pad_edge""",
         WIDEST: "cat.tensors stack.tensors index_copy.rows",
     },
     "cuda": {
         LOWER: """convolution bmm mm linear matmul baddbmm addmm addbmm addmv addr conv_tbc prelu scaled_dot_product_attention mv dot
             einsum.parsed inner linalg_multi_dot rnn_layer gru_cell lstm_cell_state rnn_relu_cell rnn_tanh_cell""",
-        SINGLE: """acos asin cosh cumprod cumsum dist erfinv exp expm1 log log10 log2 log1p pow reciprocal rsqrt sinh tan nn.functional:softplus
-            layer_norm group_norm cosine_similarity poisson_nll_loss nll_loss hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss
-            mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss multi_margin_loss binary_cross_entropy_with_logits
-            cross_entropy_loss cross_entropy_soft pdist cdist.mode renorm logsumexp prod softmax log_softmax sum linalg_vector_norm""",
+        SINGLE: """acos asin cosh cumprod cumsum dist erfinv exp expm1 log log10 log2 log1p pow reciprocal rsqrt sinh tan
+            nn.functional:softplus layer_norm group_norm cosine_similarity poisson_nll_loss nll_loss hinge_embedding_loss kl_div l1_loss
+            smooth_l1_loss huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss multi_margin_loss
+            binary_cross_entropy_with_logits cross_entropy_loss cross_entropy_soft pdist cdist.mode renorm logsumexp prod softmax
+            log_softmax sum linalg_vector_norm""",
         WIDEST: "addcdiv addcmul atan2 bilinear linalg_cross grid_sampler index_put.values tensordot.dims scatter_add.along "
                 "cat.tensors stack.tensors",
     },

@@ -9,10 +9,10 @@ import re
 import subprocess
 import sys
 
-SystemEnv = collections.namedtuple("SystemEnv", """torch_version is_debug_build cuda_compiled_version gcc_version clang_version cmake_version os
-    libc_version python_version python_platform is_cuda_available cuda_runtime_version cuda_module_loading nvidia_driver_version
-    nvidia_gpu_models cudnn_version is_xpu_available pip_version pip_packages conda_packages hip_compiled_version hip_runtime_version
-    miopen_runtime_version caching_allocator_config is_xnnpack_available cpu_info""")
+SystemEnv = collections.namedtuple("SystemEnv", """torch_version is_debug_build cuda_compiled_version gcc_version clang_version
+    cmake_version os libc_version python_version python_platform is_cuda_available cuda_runtime_version cuda_module_loading
+    nvidia_driver_version nvidia_gpu_models cudnn_version is_xpu_available pip_version pip_packages conda_packages hip_compiled_version
+    hip_runtime_version miopen_runtime_version caching_allocator_config is_xnnpack_available cpu_info""")
 _PACKAGES = ("torch", "jax", "numpy", "mypy", "flake8", "onnx", "triton", "optree", "nvidia-cu")
 
 

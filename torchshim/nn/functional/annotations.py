@@ -6,14 +6,14 @@ import types
 from ...tensor.core.tensor import Tensor
 
 _TYPES = {
-    Tensor: """anchor bias grid in_proj_bias in_proj_weight indices input input1 input2 input_lengths key log_probs mat1 mat2 negative offsets
-        out_proj_bias out_proj_weight per_sample_weights pos_weight positive query running_mean running_var target target_lengths targets theta
-        value var weight x1 x2 attn_mask""",
-    float: """alpha beta delta dropout_p eps k label_smoothing lambd lower margin max_norm max_val min_val momentum negative_slope norm_type p
-        tau threshold upper""",
+    Tensor: """anchor bias grid in_proj_bias in_proj_weight indices input input1 input2 input_lengths key log_probs mat1 mat2 negative
+        offsets out_proj_bias out_proj_weight per_sample_weights pos_weight positive query running_mean running_var target target_lengths
+        targets theta value var weight x1 x2 attn_mask""",
+    float: """alpha beta delta dropout_p eps k label_smoothing lambd lower margin max_norm max_val min_val momentum negative_slope norm_type
+        p tau threshold upper""",
     int: "blank dim downscale_factor groups ignore_index num_classes num_groups num_heads padding_idx upscale_factor",
-    bool: """align_corners antialias ceil_mode count_include_pad full hard include_last_offset inplace is_causal keepdim log_input log_target reduce
-        return_indices scale_grad_by_freq size_average sparse swap training use_input_stats zero_infinity""",
+    bool: """align_corners antialias ceil_mode count_include_pad full hard include_last_offset inplace is_causal keepdim log_input
+        log_target reduce return_indices scale_grad_by_freq size_average sparse swap training use_input_stats zero_infinity""",
     str: "mode padding_mode reduction",
     list[int]: "normalized_shape",
 }

@@ -29,8 +29,8 @@ _SAME = {
     SAME: """addmm addmv baddbmm mm bmm matmul linear cross linalg_cross isin.any isin lu_unpack lu_solve linalg_lu_solve max.dim min.dim
         aminmax argmax argmin softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
         gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
-        alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy view_copy
-        avg_pool2d avg_pool3d
+        alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy
+        view_copy avg_pool2d avg_pool3d
         linalg_det linalg_slogdet linalg_cholesky linalg_cholesky_ex linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_solve linalg_solve_ex
         linalg_svdvals linalg_vector_norm cumsum cumprod sum prod""",
@@ -136,8 +136,8 @@ RULES["median.dim"] = RULES["nanmedian.dim"] = (same, (
 #: What may share memory with an out tensor where the operator is not elementwise: (how many of its operands may be that very memory but not
 #: overlap it in part, whether the others may not share any). Of those that are not here torch does not ask.
 SHARED = {name: rule for rule, names in {
-    (0, True): """cat concat concatenate stack hstack vstack row_stack dstack column_stack gather index_select take take_along_dim masked_select
-        kthvalue mode median nanmedian max min aminmax diff cross linalg_cross""",
+    (0, True): """cat concat concatenate stack hstack vstack row_stack dstack column_stack gather index_select take take_along_dim
+        masked_select kthvalue mode median nanmedian max min aminmax diff cross linalg_cross""",
     (1, True): "scatter scatter_add scatter_reduce index_copy index_add index_reduce",
     (1, False): "cumsum cumprod logcumsumexp sort topk msort renorm addmm addmv addr baddbmm addbmm",
     (3, False): "where frexp polygamma bernoulli normal"}.items() for name in names.split()}

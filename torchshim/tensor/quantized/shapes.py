@@ -29,8 +29,8 @@ def _all(names, error):
             return tuple([like(s, t) for t in out]) if isinstance(out, (tuple, list)) else like(s, out)
 
 
-_all("""t permute transpose swapaxes swapdims expand as_strided unfold diagonal movedim moveaxis T mT H mH adjoint expand_as broadcast_to flip repeat
-     tile fliplr flipud rot90""", _STRIDES)
+_all("""t permute transpose swapaxes swapdims expand as_strided unfold diagonal movedim moveaxis T mT H mH adjoint expand_as broadcast_to
+     flip repeat tile fliplr flipud rot90""", _STRIDES)
 _all("index_select", "Only per_tensor quantized quantized tensors are supported by index_select.")
 
 
