@@ -237,3 +237,25 @@ def test_deepcopy_of_a_plain_subclass():
         copy.deepcopy(torch.ones(2).as_subclass(Plain))
     assert type(copy.deepcopy(torch.ones(2).as_subclass(Made))) is Made
     assert type(copy.copy(torch.ones(2).as_subclass(Plain))) is Plain
+
+
+def test_other_names_of_parameters_that_were_not_given_are_not_handed_on():
+    """glu's `axis` came as a second argument: it could not be exported."""
+    import torchshim.nn.functional as F
+    from torchshim.overrides import TorchFunctionMode
+    seen = []
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((args, {k: x for k, x in (kwargs or {}).items() if k != "out"}))
+            return func(*args, **(kwargs or {}))
+    x = torch.arange(4.0)
+    with Mode():
+        made = F.glu(x, -1)
+    assert made.shape == (2,) and len(seen[0][0]) == 1 and seen[0][0][0] is x and seen[0][1] == {"dim": -1}
+
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return F.glu(x) + F.glu(x, dim=-1)
+    x = torch.arange(8.0).reshape(2, 4)
+    assert torch.equal(torch.export.export(M(), (x,)).module()(x), 2 * F.glu(x, 1))

@@ -109,8 +109,9 @@ def spell(f, args, kwargs):
     params = inspect.signature(f).parameters
     bound = inspect.signature(f).bind(*args, **kwargs)
     bound.apply_defaults()
-    required = [k for k in bound.arguments if params[k].default in (inspect.Parameter.empty, UNSET)]
-    return tuple([bound.arguments[k] for k in required]), {k: v for k, v in bound.arguments.items() if k not in required}
+    given = {k: x for k, x in bound.arguments.items() if x is not UNSET}       # other names of parameters, as `axis`, are not handed on
+    required = [k for k in given if params[k].default in (inspect.Parameter.empty, UNSET) and params[k].kind != params[k].KEYWORD_ONLY]
+    return tuple([given[k] for k in required]), {k: x for k, x in given.items() if k not in required}
 
 
 @functools.cache

@@ -105,3 +105,29 @@ def test_futures():
     assert after.wait() == 2 and both.done()
     with pytest.raises(ValueError, match="no"):
         b.wait()
+
+
+def test_the_default_backend():
+    from torchshim._dynamo.exc import InvalidBackend
+    assert torch.compiler.get_default_backend() == "inductor"
+    try:
+        torch.compiler.set_default_backend("nosuch")
+        with pytest.raises(InvalidBackend):
+            torch.compile(torch.sin)
+        torch.compiler.set_default_backend(lambda graph, inputs: graph)
+        with pytest.raises(NotImplementedError, match="backend of one's own"):
+            torch.compile(torch.sin)
+        torch.compiler.set_default_backend("eager")
+        assert torch.compile(torch.sin)(torch.zeros(1)).tolist() == [0.0]
+        with pytest.raises(TypeError, match="backend must be a string or callable, got <class 'int'>"):
+            torch.compiler.set_default_backend(3)
+    finally:
+        torch.compiler.set_default_backend(None)
+    assert torch.compiler.get_default_backend() == "inductor"
+
+
+def test_the_handle_of_a_hook_on_several_tensors():
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    handle = torch.autograd.graph.register_multi_grad_hook((x, y), lambda gradients: None)
+    assert isinstance(handle, torch.utils.hooks.RemovableHandle) and type(handle) is torch.autograd.graph._MultiHandle
+    handle.remove()

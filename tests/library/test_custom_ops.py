@@ -168,3 +168,12 @@ def test_meta_tensors_ask_for_a_fake_function_unless_nothing_is_returned():
         without_fake(meta)
     found = torch.library.opcheck(without_fake, (x,), raise_exception=False)
     assert [k for k, v in found.items() if v == "SUCCESS"] == ["test_schema", "test_autograd_registration"]
+
+
+def test_a_schema_may_name_its_library():
+    lib = torch.library.Library("named_twice", "DEF")
+    assert lib.define("named_twice::one(Tensor x) -> Tensor") == "named_twice::one" and lib.define("two.out(Tensor x) -> Tensor") == "two"
+    lib.impl("one", lambda x: x + 1, "CPU")
+    assert torch.ops.named_twice.one(torch.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"Explicitly provided namespace \(other\) in schema string does not match"):
+        lib.define("other::one(Tensor x) -> Tensor")

@@ -34,3 +34,9 @@ def test_components_that_lie_otherwise_are_refused():
 
 def test_references_of_rpc_have_a_class():
     assert not isinstance(3, torch._C._distributed_rpc.PyRRef)
+
+
+def test_masked_select_takes_rows_along_the_last_dimension():
+    x, mask = torch.arange(8.0).reshape(2, 2, 2), torch.tensor([[[1, 0], [1, 1]], [[0, 0], [0, 1]]], dtype=torch.bool)
+    assert [r.tolist() for r in torch.nested.masked_select(x, mask).unbind()] == [[0.0], [2.0, 3.0], [], [7.0]]
+    assert [r.tolist() for r in torch.nested.masked_select(x[0, 0], mask[0, 0]).unbind()] == [[0.0]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 
+from .. import compiler
 from ..compiler import region
 from ..nn import Module
 from .exc import InvalidBackend
@@ -57,7 +58,7 @@ def check_backend(backend):
         raise NotImplementedError("torchshim: torch.compile with a backend of one's own; XLA compiles here")
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None, disable=False,
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None, disable=False,
             recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """The function or module as it is, in the form that torch gives it (a module becomes an OptimizedModule).
 
@@ -67,8 +68,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
-    if backend is not None:
-        check_backend(backend)
+    check_backend(compiler.get_default_backend() if backend is None else backend)
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
                                  disable=disable)

@@ -10,7 +10,7 @@ from ..engine import context
 from ..ops import promotion as P
 from ..ops.layout import broadcast_shapes
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import Node, Nowhere, accumulator, around_nodes, leads_nowhere, node_class
+from ..tensor.core.graph import Node, Nowhere, RemovableHandle, accumulator, around_nodes, leads_nowhere, node_class
 from ..tensor.core.handle import TensorBase, edge, read
 from ..tensor.core.view import tensor_on
 from ..tensor.core.write import bump
@@ -263,21 +263,21 @@ def set_override_stale_capture_stream(enabled):
     """Accepted: nothing is captured on streams."""
 
 
-class _MultiHandle:
+class _MultiHandle(RemovableHandle):
     """The handles of one hook on several tensors."""
 
     def __init__(self, handles):
-        self.handles = handles
+        self.handles = tuple(handles)
 
     def remove(self):
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self):
-        return self
+    def __getstate__(self):
+        return self.handles
 
-    def __exit__(self, *exc):
-        self.remove()
+    def __setstate__(self, state):
+        self.handles = state
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):

@@ -6,14 +6,31 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..nn import Module
 from .region import disabled, is_compiling as _in_region, set_stance
 
-__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
-           "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph", "wrap_numpy"]
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "get_default_backend",
+           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_default_backend", "set_stance",
+           "substitute_in_graph", "wrap_numpy"]
 
 
 def compile(*args, **kwargs):
     """See `torch.compile`."""
     from .._dynamo.eval_frame import compile as make
     return make(*args, **kwargs)
+
+
+_default_backend = "inductor"
+
+
+def set_default_backend(backend):
+    """What `torch.compile` takes where no backend is given: a name, a function, or None for torch's own. TypeError for all else."""
+    global _default_backend
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
+    _default_backend = "inductor" if backend is None else backend
+
+
+def get_default_backend():
+    """What `set_default_backend` was given last, "inductor" at first."""
+    return _default_backend
 
 
 def disable(fn=None, recursive=True, *, reason=None):

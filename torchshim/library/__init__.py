@@ -129,6 +129,13 @@ class Library:
 
     def define(self, schema, alias_analysis="", *, tags=()):
         """Declare an operator; returns its name. RuntimeError for what is no schema, and for one that is there already."""
+        space, named, _ = schema.partition("(")[0].rpartition("::")
+        if named:
+            if space.strip() != self.ns:
+                raise RuntimeError(f"Explicitly provided namespace ({space.strip()}) in schema string does not match namespace of enclosing "
+                                   f"TORCH_LIBRARY block ({self.ns}).  Move this definition to the (unique) TORCH_LIBRARY block corresponding "
+                                   "to this namespace (and consider deleting the namespace from your schema string.)")
+            schema = schema.partition("::")[2]
         made = _parse(schema)
         name = made.name.partition(".")[0]
         if f"{self.ns}::{made.name}" in _known:
@@ -140,7 +147,7 @@ class Library:
         CustomOpDef(f"{self.ns}::{name}", None, schema)
         for given in _waiting.pop(f"{self.ns}::{name}", ()):
             self.impl(name, *given)
-        return made.name
+        return f"{self.ns}::{name}" if named else name
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
         """The function of an operator under a dispatch key: a device, Meta (for shapes), Autograd (runs above the others), Autocast

@@ -102,13 +102,14 @@ def narrow(tensor, dim, start, length, layout=strided):
 
 
 def masked_select(tensor, mask):
-    """The elements of a dense tensor's rows where `mask` (of the same shape, or one that broadcasts to it) is True, as a jagged tensor."""
+    """The elements of a dense tensor's rows, along its last dimension, where `mask` (which broadcasts to its shape) is True, as a
+    jagged tensor."""
     if tensor.layout is not strided:
         raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}")
     if mask.layout is not strided:
         raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
     chosen = mask.expand(tensor.shape)
-    return nested_tensor_from_jagged(tensor.masked_select(chosen), lengths=chosen.flatten(1).sum(1))
+    return nested_tensor_from_jagged(tensor.masked_select(chosen), lengths=chosen.sum(-1).reshape(-1))
 
 
 def _nested_compute_contiguous_strides_offsets(nested_size):

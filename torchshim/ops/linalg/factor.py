@@ -164,7 +164,7 @@ def _factorizable(name, A, pivot):
     if A.ndim < 2:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     if not pivot:
-        raise RuntimeError(f"{'linalg.lu_factor' if 'factor' in name else name}: LU without pivoting is not implemented on the CPU")
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     kernel("lu_cpu", A)
 
 
