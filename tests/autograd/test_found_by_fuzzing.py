@@ -205,3 +205,14 @@ def test_a_lost_history_comes_before_sizes_that_do_not_add_up():
     x.mul_(2)
     with pytest.raises(RuntimeError, match="^A view was created in no_grad mode"):
         v.split([1, 1])
+
+
+def test_a_lost_history_is_told_before_shapes_that_do_not_fit():
+    base = torch.ones(3, 3, requires_grad=True) * 2
+    part = base.chunk(2)[0]
+    base.add_(1)
+    for key in (torch.tensor([0]), (slice(None), torch.tensor([0])), torch.tensor([True, False, False])):
+        with pytest.raises(RuntimeError, match="Output 0 of Split is a view and its base or another view of its base has been modified"):
+            torch.ones(3, 3)[key] = part
+    with torch.no_grad(), pytest.raises(RuntimeError, match="shape mismatch"):
+        torch.ones(3, 3)[torch.tensor([0])] = part

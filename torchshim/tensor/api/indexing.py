@@ -17,7 +17,7 @@ from ...ops.views import SELECT, SLICE, alias as ALIAS, slice_op as SLICE_OP, wh
 from .bind import number, pack
 from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
-from ..core.handle import TensorBase, look, meta, offset_of, read, refusal
+from ..core.handle import TensorBase, edge, look, meta, offset_of, read, refusal
 from ..core.view import make_view
 from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice,
                           put_slice_any, put_slice_number, refuse_overlap)
@@ -310,6 +310,8 @@ def setitem(self, key, value):
         if not picks and _set_plain(self, m, basic_of(m, spec, name, at - offset_of(self)), value):
             return
     t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
+    if isinstance(value, TensorBase) and value._ts_view is not None and needs_grad(value):
+        edge(value)                            # a history that was lost is told before shapes that do not fit
     if picks:
         with leaves_first(t):
             _put(t, picks, value)
@@ -465,6 +467,8 @@ def put_values(t, tensors, layout, value, accumulate):
     m = meta(t)
     if needs_grad(t) or needs_grad(value):
         check_inplace(t, True)
+        if value._ts_view is not None:
+            edge(value)                        # a history that was lost is told before shapes that do not fit
     refuse_overlap(t, (t, *tensors, value), "put")
     _check_put(m, tensors, layout, meta(value))
     if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
