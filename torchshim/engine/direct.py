@@ -65,8 +65,8 @@ class Direct:
         return value_of(array, m)
 
     def meet(self, key):
-        """(function, Meta of the result) of a call that was not met before; (None, (function, Metas of the results)) of one that has several;
-        (None, None) where it is to be recorded. The function returns the result, or a list or tuple of it."""
+        """(function, Meta of the result) of a call that was not met before; (None, (function, Metas of the results)) of one that has
+        several; (None, None) where it is to be recorded. The function returns the result, or a list or tuple of it."""
         op, layout, kinds, *metas = key
         try:
             inst = op.resolve(layout, tuple(metas), kinds)

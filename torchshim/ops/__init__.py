@@ -64,8 +64,8 @@ refused_libraries: set = set()                 # the folders on the ways to comp
 
 
 def load_library(path):
-    """Make a compiled extension's operators known. OSError where none of ours stand in for them: it is made for PyTorch's own binary. Libraries
-    that can do without theirs catch it."""
+    """Make a compiled extension's operators known. OSError where none of ours stand in for them: it is made for PyTorch's own binary.
+    Libraries that can do without theirs catch it."""
     if _extensions.stands_in(path):
         loaded_libraries.add(str(path))
         return

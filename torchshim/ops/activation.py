@@ -27,15 +27,15 @@ def no_bool(message):
 
 
 # -- pieces of lines ---------------------------------------------------------------------------------------------------
-@op("relu(Tensor self) -> Tensor", promote="arith", out=False, grad="ReluBackward0", grad_back="ThresholdBackward", inplace=True, functional="inplace",
-    check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
+@op("relu(Tensor self) -> Tensor", promote="arith", out=False, grad="ReluBackward0", grad_back="ThresholdBackward", inplace=True,
+    functional="inplace", check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
     return jnp.maximum(0, self)
 
 
-@op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method", functional="inplace", **FUNCTIONAL,
-    check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),))
+@op("relu6(Tensor self) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace="method", functional="inplace",
+    **FUNCTIONAL, check=no_bool("Bool inputs not supported for hardtanh"), rule=(lambda out, x: ~((x <= 0) | (x >= 6)),))
 def relu6(self):
     """x between 0 and 6."""
     return jnp.minimum(6, jnp.maximum(0, self))           # in this order a zero keeps its sign
@@ -54,8 +54,8 @@ def refuse_empty_range(self, min_val, max_val):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
-@op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward", inplace=True,
-    functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
+@op("hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor", grad="HardtanhBackward0", grad_back="HardtanhBackward",
+    inplace=True, functional="inplace", **FUNCTIONAL, check=check_hardtanh, precheck=refuse_empty_range,
     rule=(lambda out, x, low, high: ~((x <= low) | (x >= high)),), twice="zeros")
 def hardtanh(self, min_val, max_val):
     """x between min_val and max_val."""
@@ -66,7 +66,8 @@ def hardtanh(self, min_val, max_val):
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", grad="LeakyReluBackward0", grad_back="LeakyReluBackward", inplace=True,
     inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
     rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
-    host=lambda inst: fused.leaky_relu(inst.out.dtype) if inst.in_metas[0].dtype in (P.float32, P.float64) and inst.layout[1] is SF else None)
+    host=lambda inst: fused.leaky_relu(inst.out.dtype) if inst.in_metas[0].dtype in (P.float32, P.float64)
+    and inst.layout[1] is SF else None)
 def leaky_relu(self, negative_slope):
     """x, times negative_slope below 0."""
     return jnp.where(self > 0, self, self * negative_slope)
@@ -86,8 +87,9 @@ def rrelu_noisy(self, noise):
     return self * noise
 
 
-@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0", grad_back="ThresholdBackward", inplace=True,
-    inplace_grad="ThresholdBackward1", functional="inplace", method=False, refuses=("threshold_cpu", "bc"), overlap="fill")
+@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", promote="arith", grad="ThresholdBackward0",
+    grad_back="ThresholdBackward", inplace=True, inplace_grad="ThresholdBackward1", functional="inplace", method=False,
+    refuses=("threshold_cpu", "bc"), overlap="fill")
 def threshold(self, threshold, value):
     """x where above the threshold, `value` elsewhere."""
     return jnp.where(self <= threshold, value, self)
@@ -101,16 +103,16 @@ def hardsigmoid(self):
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
 
 
-@op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", grad_back="HardswishBackward", inplace="method", functional="inplace", **FUNCTIONAL,
-    refuses=("hardswish_cpu", "bic"),
+@op("hardswish(Tensor self) -> Tensor", grad="HardswishBackward0", grad_back="HardswishBackward", inplace="method", functional="inplace",
+    **FUNCTIONAL, refuses=("hardswish_cpu", "bic"),
     rule=(lambda out, x: (~(x <= -3), jnp.where(x < 3, x / 3 + 0.5, 1)),))
 def hardswish(self):
     """x * hardsigmoid(x)."""
     return self * jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
 
 
-@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", grad_back="HardshrinkBackward", functional=True,
-    refuses=("hardshrink_cpu", "bic"), half_steps=True, twice="zeros")
+@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", promote="arith", grad="HardshrinkBackward0", grad_back="HardshrinkBackward",
+    functional=True, refuses=("hardshrink_cpu", "bic"), half_steps=True, twice="zeros")
 def hardshrink(self, lambd, half=None):
     """0 between -lambd and lambd, x elsewhere."""
     if half is not None:
@@ -128,8 +130,8 @@ def refuse_negative(self, lambd):
         raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {P.c_name(self.dtype)}, but found {lambd:g}")
 
 
-@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", grad_back="SoftshrinkBackward", check=check_softshrink,
-    precheck=refuse_negative, **FUNCTIONAL, twice="zeros")
+@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", grad_back="SoftshrinkBackward",
+    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros")
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""
     moved = jnp.where(self > lambd, self - lambd, self + lambd)
@@ -157,8 +159,9 @@ def elu(self, alpha):
 _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@op("selu(Tensor self) -> Tensor", promote="arith", out=False, grad="EluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="EluBackward1", functional="inplace",
-    method=False, refuses=("elu_cpu", "bic"), rule=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
+@op("selu(Tensor self) -> Tensor", promote="arith", out=False, grad="EluBackward0", grad_back="EluBackward", inplace=True,
+    inplace_grad="EluBackward1", functional="inplace", method=False, refuses=("elu_cpu", "bic"),
+    rule=(lambda out, x: _elu_slope(x, _ALPHA, _SCALE).astype(out.dtype),))
 def selu(self):
     """The self-normalizing elu."""
     return _elu(self, _ALPHA, _SCALE)
@@ -174,25 +177,25 @@ def _by_float(alpha, dtype):
     return (1 / jnp.asarray(alpha).astype(np.float32).astype(np.float64)).astype(dtype)
 
 
-@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", grad_back="EluBackward", inplace=True, inplace_grad="CeluBackward1",
-    functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
+@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", promote="arith", out=False, grad="CeluBackward0", grad_back="EluBackward",
+    inplace=True, inplace_grad="CeluBackward1", functional="inplace", method=False, refuses=("elu_cpu", "bic"), precheck=refuse_zero_alpha,
     rule=(lambda out, x, alpha: _elu_slope(x, alpha, 1.0, _by_float(alpha, x.dtype)).astype(out.dtype),))
 def celu(self, alpha):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     return _elu(self, alpha, 1.0, 1 / alpha)
 
 
-@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", grad_back="SoftplusBackward", refuses=("softplus_cpu", "bic"),
-    **FUNCTIONAL, rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),),
-    twice="zeros")
+@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", grad="SoftplusBackward0", grad_back="SoftplusBackward",
+    refuses=("softplus_cpu", "bic"), **FUNCTIONAL,
+    rule=(lambda out, x, beta, threshold: jnp.where(x * beta > threshold, 1, jax.lax.logistic(x * beta)).astype(out.dtype),), twice="zeros")
 def softplus(self, beta, threshold):
     """log(1 + exp(beta x)) / beta, and x where that is the same."""
     z = self * beta
     return jnp.where(z > threshold, self, jnp.log1p(jnp.exp(z)) / beta)
 
 
-@op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", grad_back="LogSigmoidBackward", refuses=("log_sigmoid_cpu", "bic"), strides=contiguous, **FUNCTIONAL,
-    rule=(lambda out, x: jax.lax.logistic(-x),))
+@op("logsigmoid(Tensor self) -> Tensor", grad="LogSigmoidBackward0", grad_back="LogSigmoidBackward", refuses=("log_sigmoid_cpu", "bic"),
+    strides=contiguous, **FUNCTIONAL, rule=(lambda out, x: jax.lax.logistic(-x),))
 def logsigmoid(self):
     """log(sigmoid(x)) without overflow."""
     return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))
@@ -200,7 +203,8 @@ def logsigmoid(self):
 
 @op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"),
     host=lambda inst: fused.silu if fused.many(inst.in_metas[0]) else None,
-    host_back=lambda inst, plan: fused.silu_back if fused.many(inst.in_metas[0]) and plan.args == (0,) and not plan.outs else None, **FUNCTIONAL)
+    host_back=lambda inst, plan: fused.silu_back if fused.many(inst.in_metas[0]) and plan.args == (0,) and not plan.outs else None,
+    **FUNCTIONAL)
 def silu(self):
     """x * sigmoid(x)."""
     return self / (1 + jnp.exp(-self)) if is_complex(self) else self * jax.lax.logistic(self)
@@ -224,10 +228,10 @@ def _gelu_on_host(exact, by_tanh):
     return chosen
 
 
-@op("gelu(Tensor self, *, str approximate='none') -> Tensor", grad="GeluBackward0", grad_back="GeluBackward", check=check_gelu, refuses=("GeluKernelImpl", "bic"),
-    host=_gelu_on_host(fused.gelu, fused.gelu_tanh),
-    host_back=lambda inst, plan: _gelu_on_host(fused.gelu_back, fused.gelu_tanh_back)(inst) if plan.args == (0,) and not plan.outs else None,
-    **FUNCTIONAL)
+@op("gelu(Tensor self, *, str approximate='none') -> Tensor", grad="GeluBackward0", grad_back="GeluBackward", check=check_gelu,
+    refuses=("GeluKernelImpl", "bic"), host=_gelu_on_host(fused.gelu, fused.gelu_tanh),
+    host_back=lambda inst, plan: _gelu_on_host(fused.gelu_back, fused.gelu_tanh_back)(inst)
+    if plan.args == (0,) and not plan.outs else None, **FUNCTIONAL)
 def gelu(self, approximate):
     """x * P(X <= x) of a normal X, exact or by tanh."""
     if approximate == "tanh":
@@ -285,7 +289,8 @@ def check_glu(self, dim):
         raise NotImplementedError(f'"glu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", grad_back="GluBackward", check=check_glu, strides=part_strides, namespace="nn.functional", method=False)
+@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", grad_back="GluBackward", check=check_glu, strides=part_strides,
+    namespace="nn.functional", method=False)
 def glu(self, dim):
     """The first half times the sigmoid of the second."""
     a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)

@@ -312,7 +312,8 @@ def _pow_name(inst):
 
 
 def check_pow(self, exponent):
-    if exponent not in NUMBERS and getattr(exponent, "dtype", None) == np.bool_ and (self is SB or getattr(self, "dtype", None) == np.bool_):
+    if (exponent not in NUMBERS and getattr(exponent, "dtype", None) == np.bool_
+            and (self is SB or getattr(self, "dtype", None) == np.bool_)):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
@@ -386,7 +387,8 @@ def sqrt(self):
     return jnp.sqrt(self)
 
 
-@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True, rule=(lambda out, self: -0.5 * (out * out * out),))
+@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True,
+    rule=(lambda out, self: -0.5 * (out * out * out),))
 def rsqrt(self):
     """1 / sqrt(self)."""
     return 1 / jnp.sqrt(self)                   # lax.rsqrt is computed one by one without fused multiply-add, and torch divides
@@ -440,8 +442,8 @@ def hypot(self, other):
     return jnp.hypot(self, other)
 
 
-@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"), twice="compares self",
-    grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
+@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"),
+    twice="compares self", grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
     rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other),
     pullback=lambda g, self, other, half: (jnp.where((self == 0) & (other <= 0), 0, _xlogy(g, other, half)), short(g * self, half) / other),
     half_steps=True)

@@ -101,6 +101,7 @@ for _order in (0, 1):
     _says = f" of order {_order}."
     declare(f"bessel_j{_order}", lambda x, n=_order: bessel_j(n, x), "The Bessel function of the first kind" + _says)
     declare(f"bessel_y{_order}", lambda x, n=_order: bessel_y(n, x), "The Bessel function of the second kind" + _says)
-    declare(f"modified_bessel_k{_order}", lambda x, n=_order: bessel_k(n, x, False), "The modified Bessel function of the second kind" + _says)
+    declare(f"modified_bessel_k{_order}", lambda x, n=_order: bessel_k(n, x, False),
+            "The modified Bessel function of the second kind" + _says)
     declare(f"scaled_modified_bessel_k{_order}", lambda x, n=_order: bessel_k(n, x, True),
             "exp(x) times the modified Bessel function of the second kind" + _says)

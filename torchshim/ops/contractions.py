@@ -80,7 +80,8 @@ def multi_dot(tensors):
     for i in range(n - 1):
         a, b = tensors[i], tensors[i + 1]
         if a.shape[-1] != b.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {shown(a.shape)} and {shown(b.shape)} cannot be multiplied")
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {shown(a.shape)} and {shown(b.shape)} cannot be "
+                               "multiplied")
     refuse_bool(tensors[0], "addmm_impl_cpu_", *[s for x in tensors for s in x.shape])
     if n == 2:
         return product(*tensors)
@@ -221,7 +222,8 @@ def _einsum_seen(inst):
     inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
     if len(inputs) == 1 or set("".join(inputs)) != set(out) or "." in out:
         return {}
-    return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out]) for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
+    return {k: tuple([m.shape[labels.index(c)] if c in labels else 1 for c in out])
+            for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
 
 
 @op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen, composed=True,

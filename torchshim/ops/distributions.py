@@ -72,8 +72,8 @@ def _gamma_small(alpha, x):
 
 def _gamma_large(alpha, x):
     """By the saddle point, with its limit where x is near alpha."""
-    near = ((1 + 24 * alpha * (1 + 12 * alpha)) * (1440 * alpha ** 2 + 6 * x * (53 - 120 * x) - 65 * x * x / alpha + alpha * (107 + 3600 * x))
-            / (1244160 * alpha ** 4))
+    near = ((1 + 24 * alpha * (1 + 12 * alpha))
+            * (1440 * alpha ** 2 + 6 * x * (53 - 120 * x) - 65 * x * x / alpha + alpha * (107 + 3600 * x)) / (1244160 * alpha ** 4))
     width, ratio = jnp.sqrt(8 * alpha), jnp.log(x / alpha)
     bend = (x - alpha - alpha * ratio) ** -1.5
     slope = ratio * (width / (alpha - x) + jnp.where(x < alpha, -bend, bend))
@@ -114,8 +114,8 @@ def _beta_large(x, a, b):
     """d x / d a over 1 - x by the saddle point, with its limit where x is near the mean."""
     n, y = a + b, 1 - x
     mean, spread = a / n, jnp.sqrt(a * b / (n + 1)) / n
-    by_a = [47 * x * b ** 4, (43 + 20 * (16 + 27 * b) * x) * b ** 3, 3 * (59 + 180 * b - 90 * x) * b ** 2, (453 + 1620 * b * y - 455 * x) * b,
-            8 * y * (135 * b - 11)]
+    by_a = [47 * x * b ** 4, (43 + 20 * (16 + 27 * b) * x) * b ** 3, 3 * (59 + 180 * b - 90 * x) * b ** 2,
+            (453 + 1620 * b * y - 455 * x) * b, 8 * y * (135 * b - 11)]
     near = (1 + 12 * a) * (1 + 12 * b) / n ** 2 / y * _horner(by_a, a) / (12960 * a ** 3 * b ** 2 * (1 + 12 * n))
     off = b * x - a * y
     first = (-2 * a * a * y - a * b * y - x * b * b) / (jnp.sqrt(2 * a / b) * n ** 1.5 * off * off)

@@ -198,7 +198,8 @@ def _wrapped(self, dim, index):
 
 
 GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
-    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"), None])(
+    rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"),
+                                       None])(
     lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
 def _gather_back_on_host(inst, plan):
     m, index = inst.in_metas
@@ -468,7 +469,8 @@ INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar va
 INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     grad="IndexFillBackward1", inplace=True, strides=_kept,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None,
-        jnp.sum(jnp.where(_filled(jnp.zeros(ct.shape, bool), dim, index, jnp.ones((), bool)), ct, zero(ct)))])(  # a row named twice counts once
+        # a row named twice counts once
+        jnp.sum(jnp.where(_filled(jnp.zeros(ct.shape, bool), dim, index, jnp.ones((), bool)), ct, zero(ct)))])(
     lambda self, dim, index, value: _filled(self, dim, index, cast(value, self.dtype)))
 
 
@@ -528,7 +530,8 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape
 #: What NumPy picks, by operator, from an array it has at hand with indices that are known to be in range: functions of (array, layout,
 #: *indices) for operands with dimensions.
 AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: lambda a, layout, index: picks.gathered(a, layout[1], index),
-           GATHER_WRAPPED: lambda a, layout, index: picks.gathered_around(a, layout[1], index), INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
+           GATHER_WRAPPED: lambda a, layout, index: picks.gathered_around(a, layout[1], index),
+           INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
            MASKED_SELECT: lambda a, layout, places: np.broadcast_to(a, layout[2]).ravel()[places]}
 
 

@@ -1,6 +1,7 @@
 """JAX's loops, and functions with loops in them, as operators' bodies call them; functions that the interpreter knows by name.
 
-Bodies are traced with `jax.jit` switched off (see `engine.compile.instance.jaxpr_of`), and there JAX would run a loop in Python, turn by turn.
+Bodies are traced with `jax.jit` switched off (see `engine.compile.instance.jaxpr_of`), and there JAX would run a loop in Python, turn by
+turn.
 """
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ def _matmul_name(inst):
 
 
 def _turned(inst, needs):
-    """One matrix with a batch of its own that wants a gradient, times a stack: torch multiplies the transposed ones, and turns the result."""
+    """One matrix with a batch of its own that wants a gradient, times a stack: torch multiplies the transposed ones,
+    and turns the result."""
     a, b = inst.in_metas
     if 0 in needs and a.ndim == 3 == b.ndim and a.shape[0] == 1 != b.shape[0]:
         return "TransposeBackward0" if 1 in (a.shape[1], b.shape[2]) else "CloneBackward0"
@@ -144,8 +145,8 @@ def fits_matmul(a, b):
 
 
 def _folded(inst):
-    """Stacks of matrices times one matrix, or one vector, are one large matrix to torch, and a vector times a matrix has a row. Stacks times
-    stacks have one dimension of matrices, or are copies that have their common dimensions."""
+    """Stacks of matrices times one matrix, or one vector, are one large matrix to torch, and a vector times a matrix has a row. Stacks
+    times stacks have one dimension of matrices, or are copies that have their common dimensions."""
     a, b = inst.in_metas[:2]
     if a.ndim > 2 and b.ndim > 2:
         batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
@@ -158,7 +159,8 @@ def _folded(inst):
 def _factors(inst):
     """What the kernel of a matrix product calls its operands."""
     a, b = inst.in_metas[:2]
-    return ("self", "tensor" if a.ndim == 1 else "vec") if b.ndim == 1 else ("self", "mat2") if a.ndim > 1 or b.ndim == 2 else ("vec", "self")
+    return (("self", "tensor" if a.ndim == 1 else "vec") if b.ndim == 1 else ("self", "mat2") if a.ndim > 1 or b.ndim == 2
+            else ("vec", "self"))
 
 
 def _layer_seen(inst):
@@ -242,7 +244,8 @@ def vdot(self, other):
     return product(jnp.conj(self), other)
 
 
-@op("inner(Tensor self, Tensor other) -> Tensor", grad=lambda inst: "ViewBackward0" if all(m.ndim for m in inst.in_metas) else "MulBackward0")
+@op("inner(Tensor self, Tensor other) -> Tensor",
+    grad=lambda inst: "ViewBackward0" if all(m.ndim for m in inst.in_metas) else "MulBackward0")
 def inner(self, other):
     """Sum of products over the last dimension of both."""
     if not self.ndim or not other.ndim:
@@ -332,7 +335,8 @@ def addmm(self, mat1, mat2, beta, alpha):
     return added(self, mat1, mat2, beta, alpha)
 
 
-@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True, plain_gradients=True,
+@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmvBackward0", inplace=True,
+    plain_gradients=True,
     variant=lambda self, mat, *rest: _addmv_by_columns if mat.dtype in (P.float16, P.bfloat16) and _by_columns(mat) else None)
 def addmv(self, mat, vec, beta, alpha, total=None):
     """beta * self + alpha * mat @ vec."""
@@ -391,7 +395,8 @@ def addr(self, vec1, vec2, beta, alpha, half=None):
     return blended(rounded(_scaled(self, beta if beta.__class__ is int else rounded(cast(beta, self.dtype)))), rounded(made), 1, 1)
 
 
-@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0", plain_gradients=True)
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddbmmBackward0",
+    plain_gradients=True)
 def addbmm(self, batch1, batch2, beta, alpha):
     """beta * self + alpha * the sum of the products batch1[i] @ batch2[i]."""
     stacks(batch1, batch2, added=2)
@@ -447,8 +452,8 @@ def _check_linear(input, weight, bias):
         raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False, method=False,
-    seen=_layer_seen, saved_as=_layer_factors,
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False,
+    method=False, seen=_layer_seen, saved_as=_layer_factors,
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):
     """input @ weight.T + bias: one operator, so that a layer is one record."""
@@ -504,7 +509,8 @@ def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""
     given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
     if len({x.dtype for x in given.values()}) > 1:
-        raise RuntimeError("All tensors must have the same dtype, got " + ", ".join([f"{k}: {P.cpp_name(x.dtype)}" for k, x in given.items()]))
+        raise RuntimeError("All tensors must have the same dtype, got "
+                           + ", ".join([f"{k}: {P.cpp_name(x.dtype)}" for k, x in given.items()]))
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):

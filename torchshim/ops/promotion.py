@@ -31,7 +31,8 @@ _C_TYPES = {float32: "float", float64: "double", float16: "c10::Half", bfloat16:
             **{d: f"{d.name}_t" for d in (int8, uint8, int16, int64, uint16, uint32, uint64)}, int32: "int"}
 _COMPLEX_OF = {float16: complex32, float64: complex128}        # of all others it is complex64
 _RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in (int8, int16, int32, int64, uint8, uint16, uint32, uint64)}
-_LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, complex32: 65504.0, bfloat16: 3.3895313892515355e38}
+_LARGEST = {float32: 3.4028235677973366e38, complex64: 3.4028235677973366e38, float16: 65504.0, complex32: 65504.0,
+            bfloat16: 3.3895313892515355e38}
 default_float = float32     # torch.get_default_dtype(); set through set_default_float
 matmul_precision = "highest"
 conv_tf32 = True            # torch.backends.cudnn.allow_tf32

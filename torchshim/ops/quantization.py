@@ -93,8 +93,8 @@ def fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, q
     return _rounded(self, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
 
 
-@op("_fused_moving_avg_obs_fq_helper.fixed(Tensor self, Tensor scale, Tensor zero_point, int? axis, int quant_min, int quant_max, bool on) -> Tensor",
-    method=False, out=False, function=False, nondiff=("scale", "zero_point"), grad="FusedMovingAvgObsFqHelperBackward0")
+@op("_fused_moving_avg_obs_fq_helper.fixed(Tensor self, Tensor scale, Tensor zero_point, int? axis, int quant_min, int quant_max, bool on) "
+    "-> Tensor", method=False, out=False, function=False, nondiff=("scale", "zero_point"), grad="FusedMovingAvgObsFqHelperBackward0")
 def fused_fake_quantize(self, scale, zero_point, axis, quant_min, quant_max, on):
     """Numbers rounded with one scale (axis None), or with one for each index along an axis; the numbers themselves if not `on`."""
     if not on:
@@ -126,8 +126,9 @@ _learned.defvjp(lambda x, scale, zero_point, factor, least, most: (_learned(x, s
                                                                    (x, scale, zero_point, factor)), _learned_back)
 
 
-@op("_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) "
-    "-> Tensor", method=False, out=False, grad="FakeQuantizeLearnablePerTensorAffineBackward0", check=_check_range_of_learned)
+@op("_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float "
+    "grad_factor=1.0) -> Tensor", method=False, out=False, grad="FakeQuantizeLearnablePerTensorAffineBackward0",
+    check=_check_range_of_learned)
 def learnable_per_tensor(self, scale, zero_point, quant_min, quant_max, grad_factor):
     """fake_quantize_per_tensor_affine whose scale and zero point have gradients, times grad_factor."""
     return _learned(self, scale.reshape(()), zero_point.reshape(()), grad_factor.astype(self.dtype), quant_min, quant_max)
@@ -171,7 +172,8 @@ def levels(self, scale, zero_point, dtype, least, most, how):
     return _cut(level, least, most, dtype, most if dtype != P.int32 else least)
 
 
-@op("_levels.channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype, int least, int most) -> Tensor", **_PRIVATE)
+@op("_levels.channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype, int least, int most) -> Tensor",
+    **_PRIVATE)
 def levels_channel(self, scales, zero_points, axis, dtype, least, most):
     """The same with a scale and a zero point for each index along `axis`."""
     scaled = self * _per_channel(self, 1 / scales.astype(jnp.float32), axis)
@@ -198,14 +200,17 @@ def unlevelled_channel(self, scales, zero_points, axis):
 
 @op("_fused_unlevelled(Tensor self, float scale, float zero_point) -> Tensor", **_PRIVATE)
 def fused_unlevelled(self, scale, zero_point):
-    """level * scale - zero_point * scale in float32, where the second product is rounded and the first is not, as a fused instruction does."""
+    """level * scale - zero_point * scale in float32, where the second product is rounded and the first is not,
+    as a fused instruction does."""
     s, z = scale.astype(jnp.float32), zero_point.astype(jnp.float32)
     return (self.astype(jnp.float64) * s.astype(jnp.float64) + (s * -z).astype(jnp.float64)).astype(jnp.float32)
 
 
-@op("_requantized(Tensor self, Tensor multiplier, float zero_point, ScalarType dtype, int least, int most, bool apart) -> Tensor", **_PRIVATE)
+@op("_requantized(Tensor self, Tensor multiplier, float zero_point, ScalarType dtype, int least, int most, bool apart) -> Tensor",
+    **_PRIVATE)
 def requantized(self, multiplier, zero_point, dtype, least, most, apart):
-    """round(self * multiplier + zero_point) of float32 sums, cut off at least and most; the zero point is added after rounding if `apart`."""
+    """round(self * multiplier + zero_point) of float32 sums, cut off at least and most;
+    the zero point is added after rounding if `apart`."""
     x, zero_point = self * multiplier, zero_point.astype(jnp.float32)
     return _cut(jnp.round(x) + zero_point if apart else jnp.round(x + zero_point), least, most, dtype, least)
 
@@ -222,14 +227,15 @@ _SMALL = float(np.float32(6.1e-5))
 
 @op("_chosen_parameters(Tensor low, Tensor high, int least, int most, bool symmetric) -> (Tensor scale, Tensor zero_point)", **_PRIVATE)
 def chosen_parameters(low, high, least, most, symmetric):
-    """The scales, float64, and zero points with which levels from `least` to `most` hold the float32 numbers from `low` to `high`, 0 exactly
-    among them. symmetric: numbers of both signs have the zero point in the middle."""
+    """The scales, float64, and zero points with which levels from `least` to `most` hold the float32 numbers from `low` to `high`, 0
+    exactly among them. symmetric: numbers of both signs have the zero point in the middle."""
     n, wide = most - least, jnp.float64
     both = (low < 0) & (high > 0)
     if symmetric:
         below, above = -(n // 2 + 1), n // 2
         largest = jnp.maximum(jnp.abs(low / jnp.float32(below)), jnp.abs(high / jnp.float32(above))).astype(wide)
-        low, high = jnp.where(both, (largest * below).astype(jnp.float32), low), jnp.where(both, (largest * above).astype(jnp.float32), high)
+        low, high = jnp.where(both, (largest * below).astype(jnp.float32), low), jnp.where(both,
+                                                                                           (largest * above).astype(jnp.float32), high)
     low, high = jnp.minimum(low, 0), jnp.maximum(high, 0)
     scale = (high.astype(wide) - low.astype(wide)) / n
     narrow = scale.astype(jnp.float32)

@@ -48,7 +48,8 @@ def floating_result(name, x, dtype):
 
 
 # -- sums -----------------------------------------------------------------------------------------------------------------
-@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"), out="dtype")
+@op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"),
+    out="dtype")
 def sum_(self, dim, keepdim, dtype):
     """Sum of the elements, or along dimensions."""
     x, out = summable(self, dtype)

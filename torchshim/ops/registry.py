@@ -16,11 +16,11 @@ promote:
   None      the body gets the arrays as they are
 nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
-  scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they have no part in choosing the
-  result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded. saves_number: they
-  count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that torch keeps for
-  backward, where the gradient here would read others: they are kept, and so must not be written before; other results are not. Or a
-  function of the Instance: numbers of results, None for what the gradient reads.
+  scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they
+  have no part in choosing the result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded.
+  saves_number: they count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that
+  torch keeps for backward, where the gradient here would read others: they are kept, and so must not be written before; other results are
+  not. Or a function of the Instance: numbers of results, None for what the gradient reads.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32
   alone.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
@@ -73,13 +73,15 @@ grad_back: the name of the grad_fn of its gradients, without "Backward0", where 
   function of that.
 grad_for: a function of (Instance, numbers of the gradients that are wanted): the grad_fn's name where it depends on these (else None), or
   torch's refusal to follow the call.
-back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot subtract
+back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot
+subtract
   a bool tensor that it saved (the text of a RuntimeError, or another exception); or None.
 composed: torch makes it of other operators: these ask for the operands' histories even where the result has none, and look at shapes before
   anything is saved.
 in_steps: some calls whose last tensor is a stack of matrices are made of other functions, as torch makes them: `steps` (set where those
     functions are) gives what they give, or None.
-seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape, which
+seen: a function of the Instance that gives {number of an operand: shape} for those that torch's decomposition saves as views of this shape,
+which
   its messages tell; None for those of which it saves a copy. saved_as: likewise the names of the operands in that decomposition.
 makes_half: of float16 it makes complex32. pushes=False: torch has no formula for its forward derivative.
 words: a function of what was refused (the operands' metas, which of them want a gradient) that gives the exception where its text depends
@@ -131,8 +133,8 @@ class Op(Operator):
                  kernel_numbers=False, wide_number=False, saves_number=False, refuses=None, functional=None, inplace_grad=None, out=True,
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
-                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None, pushes=True,
-                 grad_for=None, pullback=None,
+                 seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
+                 pushes=True, grad_for=None, pullback=None,
                  nowhere=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
@@ -175,7 +177,8 @@ class Op(Operator):
             self.rule = pullback_rule(rule)
         self.layout = tuple(T if p.kind == "tensor" else p.default for p in self.params)   # all tensors given, rest defaults
         kinds = [p.kind for p in self.params]
-        self.plain = kinds[:1] == ["tensor"] and not self.params[0].is_list and set(kinds[1:]) <= {"static"}     # one tensor, and what is static
+        # one tensor, and what is static
+        self.plain = kinds[:1] == ["tensor"] and not self.params[0].is_list and set(kinds[1:]) <= {"static"}
         self.inplace_op = InplaceOp(self) if inplace else None
 
     def __repr__(self):

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from .registry import op
 
 
-@op("checkpointed.again(Tensor self, Tensor gradient, float zero, float nan) -> Tensor", grad="AliasBackward0", method=False, function=False)
+@op("checkpointed.again(Tensor self, Tensor gradient, float zero, float nan) -> Tensor", grad="AliasBackward0", method=False,
+    function=False)
 def again(self, gradient, zero, nan):
     """`self`, of which no compiler can know that it is, nor compute it before the gradient is there: zero (-0.0) and nan are numbers of
     the run. With XLA's own barrier the CPU's compiler finds that what follows was computed before, and keeps that."""

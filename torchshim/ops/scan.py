@@ -143,8 +143,8 @@ def diff(self, n, dim, prepend, append):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
         for i in range(self.ndim):
             if i != d and a.shape[i] != self.shape[i]:
-                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-                                   f"dimension; input.size({i}) = {self.shape[i]}, but got tensor.size({i}) = {a.shape[i]}")
+                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the "
+                                   f"differencing dimension; input.size({i}) = {self.shape[i]}, but got tensor.size({i}) = {a.shape[i]}")
     x = jnp.concatenate([a.astype(common) for a in parts], d) if len(parts) > 1 else self
     for _ in range(min(n, x.shape[d])):
         later, earlier = jax.lax.slice_in_dim(x, 1, None, axis=d), jax.lax.slice_in_dim(x, 0, -1, axis=d)

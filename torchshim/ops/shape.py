@@ -242,8 +242,8 @@ def _roll_on_host(inst):
     return rearranged.rolled(m.shape, *_roll_plan(m, *inst.layout[1:]))
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", grad_back=True, check=_check_roll, sizes=("shifts",), apart=0,
-    strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", grad_back=True, check=_check_roll,
+    sizes=("shifts",), apart=0, strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
     shifts = shifts if shifts.__class__ is tuple else (shifts,)

@@ -130,8 +130,8 @@ def check_polygamma(n, self):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
 
-@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True, inplace_grad="PolygammaBackward1",
-    check=check_polygamma)
+@op("polygamma.op(int n, Tensor self) -> Tensor", promote="float", grad="PolygammaBackward0", inplace=True,
+    inplace_grad="PolygammaBackward1", check=check_polygamma)
 def polygamma(n, self):
     """The n-th derivative of digamma."""
     from .unary import digamma

@@ -186,14 +186,16 @@ def _declare_trapezoids(name, body, doc, grad, points_first=True):
     over_points.__doc__ = evenly.__doc__ = doc
     if points_first:
         points()
-    op(f"{name}(Tensor y, *, {'Scalar' if points_first else 'float'} dx=1, int dim=-1) -> Tensor", grad=grad, method=False, out=False)(evenly)
+    op(f"{name}(Tensor y, *, {'Scalar' if points_first else 'float'} dx=1, int dim=-1) -> Tensor", grad=grad, method=False,
+       out=False)(evenly)
     if not points_first:
         points()
 
 
 _declare_trapezoids("trapezoid", _trapezoid, "Integral by the trapezoidal rule.", "MulBackward1")
 _declare_trapezoids("trapz", _trapezoid, "Integral by the trapezoidal rule: trapezoid's old name.", "MulBackward1", points_first=False)
-_declare_trapezoids("cumulative_trapezoid", _cumulative_trapezoid, "Integrals from the beginning by the trapezoidal rule.", "CumsumBackward0")
+_declare_trapezoids("cumulative_trapezoid", _cumulative_trapezoid, "Integrals from the beginning by the trapezoidal rule.",
+                    "CumsumBackward0")
 
 
 @op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0")

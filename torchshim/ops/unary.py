@@ -21,7 +21,8 @@ def declare(name, f, doc, grad, aliases=(), **options):
     def body(self):
         return f(self)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if "Backward" in grad else grad + "Backward0", aliases=aliases, **options)(body)
+    return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if "Backward" in grad else grad + "Backward0", aliases=aliases,
+              **options)(body)
 
 
 @jax.custom_jvp
@@ -41,8 +42,8 @@ def _complex_log1p_jvp(primals, tangents):
 
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
-exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x), "2 to the power of each element.", "Exp2",
-               rule=(lambda out, x: out * math.log(2),))
+exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x),
+               "2 to the power of each element.", "Exp2", rule=(lambda out, x: out * math.log(2),))
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log")
 log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambda out, x: 1 / (x * math.log(2)),))
@@ -61,10 +62,12 @@ atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), r
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
 tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,), grad_back="TanhBackward")
-asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1", rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
+asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1",
+                rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
 acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1", rule=(
     lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
-atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1", rule=(lambda out, x: 1 / (1 - x * x),))
+atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1",
+                rule=(lambda out, x: 1 / (1 - x * x),))
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
@@ -97,8 +100,10 @@ def _no_complex(name):
     return check
 
 
-deg2rad = declare("deg2rad", lambda x: x * np.asarray(math.pi / 180, x.dtype), "Degrees to radians.", "Deg2Rad", check=_no_complex("deg2rad"))
-rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "Radians to degrees.", "Rad2Deg", check=_no_complex("rad2deg"))
+deg2rad = declare("deg2rad", lambda x: x * np.asarray(math.pi / 180, x.dtype), "Degrees to radians.", "Deg2Rad",
+                  check=_no_complex("deg2rad"))
+rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "Radians to degrees.", "Rad2Deg",
+                  check=_no_complex("rad2deg"))
 
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
 erf = declare("erf", jax.lax.erf, "The error function.", "Erf", refuses=("erf_vml_cpu", "c"))

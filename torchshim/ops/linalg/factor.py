@@ -86,7 +86,8 @@ def cholesky_old(self, upper):
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def by_cholesky(L, B, upper):
-    """A^-1 B with A = L L^H, or L^H L when `upper`. As in torch its derivative by L is that of all elements, those that are not read too."""
+    """A^-1 B with A = L L^H, or L^H L when `upper`. As in torch its derivative by L is that of all elements,
+    those that are not read too."""
     L, B = broadcast_batch(L, B)
     first = dict(left_side=True, lower=not upper, transpose_a=upper, conjugate_a=upper)
     then = dict(left_side=True, lower=not upper, transpose_a=not upper, conjugate_a=not upper)

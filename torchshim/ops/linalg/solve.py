@@ -65,8 +65,8 @@ def linalg_solve_ex(A, B, left, check_errors):
     if vector and not left:
         same_dtype(name, A, B)
         fits(name, A, B[..., None], left)
-        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
-                           "equivalent to B / A.squeeze(-1)")
+        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve "
+                           "is equivalent to B / A.squeeze(-1)")
     same_dtype(name, A, B)
     B = B[..., None] if vector else B
     matrix(name, B, "B")

@@ -54,8 +54,9 @@ def _attention_of(inst, wants=()):
     """It in NumPy: for floats of as many heads, without dropout, at the usual scale."""
     q, k, v = inst.in_metas[:3]
     _, _, _, mask, keep, _, causal, scale, enable_gqa = inst.layout
-    if keep is None and scale is None and not enable_gqa and q.dtype in (P.float32, P.float64) and q.shape[:-2] == k.shape[:-2] == v.shape[:-2] \
-            and min(q.ndim, k.ndim, v.ndim) > 1 and q.numel and k.numel and v.numel and all([m.dtype in (q.dtype, P.bool_) for m in inst.in_metas]):
+    if (keep is None and scale is None and not enable_gqa and q.dtype in (P.float32, P.float64)
+            and q.shape[:-2] == k.shape[:-2] == v.shape[:-2] and min(q.ndim, k.ndim, v.ndim) > 1
+            and q.numel and k.numel and v.numel and all([m.dtype in (q.dtype, P.bool_) for m in inst.in_metas])):
         return Attention(q.shape, k.shape, v.shape, q.dtype, causal, mask is not None, wants, 1 / math.sqrt(q.shape[-1]))
 
 
@@ -70,7 +71,8 @@ def _back_on_host(inst, plan):
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
-    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, host=_on_host, host_back=_back_on_host, nondiff=("keep",), function=False, method=False)
+    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, host=_on_host, host_back=_back_on_host, nondiff=("keep",),
+    function=False, method=False)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 

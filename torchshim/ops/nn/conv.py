@@ -70,8 +70,8 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         output_sizes(input.shape[2:], kernel, stride, padding, dilation)
     if transposed and min(out) <= 0:
         told = [" x ".join(map(str, (1,) * (2 - dims) + tuple(sizes))) for sizes in (input.shape[2:], out)]
-        raise RuntimeError(f"Given input size per channel: ({told[0]}). Calculated output size per channel: ({told[1]}). Output size is too "
-                           "small")
+        raise RuntimeError(f"Given input size per channel: ({told[0]}). Calculated output size per channel: ({told[1]}). Output size is "
+                           "too small")
 
 
 def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
@@ -119,8 +119,8 @@ def _check_dtypes(input, weight, bias, own):
     if input.dtype != weight.dtype:
         if own:
             raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
-        raise RuntimeError(f"Input type ({_type(input.dtype)}) and weight type ({_type(weight.dtype)}) should be the same or input should be a "
-                           "MKLDNN tensor and weight is a dense tensor")
+        raise RuntimeError(f"Input type ({_type(input.dtype)}) and weight type ({_type(weight.dtype)}) should be the same or input should "
+                           "be a MKLDNN tensor and weight is a dense tensor")
     _check_bias(input, bias)
 
 
@@ -175,7 +175,8 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
         around = [(e - p, e - p + o) for e, p, o in zip(spread, padding, output_padding)]
     else:
         strides, spacing, around = stride, (1,) * len(kernel), [(p, p) for p in padding]
-    y = jax.lax.conv_general_dilated(x, w, strides, around, spacing, dilation, feature_group_count=groups, precision=_precision(input.dtype))
+    y = jax.lax.conv_general_dilated(x, w, strides, around, spacing, dilation, feature_group_count=groups,
+                                     precision=_precision(input.dtype))
     if bias is not None:
         y = y + bias.astype(y.dtype).reshape((-1,) + (1,) * len(kernel))
     return y.astype(input.dtype)

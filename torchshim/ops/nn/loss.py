@@ -245,14 +245,16 @@ def _no_integers(kernel):
 
 
 _LOSS = dict(promote="arith", elementwise=False, strides=_loss_strides, function=False, method=False)
-_TARGET_FIRST = {**_LOSS, "strides": lambda inst, x, target, *rest: _loss_strides(inst, target, x)}       # torch's formula begins with the target
+# torch's formula begins with the target
+_TARGET_FIRST = {**_LOSS, "strides": lambda inst, x, target, *rest: _loss_strides(inst, target, x)}
 
 
 def _on_host(forward, backward, target_too=True):
     """(host, host_back) of the declarations of losses of two alike operands."""
     def alike(inst):
         x, target = inst.in_metas[:2]
-        if len(inst.in_metas) == 2 and x.numel and x.dtype in (P.float32, P.float64) and target.dtype == x.dtype and target.shape == x.shape:
+        if (len(inst.in_metas) == 2 and x.numel and x.dtype in (P.float32, P.float64) and target.dtype == x.dtype
+                and target.shape == x.shape):
             return x.shape, x.dtype, next(a for a in inst.layout if a in ("none", "mean", "sum"))
 
     def host(inst):
@@ -267,8 +269,8 @@ def _on_host(forward, backward, target_too=True):
     return dict(host=host, host_back=host_back)
 
 
-@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"), grad_back="MseLossBackward",
-    check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
+@op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
+    grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
     """The squared difference; with weights, torch divides by their sum."""
     y = jnp.square(self - target)
@@ -319,8 +321,8 @@ def l1_loss(self, target, weight, reduction):
     return out.astype(d) if P.kind_of(d) != 3 else out
 
 
-@op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0", grad_back="SmoothL1LossBackward",
-    check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True,
+@op("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', float beta=1.0) -> Tensor", grad="SmoothL1LossBackward0",
+    grad_back="SmoothL1LossBackward", check=_no_integers("smooth_l1_cpu"), **_LOSS, plain_gradients=True,
     **_on_host(losses.smooth_l1, losses.smooth_l1_back))
 def smooth_l1_loss(self, target, reduction, beta):
     """Quadratic below beta, linear above."""
@@ -409,7 +411,8 @@ def _entropy_term_jvp(primals, tangents):
 
 
 def _kl_name(inst):
-    return {"none": "MulBackward0" if inst.layout[3] else "SubBackward0", "sum": "SumBackward0", "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
+    return {"none": "MulBackward0" if inst.layout[3] else "SubBackward0", "sum": "SumBackward0",
+            "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
 
 
 @op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_TARGET_FIRST)
@@ -429,8 +432,8 @@ def _check_soft_margin(x, target, *rest):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(d)}")
 
 
-@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0", grad_back="SoftMarginLossBackward",
-    check=_check_soft_margin, **_LOSS)
+@op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
+    grad_back="SoftMarginLossBackward", check=_check_soft_margin, **_LOSS)
 def soft_margin_loss(self, target, reduction):
     """log(1 + exp(-target * self))."""
     return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)

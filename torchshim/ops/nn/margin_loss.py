@@ -71,8 +71,8 @@ def _only_floats(kernel):
 
 
 @op("multi_margin_loss(Tensor self, Tensor target, Tensor? weight=None, int p=1, float margin=1.0, str reduction='mean') -> Tensor",
-    grad="MultiMarginLossBackward0", check=_only_floats("multi_margin_loss_cpu_kernel"), nondiff=("target", "weight"), function=False, method=False,
-    pushes=False, grad_back=lambda own: "NotImplemented")
+    grad="MultiMarginLossBackward0", check=_only_floats("multi_margin_loss_cpu_kernel"), nondiff=("target", "weight"), function=False,
+    method=False, pushes=False, grad_back=lambda own: "NotImplemented")
 def multi_margin_loss(self, target, weight, p, margin, reduction):
     """mean over other classes of max(0, margin - x[target] + x[i])^p."""
     x = self if self.ndim == 2 else self.reshape(1, -1)

@@ -107,8 +107,8 @@ def _layer_norm_back_on_host(inst, plan):
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeLayerNormBackward0", host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"), check=_check_layer_norm, function=False, method=False,
-    sizes=("normalized_shape",), twice=3, plain_gradients=True)
+    grad="NativeLayerNormBackward0", host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
+    check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True)
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -282,8 +282,9 @@ def _with_rounded(x, y, mean, var, eps, half):
 
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
-    check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"), strides=_strides,
-    function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host, host_back=_batch_norm_back_on_host)
+    check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
+    strides=_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
+    host_back=_batch_norm_back_on_host)
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)

@@ -154,8 +154,8 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides, check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"),
-    function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
+    "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
+    check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
     host=_max_on_host, host_back=_max_back_on_host)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
@@ -202,7 +202,8 @@ _AVG = {1: "SqueezeBackward1", 2: "AvgPool2DBackward0", 3: "AvgPool3DBackward0"}
 
 def _check_average(self, kernel_size, *rest):
     if P.kind_of(self.dtype) != 2 and self.dtype != P.int64 or len(kernel_size) == 3 and P.compute_dtype(self.dtype) != self.dtype:
-        kernel = "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d_channels_last" if lies_channels_last(self) else "avg_pool2d"
+        kernel = ("avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d_channels_last" if lies_channels_last(self)
+                  else "avg_pool2d")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(self.dtype)}'")
 
 

@@ -89,14 +89,16 @@ def _on_host(log):
     return dict(host=host, host_back=host_back)
 
 
-@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", grad_back="SoftmaxBackwardData", plain_gradients=True, **_on_host(False))
+@op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", grad_back="SoftmaxBackwardData",
+    plain_gradients=True, **_on_host(False))
 def softmax(self, dim, dtype):
     """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("softmax", self, dim, dtype)
     return softmax_of(x, dim).astype(d)
 
 
-@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", grad_back="LogSoftmaxBackwardData", plain_gradients=True, **_on_host(True))
+@op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", grad_back="LogSoftmaxBackwardData",
+    plain_gradients=True, **_on_host(True))
 def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)

@@ -76,16 +76,16 @@ class DataLoader(Generic[_T_co]):
     _iterator = None
     __initialized = False
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None, pin_memory=False,
-                 drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *, prefetch_factor=None,
-                 persistent_workers=False, pin_memory_device="", in_order=True):
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
+                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *,
+                 prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True):
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-                             "otherwise set prefetch_factor to None.")
+            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                             "multiprocessing, otherwise set prefetch_factor to None.")
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
         elif prefetch_factor is not None and prefetch_factor < 0:
@@ -102,7 +102,8 @@ class DataLoader(Generic[_T_co]):
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
-            for name, given, plain in (("shuffle", shuffle, (None, False)), ("sampler", sampler, (None,)), ("batch_sampler", batch_sampler, (None,))):
+            for name, given, plain in (("shuffle", shuffle, (None, False)), ("sampler", sampler, (None,)),
+                                       ("batch_sampler", batch_sampler, (None,))):
                 if given not in plain:
                     raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}")
         else:
@@ -120,7 +121,8 @@ class DataLoader(Generic[_T_co]):
                        else SequentialSampler(dataset))
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler, self.generator = batch_size, drop_last, sampler, batch_sampler, generator
+        self.batch_size, self.drop_last, self.generator = batch_size, drop_last, generator
+        self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self.persistent_workers = persistent_workers
         self.__initialized = True
@@ -144,8 +146,8 @@ class DataLoader(Generic[_T_co]):
                                      f"{known!r}, but got multiprocessing_context={context!r}")
                 context = multiprocessing.get_context(context)
             if not isinstance(context, multiprocessing.context.BaseContext):
-                raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, but "
-                                f"got multiprocessing_context={context}")
+                raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, "
+                                f"but got multiprocessing_context={context}")
         self.__multiprocessing_context = context
 
     def __setattr__(self, name, value):
@@ -189,10 +191,10 @@ class DataLoader(Generic[_T_co]):
             return
         there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if there is not None and self.num_workers > there:
-            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker in "
-                          f"current system is {there}, which is smaller than what this DataLoader is going to create. Please be aware that "
-                          "excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid "
-                          "potential slowness/freeze if necessary.", stacklevel=3)
+            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
+                          f"in current system is {there}, which is smaller than what this DataLoader is going to create. Please be aware "
+                          "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to "
+                          "avoid potential slowness/freeze if necessary.", stacklevel=3)
 
 
 class _BaseDataLoaderIter:
@@ -241,8 +243,8 @@ class _BaseDataLoaderIter:
         self._num_yielded += 1
         promised = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and promised is not None and self._num_yielded > promised:
-            several = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each "
-                       "worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
+            several = ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+                       "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples.")
             warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {promised}(when accessing len(dataloader)), but "
                           f"{self._num_yielded} samples have been fetched. {several if self._num_workers else ''}", stacklevel=2)
         return data

@@ -59,8 +59,8 @@ def apply_random_seed(datapipe, rng):
 
 def apply_shuffle_seed(datapipe, rng):
     """`apply_random_seed` by its old name."""
-    warnings.warn("`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` "
-                  "instead.", FutureWarning, stacklevel=2)
+    warnings.warn("`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use "
+                  "`apply_random_seed` instead.", FutureWarning, stacklevel=2)
     return apply_random_seed(datapipe, rng)
 
 
@@ -71,8 +71,8 @@ def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARD
             divides = isinstance(pipe, _ShardingIterDataPipe) or _has(pipe, "apply_sharding")
             if divides:
                 if above is not None:
-                    raise RuntimeError("Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
-                                       f"applied to {above} while trying to apply to {pipe}")
+                    raise RuntimeError("Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding "
+                                       f"already applied to {above} while trying to apply to {pipe}")
                 group = {"sharding_group": sharding_group} if len(inspect.signature(pipe.apply_sharding).parameters) > 2 else {}
                 pipe.apply_sharding(num_of_instances, instance_id, **group)
             visit(below, pipe if divides else above)

@@ -110,8 +110,9 @@ def collate_str_fn(batch, *, collate_fn_map=None):
     return batch
 
 
-default_collate_fn_map = {Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn, (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
-                          float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn}
+default_collate_fn_map = {Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
+                          (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn, int: collate_int_fn,
+                          str: collate_str_fn, bytes: collate_str_fn}
 
 
 def default_collate(batch):

@@ -7,8 +7,8 @@ from ....tensor.core.tensor import Tensor
 
 
 def pin_memory(data, device=None):
-    """The same containers with each tensor's `pin_memory()`, and that of other objects that have one. Containers that cannot be made anew from
-    their entries become dicts and lists."""
+    """The same containers with each tensor's `pin_memory()`, and that of other objects that have one. Containers that cannot be made anew
+    from their entries become dicts and lists."""
     if isinstance(data, Tensor):
         return data.pin_memory()
     if hasattr(data, "pin_memory"):

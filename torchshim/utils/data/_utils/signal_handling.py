@@ -36,8 +36,8 @@ def _error_if_any_worker_fails():
                 continue
             if ended.si_code == os.CLD_EXITED and ended.si_status:
                 workers.clear()
-                raise RuntimeError(f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {ended.si_status}. Details are lost due "
-                                   "to multiprocessing. Rerunning with num_workers=0 may give better error trace.")
+                raise RuntimeError(f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {ended.si_status}. Details are lost "
+                                   "due to multiprocessing. Rerunning with num_workers=0 may give better error trace.")
             if ended.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
                 hint = (" It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit."
                         if ended.si_status == signal.SIGBUS else "")
@@ -46,8 +46,8 @@ def _error_if_any_worker_fails():
 
 
 def _set_worker_signal_handlers():
-    """In a worker: who is asked to end (SIGTERM), as its parent asks daemons when it ends, has not failed. What other signals kill says no word of
-    its own."""
+    """In a worker: who is asked to end (SIGTERM), as its parent asks daemons when it ends, has not failed. What other signals kill says no
+    word of its own."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda signum, frame: os._exit(0))
 

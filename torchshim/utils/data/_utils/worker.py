@@ -117,8 +117,8 @@ def _generate_state(base_seed, worker_id):
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
 
 
-def _worker_loop(dataset_kind, dataset, index_queue, data_queue, done_event, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id,
-                 num_workers, persistent_workers, shared_seed):
+def _worker_loop(dataset_kind, dataset, index_queue, data_queue, done_event, auto_collation, collate_fn, drop_last, base_seed,
+                 init_fn, worker_id, num_workers, persistent_workers, shared_seed):
     """Answer the indices that come until None does: (position, data or what went wrong). dataset_kind: a `_DatasetKind`."""
     global _worker_info
     from .. import graph_settings              # it asks this module for the worker's number

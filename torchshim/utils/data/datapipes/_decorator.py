@@ -71,8 +71,8 @@ class non_deterministic:
             raise TypeError("deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but "
                             f"{type(differs)} is found")
         if _determinism[0] and differs:
-            raise TypeError(f"{self.cls.__name__} is non-deterministic with the inputs, but you set 'guaranteed_datapipes_determinism'. You can "
-                            "turn off determinism for this DataPipe if that is acceptable for your application")
+            raise TypeError(f"{self.cls.__name__} is non-deterministic with the inputs, but you set 'guaranteed_datapipes_determinism'. "
+                            "You can turn off determinism for this DataPipe if that is acceptable for your application")
         return self.cls(*args, **kwargs)
 
 

@@ -36,12 +36,12 @@ def check(pipe, number):
                 "https://github.com/pytorch/data/issues/45.")
     if _is_child(pipe):
         if not pipe._check_valid_iterator_id(number):
-            raise RuntimeError("This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes of "
-                               f"{_shown(pipe.main_datapipe)}.{feedback}")
+            raise RuntimeError("This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes "
+                               f"of {_shown(pipe.main_datapipe)}.{feedback}")
     elif pipe._valid_iterator_id != number:
         raise RuntimeError("This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
-                           f"{_shown(pipe)}\nThis may be caused by multiple references to the same IterDataPipe. We recommend using `.fork()` if "
-                           f"that is necessary.{feedback}")
+                           f"{_shown(pipe)}\nThis may be caused by multiple references to the same IterDataPipe. We recommend using "
+                           f"`.fork()` if that is necessary.{feedback}")
 
 
 class _Iterator:

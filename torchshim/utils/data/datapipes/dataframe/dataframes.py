@@ -11,9 +11,10 @@ from .._decorator import functional_datapipe
 from ..datapipe import DFIterDataPipe, IterDataPipe
 from .structures import DataChunkDF
 
-__all__ = ["Capture", "CaptureA", "CaptureAdd", "CaptureCall", "CaptureControl", "CaptureDataFrame", "CaptureDataFrameWithDataPipeOps", "CaptureF",
-           "CaptureGetAttr", "CaptureGetItem", "CaptureInitial", "CaptureLikeMock", "CaptureMul", "CaptureSetItem", "CaptureSub",
-           "CaptureVariable", "CaptureVariableAssign", "DataFrameTracedOps", "DataFrameTracer", "disable_capture", "get_val"]
+__all__ = ["Capture", "CaptureA", "CaptureAdd", "CaptureCall", "CaptureControl", "CaptureDataFrame",
+           "CaptureDataFrameWithDataPipeOps", "CaptureF", "CaptureGetAttr", "CaptureGetItem", "CaptureInitial", "CaptureLikeMock",
+           "CaptureMul", "CaptureSetItem", "CaptureSub", "CaptureVariable", "CaptureVariableAssign", "DataFrameTracedOps",
+           "DataFrameTracer", "disable_capture", "get_val"]
 
 #: Methods of pipes that a captured frame takes from its stream.
 DATAPIPES_OPS = ["_dataframes_as_tuples", "groupby", "_dataframes_filter", "map", "to_datapipe", "shuffle", "concat", "batch",
@@ -350,7 +351,8 @@ class CaptureDataFrameWithDataPipeOps(CaptureDataFrame):
 
 @functional_datapipe("trace_as_dataframe")
 class DataFrameTracer(CaptureDataFrameWithDataPipeOps, IterDataPipe):
-    """A stream of frames as one frame: what is done to it is done to each. schema_df: a frame with the same columns (default: the first)."""
+    """A stream of frames as one frame: what is done to it is done to each. schema_df: a frame with the same columns (default:
+    the first)."""
     source_datapipe = None
 
     def set_shuffle_settings(self, *args, **kwargs):

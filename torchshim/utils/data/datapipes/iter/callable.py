@@ -76,7 +76,8 @@ def _columns(conversion, batch):
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """Batches as tensors: `collate_fn`, or `conversion`, of each sample; for a dict, of each column of a data frame the function of its name."""
+    """Batches as tensors: `collate_fn`, or `conversion`, of each sample; for a dict,
+    of each column of a data frame the function of its name."""
 
     def __init__(self, datapipe, conversion=default_collate, collate_fn=None):
         if collate_fn is None:

@@ -136,7 +136,8 @@ class _ForkerIterDataPipe(_Shared):
         self.copy_fn = ways[copy]
 
     def _begin(self):
-        self.buffer, self.child_pointers = deque(), [0] * self.num_instances     # what some have read and others not; how much each has read
+        # what some have read and others not; how much each has read
+        self.buffer, self.child_pointers = deque(), [0] * self.num_instances
         self.slowest_ptr, self.leading_ptr, self.end_ptr = 0, 0, None
 
     def __len__(self):
@@ -200,8 +201,8 @@ class _DemultiplexerIterDataPipe(_Shared):
             if self.main_datapipe_exhausted or self._child_stop[instance_id]:
                 raise StopIteration
             if self._datapipe_iterator is None:
-                raise ValueError("_datapipe_iterator has not been set, likely because this private method is called directly without invoking "
-                                 "get_next_element_by_instance() first.")
+                raise ValueError("_datapipe_iterator has not been set, likely because this private method is called directly without "
+                                 "invoking get_next_element_by_instance() first.")
             sample = next(self._datapipe_iterator)
             k = self.classifier_fn(sample)
             if k is None and self.drop_none:
@@ -288,8 +289,9 @@ class _ChildDataPipe(IterDataPipe):
 
 @functional_datapipe("fork")
 class ForkerIterDataPipe(IterDataPipe):
-    """A list of `num_instances` streams that each give all the samples; the fastest may be `buffer_size` ahead of the slowest (-1: as far as it
-    likes), else BufferError. copy: "shallow" or "deep" copies of the samples, or (None) themselves. Of one instance the stream itself."""
+    """A list of `num_instances` streams that each give all the samples; the fastest may be `buffer_size` ahead of the slowest (-1: as far
+    as it likes), else BufferError. copy: "shallow" or "deep" copies of the samples, or (None) themselves. Of one instance the stream
+    itself."""
 
     def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
         if num_instances < 1:

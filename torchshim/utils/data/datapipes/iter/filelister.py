@@ -13,7 +13,8 @@ __all__ = ["FileListerIterDataPipe"]
 class FileListerIterDataPipe(IterDataPipe):
     """The paths of the files in folders (`root`: one, several, or a stream of them) whose names match `masks`.
 
-    recursive: those of the folders inside too. abspath: whole paths. Sorted in each folder, unless non_deterministic. length: what `len` gives.
+    recursive: those of the folders inside too. abspath: whole paths. Sorted in each folder, unless non_deterministic. length: what `len`
+    gives.
     """
 
     def __init__(self, root=".", masks="", *, recursive=False, abspath=False, non_deterministic=False, length=-1):

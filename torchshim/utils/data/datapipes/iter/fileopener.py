@@ -10,7 +10,8 @@ __all__ = ["FileOpenerIterDataPipe"]
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(IterDataPipe):
-    """Pairs of a path and the file there, open for reading as text (`mode` "r", "t", "rt") or bytes ("b", "rb"); ValueError for another mode."""
+    """Pairs of a path and the file there, open for reading as text (`mode` "r", "t", "rt") or bytes ("b", "rb");
+    ValueError for another mode."""
 
     def __init__(self, datapipe, mode="r", encoding=None, length=-1):
         if mode not in ("b", "t", "rb", "rt", "r"):

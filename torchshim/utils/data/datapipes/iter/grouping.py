@@ -63,7 +63,8 @@ class GrouperIterDataPipe(IterDataPipe):
 
     A list is given when it has `group_size` samples; when `buffer_size` samples wait, the longest is given as it is, unless it has fewer
     than `guaranteed_group_size`: then it is dropped (drop_remaining) or RuntimeError is raised. What is left at the end is given.
-    keep_key: pairs of the key and the list (of a list given because the buffer was full, the key of the sample that came last, as in PyTorch).
+    keep_key: pairs of the key and the list (of a list given because the buffer was full, the key of the sample that came last, as in
+    PyTorch).
     """
 
     def __init__(self, datapipe, group_key_fn, *, keep_key=False, buffer_size=10000, group_size=None, guaranteed_group_size=None,

@@ -13,7 +13,8 @@ __all__ = ["RoutedDecoderIterDataPipe"]
 class RoutedDecoderIterDataPipe(IterDataPipe):
     """Pairs of a path and its file's content, decoded by the first of `handlers` that does not return None. Deprecated, as in PyTorch.
 
-    handlers: functions of (what key_fn makes of the path, the bytes); texts, numbers, json, pickles and images by default. Pickles run code.
+    handlers: functions of (what key_fn makes of the path, the bytes); texts, numbers, json, pickles and images by default. Pickles run
+    code.
     """
 
     def __init__(self, datapipe, *handlers, key_fn=extension_extract_fn):

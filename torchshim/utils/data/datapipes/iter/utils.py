@@ -22,8 +22,8 @@ class IterableWrapperIterDataPipe(IterDataPipe):
             try:
                 source = copy.deepcopy(source)
             except TypeError:
-                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect source data.",
-                              stacklevel=2)
+                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect source "
+                              "data.", stacklevel=2)
         yield from source
 
     def __len__(self):

@@ -115,7 +115,8 @@ def validate_pathname_binary_tuple(data):
 
 
 def _deprecation_warning(old_class_name, *, deprecation_version, removal_version, old_functional_name=""):
-    which = f"`{old_class_name}()` and its functional API `.{old_functional_name}()` are" if old_functional_name else f"`{old_class_name}()` is"
+    which = (f"`{old_class_name}()` and its functional API `.{old_functional_name}()` are" if old_functional_name
+             else f"`{old_class_name}()` is")
     warnings.warn(f"{which} deprecated since {deprecation_version} and will be removed in {removal_version}.\n"
                   "See https://github.com/pytorch/data/issues/163 for details.", FutureWarning, stacklevel=3)
 

@@ -43,7 +43,8 @@ imagespecs = {
 
 
 def handle_extension(extensions, f):
-    """A handler that calls f for names that end as the first of `extensions` (words, parts divided by points) that is no longer than they."""
+    """A handler that calls f for names that end as the first of `extensions` (words,
+    parts divided by points) that is no longer than they."""
     extensions = extensions.lower().split()
 
     def handler(key, data):

@@ -9,8 +9,8 @@ def _simple_graph_snapshot_restoration(datapipe, n_iterations, rng=None):
     """Seed a pipe's shufflers from a Generator and skip samples, so that the next iterator goes on there. RuntimeError if there are not
     that many, or if it was restored already and not iterated since."""
     if datapipe._snapshot_state is _SnapshotState.Restored:
-        raise RuntimeError("Snapshot restoration cannot be applied. You can only restore simple snapshot to the graph if your graph has not been "
-                           "restored.")
+        raise RuntimeError("Snapshot restoration cannot be applied. You can only restore simple snapshot to the graph if your graph has "
+                           "not been restored.")
     datapipe.reset()
     apply_random_seed(datapipe, rng)
     iterator = iter(datapipe)
