@@ -145,3 +145,14 @@ def test_least_squares_tell_one_rank_of_each_matrix_as_given():
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension "
                                            r"0"):
         torch.linalg.lstsq(torch.ones(2, 3, 2), torch.ones(3, 2))
+
+
+def test_the_gradient_of_a_determinant_that_overflows():
+    """There is none: not zeros, which JAX's derivative gives."""
+    x = (torch.eye(50) * 10).requires_grad_()
+    d = torch.det(x)
+    d.backward()
+    assert d.item() == float("inf") and x.grad.isnan().all()
+    y = (torch.eye(3) * 2).requires_grad_()
+    torch.det(y).backward()
+    assert torch.equal(y.grad, torch.eye(3) * 4)

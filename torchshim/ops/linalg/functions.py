@@ -32,7 +32,9 @@ det = jax.custom_jvp(determinant)
 @det.defjvp
 def _det_jvp(primals, tangents):
     # jnp's rule goes by cofactors: it holds for singular matrices too
-    return det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
+    out = det(*primals)
+    overflowed = jnp.where(jnp.isfinite(out), 1, jnp.nan).astype(out.dtype)[..., None, None]       # where JAX's derivative is 0
+    return out, jax.jvp(jnp.linalg.det, primals, (tangents[0] * overflowed,))[1]
 
 
 @op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", least=4, twice="zeros")
