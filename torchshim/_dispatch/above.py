@@ -9,12 +9,12 @@ import torchshim as torch
 
 from .. import Tensor
 from ..tensor.api.signatures import UNSET
-from ..tensor.core.device import device as as_device, get_default_device
+from ..tensor.core.device import device as as_device
 from ..tensor.core.layout import strided
 from . import decomposed, places
 from .decomposed import OF_NN, PLAIN
 from .layers import _REDUCTIONS, _each
-from .python import call, chosen, do, operator, unseen
+from .python import do, unseen
 from .schemas import whole_table
 
 RULES: dict = {}
@@ -59,26 +59,8 @@ def by_schema(key, args, kwargs, said=None):
     """The operator of a name for a call of the function of this name."""
     if key not in whole_table():
         raise NotImplementedError(f"torchshim: {said or key} as an operator above autograd (torch.export)")
-    kwargs = dict(kwargs)
-    requires_grad = kwargs.pop("requires_grad", False)
-    if key in _FACTORIES:
-        kwargs |= {"device": as_device(kwargs.get("device") or get_default_device()), "pin_memory": bool(kwargs.get("pin_memory"))}
-        if key in ("zeros", "ones", "empty", "rand", "randn") and args and not isinstance(args[0], (list, tuple)):
-            args = (tuple(args),)
-        if kwargs.get("layout") is strided:
-            kwargs.pop("layout")
-    elif key in decomposed._LIKE:
-        kwargs["pin_memory"] = bool(kwargs.get("pin_memory"))
-        if isinstance(kwargs.get("device"), str):
-            kwargs["device"] = as_device(kwargs["device"])
-    found = chosen(key, args, {k: x for k, x in kwargs.items() if x is not None or key == "clamp"}, whole=True)
-    if found is None:
-        raise NotImplementedError(f"torchshim: {said or key} with these arguments as an operator above autograd (torch.export)")
-    overload, given, named = found
-    made = call(operator(f"{key}.{overload}" if overload != "default" else key), given, named)
-    if requires_grad:
-        made.requires_grad_()
-    return decomposed._named(key, made)
+    refused = f"{said or key} with these arguments as an operator above autograd (torch.export)"
+    return decomposed.by_schema(key, args, kwargs, refused, _FACTORIES, whole=True)
 
 
 def rule(*names):

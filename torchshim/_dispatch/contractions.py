@@ -254,19 +254,6 @@ def _instance_norm(input, running_mean=None, running_var=None, weight=None, bias
     return do("view", made, list(input.shape))
 
 
-for _name in ("std_mean", "var_mean"):
-    def _both(input, dim=None, unbiased=None, keepdim=False, *, correction=None, axis=None, name=_name):
-        dim = dim if axis is None else axis
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        correction = correction if unbiased is None else int(unbiased)
-        if correction is None and dim is not None:
-            correction = 1
-        return tuple(do(f"{name}.correction", input, None if dim is None else [dim] if isinstance(dim, int) else list(dim),
-                        correction=correction, keepdim=keepdim))
-    RULES[_name] = _both
-
-
 # -- results that are put somewhere --------------------------------------------------------------------------------------------------
 def put(key, args, kwargs, said):
     """A call with `out`: by the overload that takes it."""

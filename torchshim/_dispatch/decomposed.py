@@ -75,20 +75,27 @@ def run(asking, args, kwargs):
             return made
     if key not in table() or of_nn and key not in OF_NN:
         raise NotImplementedError(f"torchshim: {asking.name} under __torch_dispatch__")
+    return by_schema(key, args, kwargs, f"{asking.name} with these arguments under __torch_dispatch__", _FACTORIES)
+
+
+def by_schema(key, args, kwargs, refused, factories, whole=False):
+    """The operator `key`, in the overload whose schema takes a function's arguments; `factories` are told where to make their results.
+    NotImplementedError that says `refused` where none does. `whole`: operators that are taken apart are asked too."""
+    kwargs = dict(kwargs)
     requires_grad = kwargs.pop("requires_grad", False)
-    if key in _FACTORIES:
-        kwargs = {**kwargs, "device": as_device(kwargs.get("device") or get_default_device()), "pin_memory": bool(kwargs.get("pin_memory"))}
-        sizes = args if key in ("zeros", "ones", "empty", "rand", "randn") and args and type(args[0]) is int else None
-        args = args if sizes is None else (tuple(sizes),)
-        if "layout" in kwargs and kwargs["layout"] is strided:
+    if key in factories:
+        kwargs |= {"device": as_device(kwargs.get("device") or get_default_device()), "pin_memory": bool(kwargs.get("pin_memory"))}
+        if key in ("zeros", "ones", "empty", "rand", "randn") and args and not isinstance(args[0], (list, tuple)):
+            args = (tuple(args),)
+        if kwargs.get("layout") is strided:
             kwargs.pop("layout")
     elif key in _LIKE:
-        kwargs = {**kwargs, "pin_memory": bool(kwargs.get("pin_memory"))}
+        kwargs["pin_memory"] = bool(kwargs.get("pin_memory"))
         if isinstance(kwargs.get("device"), str):
             kwargs["device"] = as_device(kwargs["device"])
-    found = chosen(key, args, {k: x for k, x in kwargs.items() if x is not None or key == "clamp"})
+    found = chosen(key, args, {k: x for k, x in kwargs.items() if x is not None or key == "clamp"}, whole=whole)
     if found is None:
-        raise NotImplementedError(f"torchshim: {asking.name} with these arguments under __torch_dispatch__")
+        raise NotImplementedError(f"torchshim: {refused}")
     overload, given, named = found
     made = call(operator(f"{key}.{overload}" if overload != "default" else key), given, named)
     if requires_grad:
@@ -395,11 +402,12 @@ def _spread_of(name):
         if correction is None and dim is not None:
             correction = 1
         named = {"correction": correction, "keepdim": keepdim}
-        return do(f"{name}.correction", input, None if dim is None else [dim] if isinstance(dim, int) else list(dim), **named)
+        made = do(f"{name}.correction", input, None if dim is None else [dim] if isinstance(dim, int) else list(dim), **named)
+        return _named(name, made)
     return spread
 
 
-RULES["var"], RULES["std"] = _spread_of("var"), _spread_of("std")
+RULES.update({name: _spread_of(name) for name in ("var", "std", "var_mean", "std_mean")})
 
 
 @rule("norm")

@@ -151,18 +151,20 @@ def refine_dynamic_shapes_from_suggested_fixes(msg, dynamic_shapes):
     return pytree.tree_map(lambda d: fixes.get(getattr(d, "__name__", None), d), dynamic_shapes, is_leaf=lambda d: isinstance(d, Dim))
 
 
-def names_of(signature, args, kwargs):
-    """The names of a program's inputs: the parameter's, with the path to what is nested in it."""
+def paths_of(signature, args, kwargs):
+    """(parameter, path) of each input of a program: the parameter's name, and the keys to what is nested in it."""
     found = []
     for name, value in signature.bind(*args, **kwargs).arguments.items():
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            pairs = value.items()
-        else:
-            pairs = [(name, value)]
-        for n, v in pairs:
-            for path, _ in pytree.tree_leaves_with_path(v):
-                found.append("_".join([n, *[re.sub(r"[^a-zA-Z0-9]+", "_", str(p)).strip("_") for p in path]]).lower())
+        of_many = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        for n, v in value.items() if of_many else [(name, value)]:
+            found += [(n, path) for path, _ in pytree.tree_leaves_with_path(v)]
     return found
+
+
+def names_of(signature, args, kwargs):
+    """The names of a program's inputs: the parameter's, with the path to what is nested in it."""
+    return ["_".join([n, *[re.sub(r"[^a-zA-Z0-9]+", "_", str(p)).strip("_") for p in path]]).lower()
+            for n, path in paths_of(signature, args, kwargs)]
 
 
 def bounds_of(dynamic, signature, bound, args, kwargs):

@@ -15,7 +15,7 @@ from ..nn import Module
 from ..ops import aten
 from ..utils import _pytree as pytree
 from . import tracing
-from .dynamic_shapes import bounds_of, names_of, symbols_of
+from .dynamic_shapes import bounds_of, names_of, paths_of, symbols_of
 from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument,
                               TensorArgument)
 from .parts import apart
@@ -249,15 +249,7 @@ def _arg_names(signature, args, kwargs):
 
 def _guard_names(signature, args, kwargs):
     """How guards call the inputs: x, d['key'][0]."""
-    found = []
-    for name, value in signature.bind(*args, **kwargs).arguments.items():
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            pairs = value.items()
-        else:
-            pairs = [(name, value)]
-        for n, v in pairs:
-            found += [n + "".join([str(p) for p in path]) for path, _ in pytree.tree_leaves_with_path(v)]
-    return found
+    return [n + "".join([str(p) for p in path]) for n, path in paths_of(signature, args, kwargs)]
 
 
 @contextlib.contextmanager

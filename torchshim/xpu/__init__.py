@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections as _collections
 
+from ..cpu import StreamContext
 from ..dropin import missing_attribute as _missing_attribute
 
 _NONE = "Torch not compiled with XPU enabled"
@@ -104,19 +105,6 @@ def is_tf32_supported():
 
 def set_stream(stream):
     """There is none to set."""
-
-
-class StreamContext:
-    """A context that changes nothing."""
-
-    def __init__(self, stream):
-        self.stream = stream
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *exc):
-        return False
 
 
 def get_arch_list():

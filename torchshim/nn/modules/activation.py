@@ -437,6 +437,8 @@ class MultiheadAttention(Module):
 
     def _why_slow(self, query, key, value, key_padding_mask, attn_mask):
         """Why torch does not take its fast path; "" where it does."""
+        if self.training and not query.is_nested:              # the reason is told for nested tensors alone
+            return "training is enabled"
         if not backends.mha.get_fastpath_enabled():
             return "torch.backends.mha.get_fastpath_enabled() was not True"
         if query.dim() != 3:
