@@ -46,8 +46,7 @@ def run_trace(tr):
     plan = unread.plan_of(state, wanted) if state.variants and tier != "operators" else None
     if plan is not None:
         wanted = [k for k in wanted if k not in plan.slots]
-    if plan is not None and dead:
-        dead = dead - plan.inputs
+        dead = dead and dead - plan.inputs
     p = policy.find(state, wanted, dead) if dead is not None else None
     try:
         pays = p is not None or policy.due(state, "operators" if tr.context.eager else tier, wanted, direct.repeated(tr.context, state))
