@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from compat.bench import operators, plan
+from compat.bench import operators, plan, scripts
 from compat.processes import Child, environment, ROOT
 
 WORKER = str(pathlib.Path(__file__).resolve().parent / "worker.py")
@@ -25,8 +25,8 @@ COUNTED = 41            # steps watched one by one for compiles: four evaluation
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="python -m compat.bench", description=__doc__.split("\n")[0])
     parser.add_argument("--only", metavar="REGEX", default="",
-                        help="programs (name/variant, scripts/name, whole/name, operators/family/name/size/pass, record, changing, shapes, "
-                             "import) that match")
+                        help="programs (name/variant, scripts/name, scripts/name/warm, whole/name, operators/family/name/size/pass, record, "
+                             "changing, shapes, import) that match")
     parser.add_argument("--variants", default=None, help="only these variants, comma separated (plain,keep,item_after,item_before,lr,eval)")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--block", type=float, default=0.1, help="seconds of one contender's turn")
@@ -250,67 +250,21 @@ def bench_import(args):
     return value <= plan.IMPORT_AIM
 
 
-def run_script(command, path, steps, env):
-    """Run a training script; returns its seconds by the clock and of CPU time, those to its first loss and of a step, and its peak memory.
-
-    A step is the median time between losses in the second half of the run, or what the script itself says on stderr.
-    """
-    start, stamps = time.perf_counter(), []
-    extra = ["--steps", str(steps)] if steps else []
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen([*command, str(path), *extra], cwd=ROOT, env=environment({**env, "PYTHONUNBUFFERED": "1"}), text=True,
-                                   stdout=subprocess.PIPE, stderr=errors)
-        for line in process.stdout:
-            if "loss" in line:
-                stamps.append(time.perf_counter())
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        total = time.perf_counter() - start
-        errors.seek(0)
-        said = errors.read()
-    if process.returncode or len(stamps) < 4:
-        raise RuntimeError((said.strip().splitlines() or ["no output"])[-1])
-    found = re.search(r"median ([\d.]+) ms a step", said)
-    late = stamps[len(stamps) // 2:]
-    step = float(found[1]) / 1e3 if found else statistics.median(after - before for before, after in zip(late, late[1:]))
-    return {"total": total, "cpu": used.ru_utime + used.ru_stime, "cold": stamps[0] - start, "step": step * 1e6,
-            "mb": used.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)}
-
-
-def bench_script(args, name):
-    """A complete training script, run whole in turn by each contender."""
-    folder = pathlib.Path(__file__).resolve().parent
-    runs = {}
-    with tempfile.TemporaryDirectory() as cache:
-        for i in range(args.script_rounds):
-            for contender, (command, _) in contenders(args).items():
-                path = folder / "jax_steps" / f"{name}.py" if contender == "jax" else folder.parent / "scripts" / f"{name}.py"
-                if not path.exists():
-                    continue                    # few have a hand-written counterpart
-                try:
-                    run = run_script(command, path, args.script_steps, surroundings(args, os.path.join(cache, f"{contender}{i}")))
-                except RuntimeError as failed:
-                    print(f"scripts/{name}: {contender} failed: {failed}")
-                    if contender == "torchshim":
-                        return False
-                    continue
-                runs.setdefault(contender, []).append(run)
-
-    def median(contender, key):
-        return statistics.median(r[key] for r in runs[contender]) if contender in runs else None
-
-    def over(other, key):
-        pairs = list(zip(runs["torchshim"], runs.get(other, [])))
-        return statistics.median(a[key] / b[key] for a, b in pairs) if pairs else None
-
-    ratios = [over("torch", key) for key in ("step", "cpu", "mb")]
-    good = all(got is None or got <= aim for got, aim in zip(ratios, plan.SCRIPT_AIMS))
-    row((f"scripts/{name}", *(number(median(c, "step"), ".0f") for c in ("torchshim", "torch", "jax")),
-         number(over("torch", "step"), ".2f"), "-", number(over("jax", "step"), ".2f"), "-",
-         "-", "-", "-", number(median("torchshim", "mb"), ".0f"), number(median("torch", "mb"), ".0f"),
-         *(number(median(c, "cold"), ".2f") for c in ("torchshim", "torch", "jax")), "yes" if good else "NO"))
-    totals = ", ".join(f"{c} {median(c, 'total'):.2f} s (CPU {median(c, 'cpu'):.2f})" for c in runs)
-    print(f"    from start to end: {totals}; ÷torch: step, CPU time, peak memory " + ", ".join(number(r, ".2f") for r in ratios))
+def bench_scripts(args):
+    """The complete training scripts that are asked for, as they are and once warm."""
+    good = True
+    for warm, aim in ((False, None), (True, plan.SCRIPTS_AIM)):
+        ratios = []
+        for name in plan.SCRIPTS:
+            if re.search(args.only, f"scripts/{name}{'/warm' if warm else ''}"):
+                met, value = scripts.bench(args, contenders(args), surroundings, name, warm, row)
+                good &= met
+                ratios.append(value)
+        mean = scripts.geometric_mean(ratios)
+        if mean is not None:
+            print(f"a step of {len(ratios)} scripts{' once warm' if warm else ''}: {mean:.2f} × torch's in the geometric mean"
+                  + (f" (aim {aim})" if aim else ""), flush=True)
+            good &= aim is None or mean <= aim
     return good
 
 
@@ -378,9 +332,7 @@ def main(argv=None):
     for path in sorted((pathlib.Path(__file__).resolve().parent / "whole").glob("*.py")):
         if re.search(args.only, f"whole/{path.stem}"):
             good &= bench_whole(args, path)
-    for name in plan.SCRIPTS:
-        if re.search(args.only, f"scripts/{name}"):
-            good &= bench_script(args, name)
+    good &= bench_scripts(args)
     return int(not good)
 
 
