@@ -83,6 +83,25 @@ except ImportError as error:
     )
 
 
+def test_a_name_that_pytorch_has_and_torchshim_lacks(check):
+    """Whoever calls it reads that it is missing here; whoever probes for it goes on as with an older PyTorch."""
+    check(
+        """
+import torch
+assert not hasattr(torch, "cudnn_convolution") and getattr(torch, "cudnn_convolution", 3) == 3
+try:
+    torch.cudnn_convolution
+except NotImplementedError as error:
+    assert isinstance(error, AttributeError) and error.name == "cudnn_convolution"
+    assert str(error) == "module 'torch' has no attribute 'cudnn_convolution': torchshim 0.1.0 lacks it"
+try:
+    from torch import cudnn_convolution
+except ImportError as error:
+    assert "cannot import name 'cudnn_convolution'" in str(error)
+"""
+    )
+
+
 def test_missing_attribute(check):
     check(
         """
@@ -93,8 +112,8 @@ def message(module, name):
     except AttributeError as error:
         assert error.name == name and error.obj is module
         return str(error)
-assert message(torch, "foo") == "module 'torch' has no attribute 'foo': torchshim 0.1.0 lacks it"
-assert message(torch.nn, "Foo") == "module 'torch.nn' has no attribute 'Foo': torchshim 0.1.0 lacks it"
+assert message(torch, "foo") == "module 'torch' has no attribute 'foo'"
+assert message(torch.nn, "Foo") == "module 'torch.nn' has no attribute 'Foo'"
 assert message(torch, "__foo__") == "module 'torch' has no attribute '__foo__'"
 assert not hasattr(torch, "foo") and getattr(torch, "foo", 3) == 3
 assert inspect.unwrap(torch) is torch and inspect.getmodule(torch.Tensor) is torch
