@@ -53,6 +53,11 @@ def test_copies():
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_the_class_of_a_storage():
+    assert torch.ones(3).storage_type() is torch.FloatStorage and torch.ones(3).bool().storage_type() is torch.BoolStorage
+
+
 def test_typed_storages():
     x = torch.tensor([1, 2], dtype=torch.int16)
     t = x.storage()

@@ -562,7 +562,13 @@ def deprecated_storage(self):
     return typed_storage(self)
 
 
+def storage_type(self):
+    """The class of the tensor's storage by its old name: `torch.FloatStorage` of float32."""
+    return NAMED[deprecated_storage(self).pickle_storage_type()]
+
+
 deprecated_storage.__name__ = "storage"
 
 
 Tensor.untyped_storage, Tensor.storage, Tensor._typed_storage = untyped_storage, deprecated_storage, typed_storage
+Tensor.storage_type = storage_type
