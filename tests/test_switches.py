@@ -52,3 +52,13 @@ def test_names_of_the_inner_parts():
     assert torch.cuda._initialized is torch.cuda.is_available() and torch.distributed._rank_not_in_group(None) is False
     with pytest.warns(FutureWarning, match="get_global_rank` instead"):
         assert torch.distributed.distributed_c10d._get_global_rank(None, 0) == 0
+
+
+@pytest.mark.parametrize("switch, text", [
+    (lambda: torch.set_grad_enabled("a"), "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not str"),
+    (lambda: torch.set_grad_enabled(1), "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not int"),
+    (lambda: torch.autograd.set_detect_anomaly(None), "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not NoneType")])
+def test_a_switch_takes_booleans_alone(switch, text):
+    with pytest.raises(TypeError) as error:
+        switch()
+    assert str(error.value) == text and torch.is_grad_enabled()

@@ -297,3 +297,15 @@ def test_a_file_object_needs_no_more_than_to_read_and_seek():
             file = io.BytesIO(data)
             self.read, self.readline, self.seek, self.tell = file.read, file.readline, file.seek, file.tell
     assert torch.load(Plain(saved({"x": torch.ones(2)})))["x"].tolist() == [1, 1]
+
+
+def test_what_cannot_be_pickled_is_told_as_by_the_c_pickler():
+    class Local:
+        pass
+    unfindable = type("Unfindable", (), {"__module__": __name__, "__qualname__": "Unfindable"})
+    for bad, kind, text in ((Local, AttributeError, "Can't pickle local object "), (Local(), AttributeError, "Can't pickle local object "),
+                            (unfindable, pickle.PicklingError, "attribute lookup Unfindable on "),
+                            (type("A", (), {"__module__": "nowhere"}), pickle.PicklingError, "import of module 'nowhere' failed")):
+        with pytest.raises(kind) as error:
+            torch.save(bad, io.BytesIO())
+        assert text in str(error.value)

@@ -45,7 +45,11 @@ def _stack():
 def switch(now, nan=True):
     """Turn the mode on or off."""
     global on, check_nan
-    on, check_nan = bool(now), bool(nan)
+    for value, position in ((now, "'enabled' (position 1)"), (nan, "'check_nan' (position 2)")):
+        if value.__class__ is not bool:
+            from ..tensor.api.overloads import type_name
+            raise TypeError(f"set_anomaly_enabled(): argument {position} must be bool, not {type_name(value)}")
+    on, check_nan = now, nan
     around_nodes("anomaly mode", _noting if on else None)
     if not on:
         _places.clear()

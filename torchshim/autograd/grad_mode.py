@@ -100,8 +100,11 @@ class set_grad_enabled(_Decorating):
     """Switch gradients on or off: takes effect at once, and is undone at the end of a `with` block."""
 
     def __init__(self, mode):
-        self.before, self.mode = context.grad, bool(mode)
-        context.grad = self.mode or off
+        if mode.__class__ is not bool:
+            from ..tensor.api.overloads import type_name
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}")
+        self.before, self.mode = context.grad, mode
+        context.grad = mode or off
 
     def __call__(self, f):
         context.grad = self.before

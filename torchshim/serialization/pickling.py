@@ -36,6 +36,7 @@ class Translating(pickle._Pickler):
     def save_global(self, obj, name=None):
         module, found = torch_name(obj, name)
         if module is None:
+            _findable(obj, name)
             return super().save_global(obj, name)
         if self.proto >= 4:
             self.save(module)
@@ -53,6 +54,25 @@ class Translating(pickle._Pickler):
     dispatch = dict(pickle._Pickler.dispatch)
     dispatch[type] = dispatch[_TensorMeta] = save_type
     dispatch[types.FunctionType] = save_global
+
+
+def _findable(obj, name=None):
+    """Raise what the C pickler, which PyTorch uses, says of a class or function that can't be found under its name."""
+    name = name or getattr(obj, "__qualname__", None) or obj.__name__
+    if "<locals>" in name.split("."):
+        raise AttributeError(f"Can't pickle local object {name!r}")
+    module = pickle.whichmodule(obj, name)
+    try:
+        found = importlib.import_module(module)
+    except ImportError:
+        raise pickle.PicklingError(f"Can't pickle {obj!r}: import of module {module!r} failed") from None
+    try:
+        for part in name.split("."):
+            found = getattr(found, part)
+    except AttributeError:
+        raise pickle.PicklingError(f"Can't pickle {obj!r}: attribute lookup {name} on {module} failed") from None
+    if found is not obj:
+        raise pickle.PicklingError(f"Can't pickle {obj!r}: it's not the same object as {module}.{name}")
 
 
 def torch_name(obj, name=None):

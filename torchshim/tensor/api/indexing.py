@@ -40,7 +40,7 @@ def _as_tuple(key):
     """A list that holds slices, tensors or lists counts as a tuple, and a tuple of another class is one."""
     if isinstance(key, tuple):
         return key if key.__class__ is tuple else tuple(key)
-    if isinstance(key, (list, range)) and len(key) < 32:
+    if isinstance(key, (list, range, str)) and len(key) < 32:
         for x in key:
             if x is None or isinstance(x, (TensorBase, list, tuple, range, slice, EllipsisType, str)):
                 warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
