@@ -53,6 +53,14 @@ CALLS = [
     lambda x, y, m, k: F.embedding(k % 3, y), lambda x, y, m, k: F.conv1d(y[None], y.repeat(2, 1)[:, :3, None]),
     lambda x, y, m, k: F.max_pool1d(y[None], 2), lambda x, y, m, k: F.avg_pool1d(y[None], 2),
     lambda x, y, m, k: x.index_add(0, k[:2] % 3, y[:2]), lambda x, y, m, k: x.masked_fill(y > 0, 2.0),
+    lambda x, y, m, k: y.clamp(-1, 1), lambda x, y, m, k: y.clamp(-1.0, 1), lambda x, y, m, k: k.clamp(1, 2),
+    lambda x, y, m, k: k.clamp(0.5, 2),
+    lambda x, y, m, k: y.clamp(min=0), lambda x, y, m, k: y.clamp(max=-0.0), lambda x, y, m, k: k.clamp(True, 3),
+    lambda x, y, m, k: F.layer_norm(y, (4,), eps=0.5), lambda x, y, m, k: F.layer_norm(y, [4], y[0], y[1], 1),
+    lambda x, y, m, k: F.avg_pool1d(y[None], [2], 1, 0, True), lambda x, y, m, k: F.avg_pool1d(y[None], 2, 1, 0, False),
+    lambda x, y, m, k: torch.addcmul(y, y, x[:, :4], value=1), lambda x, y, m, k: torch.addcmul(y, y, x[:, :4], value=1.5),
+    lambda x, y, m, k: y.var(1), lambda x, y, m, k: y.var(dim=1, correction=0), lambda x, y, m, k: y.norm(dim=1),
+    lambda x, y, m, k: y.max(0).values, lambda x, y, m, k: y.min(1, True).indices, lambda x, y, m, k: k.max(0).values,
     lambda x, y, m, k: x[None, 0].squeeze(0), lambda x, y, m, k: x.new_zeros(2) + 1, lambda x, y, m, k: torch.tensor(3.0) * x.sum(),
 ]
 
@@ -203,6 +211,18 @@ def test_what_is_one_step_to_numpy_is_called_itself():
     calm()
     assert (x + x).tolist() == [[2.0] * 3] * 2
     assert not hasattr(OPS["nn.functional", "logsigmoid"].resolve((T,), (m,), "").interpreted(), "bare")
+
+
+def test_arguments_are_looked_up_by_value_and_class():
+    """What was made of one call's arguments is not taken for others that equal them, or are of their class."""
+    calm()
+    y, k = torch.tensor([[-2.0, 0.5, 3.0]]), torch.tensor([1, 4])
+    for _ in range(2):
+        assert y.clamp(-1, 1).tolist() == [[-1.0, 0.5, 1.0]] and y.clamp(-2, 2).tolist() == [[-2.0, 0.5, 2.0]]
+        assert k.clamp(0, 2).dtype is torch.int64 and k.clamp(0, 2.0).dtype is torch.float32
+        assert F.avg_pool1d(y, 2, 1).shape == F.avg_pool1d(y, 2, 1, 0, True).shape == (1, 2) and F.avg_pool1d(y, 3).shape == (1, 1)
+        assert F.layer_norm(y, (3,), eps=1e9).abs().max() < 1e-3 < F.layer_norm(y, (3,), eps=0.0).abs().max()
+    assert torch.max(y, 1).indices.tolist() == [2] and torch.max(y, y + 1).tolist() == (y + 1).tolist()
 
 
 def test_views_of_large_memory_and_checked_indices_are_small_calls():

@@ -34,17 +34,22 @@ FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # mo
 
 class Direct:
     """What computes a thread's calls at once, for one root of the trie: on its device, in its settings."""
-    __slots__ = ("context", "root", "known", "run", "left")
+    __slots__ = ("context", "root", "known", "calls", "run", "left")
 
     def __init__(self, context, root):
         self.context, self.root, self.known = context, root, Memo(_KNOWN)
+        self.calls = Memo(_KNOWN)              # what `known` holds, by the arguments as they were given; see tensor/api/at_once.py
         self.run = quiet_context().run
         self.left = CALLS
 
     def call(self, key, *arrays):
         """The Value of an operator's result, or a list of them where it has several; None: it is to be recorded. key: (operator, layout,
         kinds of numbers, metas ...)."""
-        f, m = self.known.get(key) or self.meet(key)
+        return self.ran(self.known.get(key) or self.meet(key), arrays)
+
+    def ran(self, found, arrays):
+        """The same of what is known of a call."""
+        f, m = found
         several = f is None
         if several:
             if m is None:

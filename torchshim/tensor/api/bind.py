@@ -16,6 +16,7 @@ from ...engine.site import TRACED_ERRORS, asked_by, leaving
 from ...ops.registry import OPS, PACKED, REQUIRED, SB, SC, SF, SI, T
 from ..core import dispatch, settings
 from . import docs
+from .at_once import at_once
 from .compiled import compiled, keep
 from .placement import placed
 from .out import SHARED, dtype_of, history_first, into, writer
@@ -186,6 +187,11 @@ def call(op, args, name=None, first=1):
     """Apply a declared operator to Python arguments in the order of its schema."""
     if op.plain and name is None and _PLAIN.issuperset(map(type, args[1:])) and isinstance(args[0], TensorBase):
         return apply1(op, args[0], (T, *args[1:]))
+    direct = context.trace.direct
+    if direct is not None:
+        made = at_once(direct, op, args, lambda op, args: prepare(op, args, name, first))
+        if made is not None:
+            return made
     tensors, layout, nums, kinds = prepare(op, args, name, first)
     if not kinds and 0 < len(tensors) < 4:
         return _FORMS[len(tensors)](op, *tensors, layout)

@@ -197,6 +197,9 @@ def _printed(p):
     return f"{_kind(p)} {shown_name(p)}{default}"
 
 
+_LISTS = frozenset((tuple, list))
+
+
 def _key(x):
     return (x.__class__, x[0].__class__ if x else None) if x.__class__ in (list, tuple) else x.__class__
 
@@ -229,8 +232,14 @@ def overloaded(name, overloads, method):
         try:
             if layout is not None and len(args) == 1 and not kwargs and isinstance(args[0], TensorBase):
                 return apply1(plain, args[0], layout)
-            key = (tuple([_key(x) for x in args]), tuple([(k, _key(x)) for k, x in kwargs.items()]))
+            key = tuple(map(type, args)) if not kwargs else (*map(type, args), *kwargs, *map(type, kwargs.values()))
             function = chosen.get(key)
+            if function is not None:
+                return function(*args, **kwargs)
+            lists = not _LISTS.isdisjoint(key)
+            if lists:
+                key = (tuple([_key(x) for x in args]), tuple([(k, _key(x)) for k, x in kwargs.items()]))
+                function = chosen.get(key)
             if function is None:
                 function = choose(args, kwargs).function
                 if not _decided_by_values(args, kwargs):
