@@ -164,6 +164,7 @@ def test_a_loop_that_pays_is_compiled():
 def test_one_result_in_a_tuple_is_one_array():
     """A tuple of one array became the result itself, of a dimension too many."""
     made = op("in_a_tuple(Tensor self) -> Tensor", host=lambda inst: lambda x: (x + 1,))(lambda self: self + 1)
+    del OPS[None, "in_a_tuple"]                # which other tests look through
     x = torch.ones(2, 3)
     x.sum().item()
     calm()
