@@ -226,6 +226,17 @@ def test_arguments_are_looked_up_by_value_and_class():
     assert torch.max(y, 1).indices.tolist() == [2] and torch.max(y, y + 1).tolist() == (y + 1).tolist()
 
 
+def test_autocast_casts_what_is_looked_up_by_arguments():
+    calm()
+    x = torch.ones(1, 4, 4).bfloat16()
+    for _ in range(3):
+        assert F.grid_sample(x[None], torch.zeros(1, 2, 2, 2).bfloat16(), align_corners=False).dtype is torch.bfloat16
+        assert F.layer_norm(x, (4,)).dtype is F.huber_loss(x, x).dtype is torch.bfloat16
+        with torch.autocast("cpu"):
+            assert F.grid_sample(x[None], torch.zeros(1, 2, 2, 2).bfloat16(), align_corners=False).dtype is torch.float32
+            assert F.huber_loss(x, x).dtype is F.mse_loss(x, x).dtype is torch.float32
+
+
 def test_views_of_large_memory_and_checked_indices_are_small_calls():
     """They were recorded for ever, for the size of what a view is part of, or because an index was to be checked."""
     large, x, i = torch.rand(direct.SMALL * 8) > 0.5, torch.randn(10), torch.arange(10)

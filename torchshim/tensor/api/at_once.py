@@ -7,7 +7,7 @@ from numpy import ndarray
 from ...engine import context
 from ...engine.direct import SMALL, number
 from ...engine.record.meta import Meta
-from ..core.dispatch import wrap
+from ..core.dispatch import apply, wrap
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase, read, without_history
 from ..core.size import Size
@@ -16,11 +16,14 @@ _MARKS = {True: object(), False: object(), float: object(), int: object()}      
 _NAMED = frozenset(("alpha", "value", "beta"))                                  # numbers of which the default is static
 _LISTS = frozenset((tuple, list, Size))
 _INT64 = 1 << 63
+_CODE = apply.__code__                         # autocast gives it another, which casts first
 
 
 def at_once(direct, op, args, prepare):
     """What `op` gives for the arguments `args`, a tensor or a tuple of them; None where the call is to be taken apart and recorded.
     `prepare(op, args)` takes it apart the first time."""
+    if apply.__code__ is not _CODE:
+        return None
     key, arrays, nums, kinds, grad = [op], [], [], "", context.grad
     for p, x in zip(op.params, args):
         c, kind = x.__class__, p.kind
