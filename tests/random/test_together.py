@@ -38,3 +38,10 @@ def test_rows_drawn_with_replacement_use_the_uniforms_in_order():
     with pytest.raises(RuntimeError, match="probability entry < 0"):
         torch.multinomial(torch.tensor([[1.0, 1.0], [1.0, -1.0]]), 2, True)
     assert torch.multinomial(torch.ones(0, 3), 2, True).shape == (0, 2)
+
+
+def test_probabilities_of_a_transposed_tensor_are_taken_in_its_memory_order():
+    """Expected of torch 2.13: each draw goes with the probability of the element that it fills."""
+    torch.manual_seed(3)
+    x, p = torch.empty(3, 4).t(), torch.rand(4, 3)
+    assert x.bernoulli_(p).int().tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 1]]

@@ -25,7 +25,7 @@ from ..tensor.core.tensor import Tensor, tensor_from
 from ..tensor.core.write import ask, check_inplace, needs_grad, rebase, refuse_overlap, rewrite, write
 from .batches import batch_of, differing, for_each, to_refill, with_batches
 from .generator import stream
-from .streams import in_memory_order
+from .streams import fill_order, in_memory_order
 
 
 
@@ -471,6 +471,9 @@ def bernoulli_(self, p=0.5, *, generator=None):
         if "transform" in context.modes and (differing() is not None or batch_of(p) is not None):
             to_refill(self)                    # it may refuse
             return self.copy_(bernoulli(p.expand(self.shape)))
-        probs = p.detach().expand(self._ts_meta.shape)._ts_host()
-        return refill(self, lambda n, c: s.bernoulli_tensor(probs.ravel(), d), "BernoulliBackward1")
+        m = self._ts_meta
+        probs = p.detach().expand(m.shape)._ts_host().ravel()
+        if not m.contiguous:
+            probs = probs[fill_order(m.shape, m.strides)]
+        return refill(self, lambda n, c: s.bernoulli_tensor(probs, d), "BernoulliBackward1")
     return refill(self, lambda n, c: s.bernoulli(n, p, d), "BernoulliBackward2")

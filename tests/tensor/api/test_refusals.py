@@ -123,3 +123,27 @@ def test_old_functions_name_their_successors_once():
         for _ in range(2):
             torch.lu_solve(torch.ones(2, 1), torch.eye(2), torch.tensor([1, 2], dtype=torch.int32))
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: torch.empty(2, memory_format=torch.preserve_format), RuntimeError, "unsupported memory format Preserve"),
+    (lambda x: x.resize_(2, 2, memory_format=torch.preserve_format), RuntimeError, "Unsupported memory formatPreserve"),
+    (lambda x: x.contiguous(memory_format="a"), TypeError, "contiguous(): argument 'memory_format' must be torch.memory_format, not str"),
+    (lambda x: x.is_contiguous(memory_format="a"), TypeError,
+     "is_contiguous(): argument 'memory_format' must be torch.memory_format, not str"),
+    (lambda x: x.double(memory_format="a"), TypeError, "double(): argument 'memory_format' must be torch.memory_format, not str"),
+    (lambda x: x.cpu(memory_format=1), TypeError, "cpu(): argument 'memory_format' must be torch.memory_format, not int"),
+    (lambda x: x.new_empty(2, memory_format=torch.contiguous_format), TypeError,
+     "new_empty() got an unexpected keyword argument 'memory_format'"),
+    (lambda x: x.new_zeros(2, foo=1), TypeError, "new_zeros() got an unexpected keyword argument 'foo'")])
+def test_memory_formats_and_keywords_that_do_not_fit(call, error, text):
+    with pytest.raises(error) as e:
+        call(torch.ones(2, 3))
+    assert str(e.value) == text
+
+
+def test_the_memory_format_reaches_the_copy():
+    x = torch.ones(1, 2, 3, 3)
+    assert x.cpu(memory_format=torch.channels_last).stride() == (18, 1, 6, 2)
+    assert x.type(torch.float64, memory_format=torch.channels_last).stride() == (18, 1, 6, 2)
+    assert torch.ones(2, 2).contiguous(memory_format=torch.preserve_format).stride() == (2, 1)

@@ -14,7 +14,7 @@ from ..core.device import accelerators, device as torch_device, get_default_devi
 from ..core.dispatch import apply1, wrap
 from ..core.dtype import ALL, dtype as torch_dtype, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, edge, read
-from ..core.memory_format import preserve_format, suggested
+from ..core.memory_format import check_format, memory_format, preserve_format, suggested
 from ..core.tensor import Tensor
 
 
@@ -84,6 +84,8 @@ def to(self, *args, **kw):
         copy = False
     if dtype is None:
         dtype = m.dtype
+    if fmt is not None and not isinstance(fmt, memory_format):
+        raise refusal_of_to(args, kw)
     strides = like_strides(m, fmt)
     same_layout = fmt is None or fmt is preserve_format or suggested(m) is fmt       # asked by the strides' order, as torch does
     if dtype == m.dtype and not copy and same_layout:
@@ -98,7 +100,10 @@ Tensor.to = to
 
 def _cast_method(name, dtype):
     def method(self, memory_format=None):
-        return to(self, dtype, memory_format=memory_format) if memory_format is not None else to(self, dtype)
+        if memory_format is None:
+            return to(self, dtype)
+        check_format(name, memory_format)
+        return to(self, dtype, memory_format=memory_format)
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"This tensor as {dtype}."
     setattr(Tensor, name, method)
@@ -115,8 +120,10 @@ _LEGACY = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "f
 _LEGACY_NAME = {v: k for k, v in _LEGACY.items()}
 
 
-def type_(self, dtype=None, non_blocking=False, **kw):
+def type_(self, dtype=None, non_blocking=False, *, memory_format=None, **kw):
     """The old type name of this tensor, or the tensor as `dtype`."""
+    if memory_format is not None:
+        check_format("type", memory_format)
     if kw.keys() - {"async"}:
         raise TypeError(f"type() got an unexpected keyword argument '{min(kw.keys() - {'async'})}'")
     if dtype is None:
@@ -125,14 +132,14 @@ def type_(self, dtype=None, non_blocking=False, **kw):
     if isinstance(dtype, str):
         dtype = Tensor if dtype == "torch.Tensor" else _legacy_class(dtype)
     if dtype is Tensor:                    # the old default class of tensors
-        return to(self, torch_device("cpu"), get_default_dtype())
+        return to(self, torch_device("cpu"), get_default_dtype(), memory_format=memory_format)
     if isinstance(dtype, _LegacyMeta):
-        return to(self, torch_device(dtype._kind), dtype.dtype)
+        return to(self, torch_device(dtype._kind), dtype.dtype, memory_format=memory_format)
     if isinstance(dtype, type):
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if not isinstance(dtype, torch_dtype):
         raise TypeError("dtype must be a type, str, or dtype object")
-    return to(self, dtype)
+    return to(self, dtype, memory_format=memory_format)
 
 
 Tensor.type = type_
@@ -150,7 +157,10 @@ Tensor.type_as = type_as
 
 def cpu(self, memory_format=None):
     """This tensor on the CPU."""
-    return to(self, torch_device("cpu"))
+    if memory_format is None:
+        return to(self, torch_device("cpu"))
+    check_format("cpu", memory_format)
+    return to(self, torch_device("cpu"), memory_format=memory_format)
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):

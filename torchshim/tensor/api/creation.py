@@ -18,7 +18,7 @@ from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import wrap
 from ..core.dtype import FROM_NP, get_default_dtype, np_dtype
 from ..core.handle import TensorBase, read
-from ..core.memory_format import strides_for
+from ..core.memory_format import check_format, preserve_format, strides_for
 from ..core.size import Size
 from ..core.tensor import Tensor, tensor_from
 from ..core.view import detached
@@ -143,6 +143,10 @@ def _factory(name, op=None):
         fmt = kw.pop("memory_format", None) if name == "empty" else None
         if kw:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
+        if fmt is not None:
+            check_format(name, fmt)
+            if fmt is preserve_format:
+                raise RuntimeError("unsupported memory format Preserve")
         if fmt is not None and out is not None:
             raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
         if out is not None and _is_sparse(getattr(out, "layout", None)):
@@ -274,7 +278,6 @@ def like_strides(m, memory_format=None):
     if memory_format is not None and memory_format.name == "contiguous_format":
         return None
     if memory_format is not None and memory_format.name != "preserve_format":
-        from ..core.memory_format import strides_for
         return strides_for(m.shape, memory_format)
     if m.contiguous:                       # dimensions of one element, and tensors of none, may have any strides
         return None if m.numel and 1 not in m.shape or m.strides == contiguous_strides(m.shape) else m.strides
@@ -553,8 +556,13 @@ def legacy(args, dtype=None, device=None, kind="cpu"):
 
 
 # -- like this tensor -------------------------------------------------------------------------------------------------------
+_NEW_TAKES = {"size", "stride", "fill_value", "layout", "pin_memory"}
+
+
 def _new(name, f):
     def method(self, *args, dtype=None, device=None, requires_grad=False, **kw):
+        if kw and not kw.keys() <= _NEW_TAKES:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{min(kw.keys() - _NEW_TAKES)}'")
         made = f(*args, dtype=dtype or self.dtype, device=device if device is not None else self.device, **kw)
         return done(_of_each(made, self), requires_grad)
     method.__name__ = method.__qualname__ = name

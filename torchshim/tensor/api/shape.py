@@ -18,7 +18,7 @@ from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import begin_anew
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
-from ..core.memory_format import batched, contiguous_format, is_in_format, refuse_batched, strides_for
+from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view
 from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap,
                           write)
@@ -45,8 +45,11 @@ def clone(input, *, memory_format=None):
 def contiguous(self, *, memory_format=None):
     """The tensor itself if its elements lie row-major (or in `memory_format`), else a copy that does."""
     m = meta(self)
-    fmt = memory_format or contiguous_format
-    if fmt.name == "preserve_format":
+    fmt = contiguous_format
+    if memory_format is not None:
+        check_format("contiguous", memory_format)
+        fmt = memory_format
+    if fmt.name == "preserve_format" and not m.contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if fmt.name != "contiguous_format":
         refuse_batched(self)
@@ -229,6 +232,10 @@ def fill_diagonal_(input, fill_value, wrap=False):
 def resize_(self, *sizes, size=None, memory_format=None):
     """Another shape in the same memory, which grows if it is too small."""
     sizes = given_size("resize_", sizes, size)
+    if memory_format is not None:
+        check_format("resize_", memory_format)
+        if memory_format.name == "preserve_format":
+            raise RuntimeError("Unsupported memory formatPreserve")
     from .creation import check_memory, check_size
     from .views import as_strided, become
     shape = ints(sizes, "resize_")

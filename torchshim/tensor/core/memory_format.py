@@ -20,6 +20,12 @@ _RANK = {"channels_last": 4, "channels_last_3d": 5}
 _OF_RANK = {4: channels_last, 5: channels_last_3d}
 
 
+def check_format(name, fmt):
+    """TypeError in torch's words where the argument `memory_format` of the function `name` is no memory format."""
+    if fmt.__class__ is not memory_format:
+        raise TypeError(f"{name}(): argument 'memory_format' must be torch.memory_format, not {type(fmt).__name__}")
+
+
 def strides_for(shape, fmt):
     """The strides of a tensor of this shape made in a memory format; None for row-major."""
     rank = _RANK.get(fmt.name)

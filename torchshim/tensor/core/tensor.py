@@ -148,9 +148,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def is_contiguous(self, memory_format=None):
         """Whether the elements lie row-major without gaps (or in `memory_format`)."""
-        if memory_format is not None and getattr(memory_format, "name", None) not in (None, "contiguous_format"):
-            from .memory_format import is_in_format, refuse_batched
-            refuse_batched(self)
+        if memory_format is not None:
+            from .memory_format import check_format, is_in_format, refuse_batched
+            check_format("is_contiguous", memory_format)
+            if memory_format.name.startswith("channels_last"):
+                refuse_batched(self)
             return is_in_format(self._ts_meta, memory_format)
         return self._ts_meta.contiguous
 
