@@ -286,7 +286,7 @@ def addcdiv(self, tensor1, tensor2, value):
 
 def check_lerp(self, end, weight):
     for name, x in (("end", end), ("weight", weight)):
-        if x not in NUMBERS and x.dtype != self.dtype:
+        if x not in NUMBERS and x.dtype != self.dtype and (name == "end" or x.ndim):
             raise RuntimeError(f"expected dtype {P.cpp_name(self.dtype)} for `{name}` but got dtype {P.cpp_name(x.dtype)}")
     if weight is SC and P.kind_of(self.dtype) == 2:
         raise RuntimeError("value cannot be converted to type float without overflow")

@@ -14,7 +14,7 @@ import numpy as np
 from . import promotion as P
 from .common import at_once, size_at, wide
 from .layout import broadcast_shapes
-from .registry import cast, op, shown
+from .registry import SB, SF, cast, common_of, op, shown
 
 _PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 
@@ -377,8 +377,17 @@ def _scaled(self, beta):
     return self if beta.__class__ is int else jnp.where(beta == 0, 0, wide(self) * beta).astype(self.dtype)
 
 
+def check_addr(self, vec1, vec2, beta, alpha):
+    kind = P.kind_of(common_of([self, vec1, vec2], []))
+    for name, x in (("beta", beta), ("alpha", alpha)):
+        if x is SB and kind:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if x is SF and kind < 2:
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+
+
 @op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddrBackward0", promote="arith",
-    elementwise=False, inplace=True, half_steps=True)
+    elementwise=False, inplace=True, half_steps=True, check=check_addr)
 def addr(self, vec1, vec2, beta, alpha, half=None):
     """beta * self + alpha * outer(vec1, vec2)."""
     vector("vec1", vec1, "addr")

@@ -337,6 +337,8 @@ class Op(Operator):
                     a = [next(ai) if y is T else y for y in x]
                 elif x.__class__ is _Token:
                     if x is SC:
+                        if common is not None and not tensorlike and P.kind_of(common) < 3:
+                            raise RuntimeError(f"value cannot be converted to type {P.cpp_name(common)} without overflow")
                         a = jax.lax.complex(next(it), next(it))
                     else:
                         a = next(it)

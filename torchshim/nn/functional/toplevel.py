@@ -11,7 +11,11 @@ from ...tensor.core.dispatch import apply
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 from .grouped import ScalingType, grouped_mm, scaled_mm
 
-_REDUCTION = ("none", "mean", "sum")
+def _reduction(number):
+    """What a number stands for: 1 the mean, 2 the sum, any other nothing."""
+    return {1: "mean", 2: "sum"}.get(number, "none")
+
+
 FUNCTIONS["rms_norm"] = N.rms_norm
 for _name in ("softmax", "log_softmax"):
     NAMESPACES.setdefault("special", {})[_name] = make(_name, getattr(softmax_ops, _name), "input")
@@ -163,49 +167,49 @@ def native_dropout(input, p, train):
 @function(method=False)
 def kl_div(input, target, reduction=1, *, log_target=False):
     """As nn.functional.kl_div."""
-    return call(L.ops.kl_div, (input, target, _REDUCTION[reduction], log_target))
+    return call(L.ops.kl_div, (input, target, _reduction(reduction), log_target))
 
 
 @function(method=False)
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
     """As nn.functional.binary_cross_entropy_with_logits."""
-    return L.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=_REDUCTION[reduction])
+    return L.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=_reduction(reduction))
 
 
 @function(method=False)
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
     """As nn.functional.ctc_loss."""
-    return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTION[reduction], zero_infinity)
+    return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
 
 
 @function(method=False)
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """As nn.functional.poisson_nll_loss."""
-    return L.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_REDUCTION[reduction])
+    return L.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
 
 
 @function(method=False)
 def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
     """As nn.functional.hinge_embedding_loss."""
-    return distance.hinge_embedding_loss(input, target, margin, reduction=_REDUCTION[reduction])
+    return distance.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
     """As nn.functional.margin_ranking_loss."""
-    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTION[reduction])
+    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
     """As nn.functional.cosine_embedding_loss."""
-    return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTION[reduction])
+    return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
     """As nn.functional.triplet_margin_loss."""
-    return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTION[reduction])
+    return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
 
 
 # -- norms with the statistics that they used ------------------------------------------------------------------------------------------

@@ -375,6 +375,15 @@ def _check_bce(x, target, weight, reduction):
     if x.dtype != target.dtype:
         raise RuntimeError(f"Found dtype {P.c_name(target.dtype)} but expected {P.c_name(x.dtype)}")
     _no_integers("binary_cross_entropy")(x, target)
+    _weighs(x, weight)
+
+
+def _weighs(x, weight):
+    """torch multiplies the losses by their weights in place."""
+    if weight is not None:
+        shape = broadcast_shapes([x.shape, weight.shape])
+        if shape != tuple(x.shape):
+            raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 @op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
@@ -390,6 +399,7 @@ def binary_cross_entropy(self, target, weight, reduction):
     **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
+    _weighs(self if pos_weight is None else jnp.broadcast_arrays(self, pos_weight)[0], weight)
     less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))
     if pos_weight is None:
         y = (1 - target) * self + less

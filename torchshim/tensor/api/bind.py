@@ -152,7 +152,7 @@ def fitting(p, x):
         return p.optional or p.python is None
     if x.__class__ is bool:
         return p.python is not int and not p.type.startswith("int[")
-    return isinstance(x, (np.bool_, TensorBase))
+    return isinstance(x, np.bool_)
 
 
 def _said(p):

@@ -14,7 +14,6 @@ from ..core.device import same_device
 from ..core.dispatch import apply
 from ..core.graph import node_class
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read
-from ..core.memory_format import contiguous_format
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
 from .indexing import _check_put, _index_list, _is_mask, put_values
@@ -551,7 +550,7 @@ forms("index_put", _index_put)
 # -- a copy with a view of it written ---------------------------------------------------------------------------------------------
 def _view_scatter(name, view, grad):
     def f(input, src, *args, **kwargs):
-        out = input.clone(memory_format=contiguous_format)
+        out = input.clone()
         part = view(out, *args, **kwargs)
         if meta(part).shape != meta(src).shape:
             raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(meta(src).shape)}, slice size = "

@@ -600,7 +600,7 @@ def nuclear_norm(input, dim=None, keepdim=False):
 def frobenius_norm(input, dim, keepdim=False):
     """The root of the sum of squares along one or two dimensions."""
     need_tensor("frobenius_norm", input)
-    return _linalg_norm(input, None, dim, keepdim)
+    return _linalg_norm(input, None, dim or None, keepdim)
 
 
 # -- what torch removed -------------------------------------------------------------------------------------------------------------

@@ -111,7 +111,10 @@ def _floating(want, got):
 RULES = {name: ((same, words),) for words, names in _SAME.items() for name in names.split()}
 RULES |= {name: ((can_cast, words),) for words, names in _CASTABLE.items() for name in names.split()}
 RULES |= {name: ((_floating, FLOATING),) for name in _CASTABLE[FLOATING].split()}
-RULES |= {name: () for name in "eq ne lt le gt ge logical_not logical_and logical_or logical_xor lu".split()}
+#: Whose results have no derivative, so that torch does not ask for that of an out tensor.
+_TRUTHS = (lambda want, got: True, ""),
+RULES |= {name: _TRUTHS for name in "eq ne lt le gt ge logical_not logical_and logical_or logical_xor".split()}
+RULES["lu"] = ()
 RULES |= {name: ((_bool_or_byte, "{name} only supports bool tensor for result, got: {got}"),) for name in ("all", "any")}
 RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "fft_ihfft")}
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
@@ -199,7 +202,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         out = out[0]
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    refuse_history(name, (out, result))
+    if rule is not _TRUTHS or tangent_of(out) is not None:
+        refuse_history(name, (out, result))
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
         of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
@@ -225,6 +229,12 @@ def into(out, result, name, operands=(), rule=None, field="result"):
     if "transform" in context.modes:
         with unasked():
             out.copy_(result)
+    elif context.grad is True and out.requires_grad:            # what has no derivative is written all the same
+        context.grad = False
+        try:
+            out.copy_(result)
+        finally:
+            context.grad = True
     else:
         out.copy_(result)
     return out

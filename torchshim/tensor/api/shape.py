@@ -257,8 +257,8 @@ def resize_(self, *sizes, size=None, memory_format=None):
     if at + count <= root.numel and root.dtype == m.dtype:
         return become(self, as_strided(self, shape, strides, at))
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
-    more = FUNCTIONS["zeros"](count - m.numel, dtype=self.dtype, device=self.device)
-    grown = reshaped(FUNCTIONS["cat"]([old.detach(), more]), shape)
+    more = FUNCTIONS["zeros"](max(count - m.numel, 0), dtype=self.dtype, device=self.device)
+    grown = reshaped(FUNCTIONS["cat"]([old.detach()[:count], more]), shape)      # an expanded tensor has more elements than memory
     if strides != contiguous_strides(shape):
         grown = as_strided(grown, shape, strides, 0)
     bump(self)

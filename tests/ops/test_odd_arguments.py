@@ -1,0 +1,81 @@
+"""What calls with odd arguments did differently from torch: dtypes, strides, refusals. The expectations are torch's."""
+import pytest
+
+import torchshim as torch
+from torchshim.nn import functional as F
+
+
+def test_lerp_takes_a_single_weight_of_any_dtype():
+    x = torch.zeros(3)
+    for weight in (torch.tensor(2), torch.tensor(2., dtype=torch.float64), torch.tensor(2.).half(), torch.tensor(2.).bfloat16()):
+        made = torch.lerp(x, x + 1, weight)
+        assert made.dtype == torch.float32 and made.tolist() == [2.] * 3
+    assert torch.lerp(x.double(), x.double() + 1, torch.tensor(.5)).dtype == torch.float64
+    assert torch.lerp(x, x + 1, torch.tensor(2j)).dtype == torch.complex64
+    with pytest.raises(RuntimeError, match="expected dtype float for `weight` but got dtype double"):
+        torch.lerp(x, x, x.double())
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.addcmul(x, x, x, value=2j), lambda x: torch.addcdiv(x, x, x + 1, value=2j), lambda x: F.threshold(x, 2, 2j),
+    lambda x: F.leaky_relu(x, 2j), lambda x: F.elu(x, 2j), lambda x: F.softplus(x, 2j), lambda x: torch.addr(x, x, x, beta=2j)])
+def test_a_complex_parameter_of_a_real_operator_is_refused(call):
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        call(torch.ones(3))
+    assert torch.addcmul(torch.ones(1, dtype=torch.complex64), torch.ones(1), torch.ones(1), value=2j).item() == 1 + 2j
+
+
+def test_weights_of_a_cross_entropy_do_not_enlarge_it():
+    x = torch.ones(3) / 2
+    for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
+        with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"):
+            loss(x, x, torch.ones(2, 3))
+        assert loss(x, x, torch.ones(1), reduction="none").shape == (3,)
+
+
+def test_an_expanded_tensor_can_be_resized_and_written():
+    x = torch.ones(1).expand(3, 4)
+    assert x.resize_(3).shape == (3,) and x.stride() == (1,)
+    out = torch.ones(1).expand(3, 4)
+    with pytest.warns(UserWarning, match="was resized"):
+        torch.mv(torch.ones(3, 4), torch.ones(4), out=out)
+    assert out.tolist() == [4.] * 3
+
+
+def test_copies_with_a_view_written_lie_as_the_tensor():
+    x = torch.ones(4, 3).t()
+    for made in (torch.diagonal_scatter(x, torch.zeros(3)), torch.select_scatter(x, torch.zeros(4), 0, 1),
+                 torch.slice_scatter(x, torch.zeros(1, 4), 0, 1, 2)):
+        assert made.stride() == (1, 3)
+
+
+def test_comparisons_write_into_what_requires_grad():
+    x, out = torch.ones(2), torch.zeros(2, requires_grad=True)
+    assert torch.eq(x, x, out=out) is out and out.tolist() == [1., 1.] and out.is_leaf and out.requires_grad
+    torch.logical_not(x, out=out)
+    assert out.tolist() == [0., 0.]
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.add(x, x, out=out)
+
+
+def test_a_tensor_is_no_bool():
+    x = torch.ones(2, 2)
+    for flag in (torch.tensor(1), torch.tensor(True)):
+        with pytest.raises(TypeError, match=r"argmax\(\): argument 'keepdim' \(position 2\) must be bool, not Tensor"):
+            x.argmax(1, flag)
+
+
+def test_a_number_that_names_no_reduction_reduces_nothing():
+    x = torch.ones(3)
+    assert torch.kl_div(x, x, 3).shape == torch.hinge_embedding_loss(x, x, 1., 7).shape == (3,)
+    assert torch.kl_div(x, x, 2).shape == ()
+
+
+def test_factors_of_addr_suit_the_result():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Boolean beta only supported for Boolean results"):
+        torch.addr(x, x, x, beta=True)
+    with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
+        torch.addr(x.long(), x.long(), x.long(), alpha=1.5)
+    assert torch.addr(x.bool(), x.bool(), x.bool(), alpha=True, beta=False).dtype == torch.bool
+    assert torch.frobenius_norm(torch.ones(2, 2), ()).item() == 2
