@@ -102,6 +102,30 @@ def test_collate():
         default_collate([[1], [1, 2]])
 
 
+class _Doubled(TensorDataset):
+    def __getitem__(self, i):
+        return tuple(2 * t for t in super().__getitem__(i))
+
+
+def test_rows_of_tensors_are_taken_as_their_samples_are():
+    x, y = torch.arange(24.).reshape(6, 2, 2), torch.arange(6)
+    rows = Subset(Subset(TensorDataset(x, y), [5, 4, 3, -6]), [0, 3, 1])
+    for data in (rows, [rows[i] for i in range(3)]):
+        batch, = DataLoader(data, batch_size=4)
+        assert batch.__class__ is list and batch[0].is_contiguous() and batch[1].tolist() == [5, 0, 4]
+        assert batch[0].tolist() == [x[5].tolist(), x[0].tolist(), x[4].tolist()]
+        batch[0].zero_()                       # it is not the data's memory
+    assert x[5, 0, 0] == 20
+    assert next(iter(DataLoader(_Doubled(x, y), batch_size=6)))[1].tolist() == [0, 2, 4, 6, 8, 10]
+    batch, = DataLoader(TensorDataset(x.requires_grad_()), batch_size=6)
+    assert "StackBackward0" in str(batch[0].grad_fn)
+    wide = torch.arange(48.).reshape(2, 2, 3, 4).contiguous(memory_format=torch.channels_last)
+    batch, = DataLoader(TensorDataset(wide), batch_size=2)
+    assert batch[0].stride() == torch.stack([wide[0], wide[1]]).stride()
+    with pytest.raises(IndexError):
+        next(iter(DataLoader(TensorDataset(y), batch_sampler=[[0, 6]])))
+
+
 def test_workers_keep_the_order():
     plain = DataLoader(Squares(), batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(5))
     want = firsts(plain)

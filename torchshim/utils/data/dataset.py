@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
-from ... import default_generator, randperm
+from ... import default_generator, randperm, strided, tensor
+from ...engine import context
 from ...tensor.core.tensor import Tensor
 
 __all__ = ["Dataset", "IterableDataset", "TensorDataset", "StackDataset", "ConcatDataset", "ChainDataset", "Subset", "random_split"]
@@ -159,6 +160,23 @@ class Subset(Dataset[_T_co]):
 
     def __len__(self):
         return len(self.indices)
+
+
+def gathered(dataset, indices):
+    """The batch that `default_collate` makes of the samples at `indices`, where they are rows of plain tensors: they are taken from each
+    tensor at once, which two calls for each sample would do too. None where a sample, or taking it, might be something else."""
+    while type(dataset) is Subset:
+        dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
+    if type(dataset) is not TensorDataset or not indices or context.modes or context.watched:
+        return None
+    n = len(dataset)
+    for t in dataset.tensors:
+        if type(t) is not Tensor or t.layout is not strided or t.requires_grad or not t.is_cpu or not t.is_contiguous():
+            return None
+    if any([i.__class__ is not int or not -n <= i < n for i in indices]):
+        return None
+    places = tensor([i if i >= 0 else i + n for i in indices])
+    return [t.index_select(0, places) for t in dataset.tensors]
 
 
 def random_split(dataset, lengths, generator=None):

@@ -1,4 +1,6 @@
 """From what a sampler gives to what one step of a loader yields."""
+from ..dataset import gathered
+from .collate import default_collate
 
 
 class _BaseDatasetFetcher:
@@ -18,6 +20,9 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
     def fetch(self, possibly_batched_index):
         if not self.auto_collation:
             return self.collate_fn(self.dataset[possibly_batched_index])
+        batch = gathered(self.dataset, possibly_batched_index) if self.collate_fn is default_collate else None
+        if batch is not None:
+            return batch
         several = getattr(self.dataset, "__getitems__", None)
         return self.collate_fn(several(possibly_batched_index) if several else [self.dataset[i] for i in possibly_batched_index])
 
