@@ -303,3 +303,23 @@ def test_a_capsule_shares_memory_both_ways():
     other[0] = -9
     t[1] = 7
     assert t.tolist() == other.tolist() == [-9, 7, 2, 3]
+
+
+@pytest.mark.parametrize("write", [
+    lambda x: x.__setitem__(3, 5.0), lambda x: x[3:4].add_(5), lambda x: x[3].fill_(5), lambda x: x.__setitem__([3], 5.0),
+    lambda x: x.masked_fill_(torch.arange(8) == 3, 5.0), lambda x: x.view(2, 4)[0].__setitem__(3, torch.tensor(5.0)),
+    lambda x: x.index_add_(0, torch.tensor([3]), torch.tensor([5.0]))])
+def test_a_write_to_a_part_touches_nothing_else(write, monkeypatch):
+    """What somebody else writes beside it, between the look at the memory and the write, stays."""
+    from torchshim.tensor.core import write as writes
+    a = np.zeros(8, np.float32)
+    x = torch.from_numpy(a)
+
+    def meanwhile(value, of=writes.array_of):
+        found = of(value)
+        a[6] = 7
+        return found
+    monkeypatch.setattr(writes, "array_of", meanwhile)
+    write(x)
+    assert a.tolist() == [0, 0, 0, 5, 0, 0, 7, 0] and x.tolist() == a.tolist()
+    assert x._version == 1

@@ -173,6 +173,14 @@ def extent(meta):
     return 1 + sum((n - 1) * s for n, s in zip(meta.shape, meta.strides)) if meta.numel else 0
 
 
+def different_bits(a, b):
+    """Which elements of two arrays of one shape and dtype have other bits."""
+    if a.dtype.kind == "c":
+        return different_bits(a.real, b.real) | different_bits(a.imag, b.imag)
+    bits = f"u{a.dtype.itemsize}"
+    return a.view(bits) != b.view(bits)
+
+
 def same_bits(a, b):
     """Whether two arrays of one shape and dtype hold the same bits."""
     if a.dtype.kind == "c":

@@ -18,6 +18,7 @@ from .bind import number, pack
 from ..core.dispatch import Tensor, apply2
 from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read, refusal
+from ..core.host import HostStorage
 from ..core.view import make_view
 from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice,
                           put_slice_any, put_slice_number, refuse_overlap)
@@ -337,7 +338,10 @@ def _set_plain(self, m, known, value):
     """Write a basic index, a Basic, in one step, where no gradients are in play. Whether it was done."""
     if not known.plain or (context.grad and needs_grad(self)) or is_inference(self):
         return False
+    hosted = self._ts_st.__class__ is HostStorage      # others see the memory: only what is written of it may be touched
     if not isinstance(value, TensorBase):
+        if hosted:
+            return False
         nums = []
         token = pack(filler(value, m, "fill_", True), nums)
         layout, kinds = (known.put[0], NUMBER_NAME[token]), PACKED[token]
@@ -357,7 +361,7 @@ def _set_plain(self, m, known, value):
             return True
         if overlap_in_part(part, offset_of(self) + known.shift, vm, offset_of(value)):
             return False
-    if P.kind_of(vm.dtype) == 3 and P.kind_of(m.dtype) != 3:
+    if hosted or P.kind_of(vm.dtype) == 3 and P.kind_of(m.dtype) != 3:
         return False
     if vm.shape != part.shape and vm.ndim:
         value = _without_ones(value)

@@ -10,7 +10,7 @@ import itertools
 import jax
 import numpy as np
 
-from ...engine import CHUNK, Memory, Value, alone, array_of, exposed, present, same_bits, value_of
+from ...engine import CHUNK, Memory, Value, alone, array_of, different_bits, exposed, present, same_bits, value_of
 from ...ops.views import COMPUTED
 from .storage import Storage
 
@@ -93,6 +93,28 @@ def part(st, vw):
     if known is not None and known.array is not None and same_bits(np.asarray(known.array), a):
         return known
     return value_of(a.copy(), vw.meta)
+
+
+def writable_part(st, vw):
+    """The array, in the memory that others see, of what a view shows: what is written to the view goes there and nowhere else, so that
+    what others write beside it meanwhile stays. None where the view does not show the memory as it is, or nobody else sees it any more."""
+    memory = st.value.extra
+    if memory.__class__ is not Memory or not memory.seen() or not memory.flat.flags.writeable:
+        return None
+    return None if any([inst.op in COMPUTED for inst, _ in vw.steps]) else memory.part(vw.meta, vw.offset)
+
+
+def store_changed(st, new, before):
+    """Write to memory that others see, too, the elements of `new` that are not as in `before`, of which it was computed: what others wrote
+    to the rest meanwhile stays. Whether it was done."""
+    memory = st.value.extra
+    if (memory.__class__ is not Memory or not memory.seen() or not memory.flat.flags.writeable or new.meta.shape != memory.meta.shape
+            or new.meta.dtype != memory.meta.dtype):
+        return False
+    now, made, known = memory.part(memory.meta, 0), np.asarray(array_of(new)), np.asarray(array_of(before))
+    np.copyto(now, made, where=different_bits(made, known))
+    memory.last = None
+    return True
 
 
 def picked(op, layout, t, metas, indices):

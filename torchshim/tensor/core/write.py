@@ -3,14 +3,16 @@ from __future__ import annotations
 
 from weakref import ref as weakref
 
-from ...engine import Immediate, Value, array_of, context, record
+import numpy as np
+
+from ...engine import Immediate, Value, array_of, context, present, record
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
 from .elements import changed
 from .graph import ForwardOnly, Node, forward_only, guard_output, guard_view, retain_too, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
-from .host import HostStorage
+from .host import HostStorage, store_changed, writable_part
 from .moving import moving
 from .storage import log_write, note_history, write_steps
 
@@ -49,6 +51,8 @@ def write(t, value):
         count(t)
         st.gen += 1
         st.value = value
+    elif st.__class__ is HostStorage and write_part(t, st, vw, value):
+        return
     else:
         whole = write_steps(st.value, vw.steps, value)
         seen = weakref(value)
@@ -57,6 +61,20 @@ def write(t, value):
         st.value, vw.ref, vw.gen = whole, seen, st.gen
     if st.version != st.version:
         refuse_inference(t)                    # after the write: that is when torch notices
+
+
+def write_part(t, st, vw, value):
+    """`write` to a view of memory that others see, too: to its part of it. Whether it was done."""
+    part = writable_part(st, vw) if context.trace.undo is None and "transform" not in context.modes else None
+    if part is None:
+        return False
+    new = array_of(value)                      # may fail: nothing has happened yet
+    count(t)
+    np.copyto(part, new)
+    st.value.extra.last = None
+    if st.version != st.version:
+        refuse_inference(t)
+    return True
 
 
 def rewrite(t, value, node):
@@ -134,6 +152,10 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if needs:
         check_inplace(t, True)
     vals = [read(x) for x in tensors]
+    partly = (t._ts_st.__class__ is HostStorage and t._ts_view is None and t._ts_st.version == t._ts_st.version
+              and context.trace.undo is None and "transform" not in context.modes)
+    if partly:
+        vals[0] = present(vals[0])             # what the result differs from
     if t._ts_view is not None or len(tensors) > 1:
         refuse_overlap(t, tensors, overlap)
     try:
@@ -148,9 +170,19 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
         node = graph.make_node(inst, needs, tuple(edges), vals, [None, *tensors[1:]], (result,), nums)
     if node is not None or context.grad is True and edges[0] is not None and not inst.diff_outs:
         rewrite(t, result, node)
+    elif partly:
+        write_changed(t, result, vals[0])
     else:
         write(t, result)
     return t
+
+
+def write_changed(t, value, before):
+    """`write` to memory that others see, too, of what was computed of `before`, which was there: of what has changed."""
+    array_of(value)                            # may fail: nothing has happened yet
+    count(t)
+    if not store_changed(t._ts_st, value, before):
+        t._ts_st.value = value
 
 
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
