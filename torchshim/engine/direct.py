@@ -95,19 +95,26 @@ class Direct:
 
 _RECORDED = None, None
 _numbers: dict = {}
+_ZERO = np.zeros(())
 
 
 def number(x, kind):
     """A Python number as the array that operators get: mostly the same one for the same number, from which what was computed of it alone
     is known."""
+    if not x and kind == "f":                  # -0.0 equals 0.0
+        return _ZERO if math.copysign(1, x) > 0 else np.array(x, np.float64)
     array = _numbers.get((x, kind))
     if array is None:
         array = np.array(x, np.float64 if kind == "f" else np.int64)
-        if x:                                  # -0.0 equals 0.0
-            if len(_numbers) >= 256:
-                _numbers.clear()
-            _numbers[x, kind] = array
+        if len(_numbers) >= 256:
+            _numbers.clear()
+        _numbers[x, kind] = array
     return array
+
+
+def known_number(array):
+    """Whether an array is what `number` gives for a number: always the same one."""
+    return array is _ZERO or not array.ndim and _numbers.get((array.item(), "f" if array.dtype == np.float64 else "i")) is array
 
 
 def small(inst):

@@ -50,8 +50,13 @@ def declared_at():
     return frame.f_code.co_filename, frame.f_lineno
 
 
+warned = 0                 # how often that was
+
+
 def warn(message, category=UserWarning):
     """`warnings.warn` at the user's line, however deep in this package the call stands."""
+    global warned
+    warned += 1
     found = _user_frame()
     warnings.warn(message, category, stacklevel=found[1] if found else 2)
 

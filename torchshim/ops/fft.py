@@ -66,8 +66,30 @@ def over(dims, x):
     return math.prod(x.shape[d] for d in dims)
 
 
+def _known(inst):
+    """(dimensions, sizes, the number to multiply with or None) of a transform that NumPy does itself; None for others."""
+    (m,), (_, dims, sizes, scale, last) = inst.in_metas, inst.layout
+    sizes = tuple([m.shape[d] if n < 0 else n for d, n in zip(dims, sizes)])
+    if m.dtype not in _KNOWN or not m.numel or not dims or 0 in sizes or len(set(dims)) < len(dims):
+        return None
+    n = math.prod(sizes[:-1]) * (sizes[-1] if last.__class__ is bool else last)
+    return dims, sizes, None if scale == "none" else 1 / (n if scale == "n" else math.sqrt(n))
+
+
+_KNOWN = P.float32, P.float64, P.complex64, P.complex128
+
+
+def _complex_on_host(inst):
+    known, forward = _known(inst), inst.layout[4]
+    if known is None:
+        return None
+    if forward and P.kind_of(inst.in_metas[0].dtype) == 2:
+        return spectra.of_real(*known, inst.out.dtype)
+    return spectra.of_complex(*known, inst.out.dtype, forward)
+
+
 @op("fft_c2c(Tensor self, int[] dim, int[] s, str scale, bool forward) -> Tensor", **DECLARED, grad="FftC2CBackward0",
-    strides=transform_strides(True))
+    strides=transform_strides(True), host=_complex_on_host)
 def fft_c2c(self, dim, s, scale, forward):
     """The transform of complex numbers, or its inverse."""
     x = resized(promoted(self, True), dim, s)
@@ -88,12 +110,10 @@ def _last_kept(inst, m, dims, sizes, *rest):
 
 
 def _real_on_host(inst):
-    (m,), (_, dims, sizes, scale, onesided) = inst.in_metas, inst.layout
-    sizes = tuple([m.shape[d] if n < 0 else n for d, n in zip(dims, sizes)])
-    if onesided or m.dtype not in (P.float32, P.float64) or not m.numel or 0 in sizes or len(set(dims)) < len(dims):
+    known = _known(inst)
+    if known is None or inst.layout[4] or P.kind_of(inst.in_metas[0].dtype) != 2:
         return None
-    n = math.prod(sizes)
-    return spectra.of_real(dims, sizes, None if scale == "none" else 1 / (n if scale == "n" else math.sqrt(n)), inst.out.dtype)
+    return spectra.of_real(*known, inst.out.dtype)
 
 
 @op("fft_r2c(Tensor self, int[] dim, int[] s, str scale, bool onesided) -> Tensor", **DECLARED, grad="FftR2CBackward0",
@@ -108,8 +128,13 @@ def fft_r2c(self, dim, s, scale, onesided):
     return scaled(jnp.fft.rfftn(x, axes=dim) if onesided else jnp.fft.fftn(promoted(x, True), axes=dim), scale, n)
 
 
+def _to_real_on_host(inst):
+    known = _known(inst)
+    return known and spectra.to_real(*known, inst.out.dtype, inst.layout[4])
+
+
 @op("fft_c2r(Tensor self, int[] dim, int[] s, str scale, int last) -> Tensor", **DECLARED, grad="FftC2RBackward0",
-    strides=transform_strides(False))
+    strides=transform_strides(False), host=_to_real_on_host)
 def fft_c2r(self, dim, s, scale, last):
     """Real numbers from the half of their transform that tells everything; `last` is the size of the last dimension."""
     x = resized(promoted(self, True), dim, s)

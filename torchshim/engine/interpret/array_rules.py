@@ -327,4 +327,7 @@ def _make_fft(params, ins, outs):
     axes = tuple(range(len(ins[0].shape) - len(lengths), len(ins[0].shape)))
     fn = getattr(np.fft, _FFT[name])
     out = outs[0].dtype
+    if len(lengths) == 1:                      # of one dimension: the same, with fewer questions
+        fn, (n,) = getattr(np.fft, _FFT[name][:-1]), lengths
+        return lambda x: fn(x, n).astype(out, copy=False)
     return lambda x: fn(x, s=lengths, axes=axes).astype(out, copy=False)

@@ -9,6 +9,7 @@ from ...ops import promotion as P
 from ...ops.nn import norm as ops
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call, type_name
+from ...tensor.api.looked_up import looked_up
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read, tangent_of
 from ...tensor.core.write import unasked, write
@@ -122,6 +123,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     return y.view(n, c, *rest)
 
 
+@looked_up
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """input / max(norm, eps) along dim."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)

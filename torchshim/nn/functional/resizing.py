@@ -7,6 +7,7 @@ from ...ops.common import size_at
 from ...ops.nn import folding, resize as ops
 from ...ops.registry import T
 from ...tensor.api.bind import call
+from ...tensor.api.looked_up import looked_up
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import TensorBase
 from . import pooling
@@ -44,6 +45,7 @@ def _targets(input, size, scale_factor):
     return None, list(scale_factor)
 
 
+@looked_up
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """(N, C, ...) with one to three spatial dimensions, resized to `size` or by `scale_factor`.
 
@@ -122,6 +124,7 @@ _SAMPLING = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+@looked_up
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """input (N, C, H, W) or (N, C, D, H, W) at the points grid (N, ..., 2 or 3), in coordinates from -1 to 1, x first.
 
@@ -137,6 +140,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     return call(ops.grid_sampler, (input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners)))
 
 
+@looked_up
 def affine_grid(theta, size, align_corners=None):
     """The points that affine maps theta (N, 2, 3) or (N, 3, 4) give to an output of `size` (N, C, H, W) or (N, C, D, H, W)."""
     if align_corners is None:

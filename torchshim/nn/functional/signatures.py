@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 
+from ...engine import context
 from ...engine.site import leaving
 from ...ops.schema import parse_schema
+from ...tensor.api.looked_up import called
 from ...tensor.api.overloads import Overload, misfit, misfit_of, takes
 
 
@@ -94,6 +96,12 @@ _FIRST = {
 _STRAIGHT = ("batch_norm", "pad", "layer_norm", "rms_norm")      # these refuse next to nothing themselves
 _PAIRS = ("unfold", "fold")                    # a number is made two before that, whatever it is
 NAMES = tuple(dict.fromkeys((*_BINDINGS, *_ENDS, *_FIRST)))
+# what depends on no values; see tensor/api/looked_up.py
+_LOOKED_UP = frozenset((
+    "layer_norm", "rms_norm", "group_norm", "batch_norm", "instance_norm", "pad", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+    "cosine_similarity", "pairwise_distance", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+    "binary_cross_entropy_with_logits", "soft_margin_loss", "unfold", "fold",
+    *[name for name in NAMES if "pool" in name and "fractional" not in name]))
 
 
 class _Declared:
@@ -106,12 +114,13 @@ class _Declared:
 
 def guarded(name, f):
     """`f` with torch's argument errors; `name` is one of NAMES."""
-    binding, ends = _BINDINGS.get(name), _ENDS.get(name)
+    binding, ends, known = _BINDINGS.get(name), _ENDS.get(name), name in _LOOKED_UP
 
     @functools.wraps(f)
     def function(*args, **kwargs):
         try:
-            return f(*args, **kwargs)
+            direct = context.trace.direct if known else None
+            return f(*args, **kwargs) if direct is None else called(direct, f, args, kwargs)
         except Exception as error:
             refused = _refused_by_binding(name, binding, args, kwargs) if binding else _refused_by_end(name, ends, f, args, kwargs, error)
             raise leaving(refused or error)

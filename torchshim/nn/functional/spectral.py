@@ -4,6 +4,7 @@ from __future__ import annotations
 from ...ops import fft as F
 from ...ops.promotion import c_name, kind_of
 from ...tensor.api.bind import call, function
+from ...tensor.api.looked_up import looked_up
 from ...tensor.api.complex import view_as_real
 from ...tensor.api.creation import ones
 from ...tensor.api.fft import scale_of
@@ -39,6 +40,7 @@ def _placed(window, n_fft, win_length, like):
 
 
 @function()
+@looked_up
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
          return_complex=None, align_to_window=None):
     """The transforms (..., frequencies, frames) of windowed pieces of a signal, `hop_length` (n_fft // 4) apart.

@@ -7,6 +7,7 @@ from ...ops import fft as F
 from ...ops import promotion as P
 from ...ops.common import wrap_dim
 from .bind import call, function
+from .looked_up import looked_up
 from .ranges import arange
 from .reduction import need_tensor
 from ..core.dtype import get_default_dtype, np_dtype
@@ -86,7 +87,7 @@ def _c2c(name, forward, doc):
         made = call(F.fft_r2c, (input, (d,), (size,), scale, False))
         return made if forward else made.conj()
     f.__name__, f.__doc__ = name, doc
-    return function(name, **fft)(f)
+    return function(name, **fft)(looked_up(f))
 
 
 _c2c("fft", True, "The discrete Fourier transform along one dimension.")
@@ -94,6 +95,7 @@ _c2c("ifft", False, "The inverse of fft.")
 
 
 @function(**fft)
+@looked_up
 def rfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The first n // 2 + 1 numbers of the transform of a real signal; the others are their conjugates."""
     dim = dim if axis is None else axis
@@ -104,6 +106,7 @@ def rfft(input, n=None, dim=-1, norm=None, *, axis=None):
 
 
 @function(**fft)
+@looked_up
 def ihfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The inverse of hfft."""
     dim = dim if axis is None else axis
@@ -114,6 +117,7 @@ def ihfft(input, n=None, dim=-1, norm=None, *, axis=None):
 
 
 @function(**fft)
+@looked_up
 def irfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The inverse of rfft: n real numbers."""
     dim = dim if axis is None else axis
@@ -123,6 +127,7 @@ def irfft(input, n=None, dim=-1, norm=None, *, axis=None):
 
 
 @function(**fft)
+@looked_up
 def hfft(input, n=None, dim=-1, norm=None, *, axis=None):
     """The transform of a signal that is Hermitian, given by its first half: n real numbers."""
     dim = dim if axis is None else axis
@@ -189,13 +194,13 @@ def _several(name, f, doc):
         need_tensor(f"fft_{name}n", input)
         return f(input, s, dim if axis is None else axis, norm)
     g.__name__, g.__doc__ = name + "n", doc + " along all dimensions, or those in `dim`, with the sizes `s`."
-    function(name + "n", **fft)(g)
+    function(name + "n", **fft)(looked_up(g))
 
     def two(input, s=None, dim=(-2, -1), norm=None, *, axis=None):
         need_tensor(f"fft_{name}2", input)
         return f(input, s, dim if axis is None else axis, norm)
     two.__name__, two.__doc__ = name + "2", doc + " along two dimensions."
-    function(name + "2", **fft)(two)
+    function(name + "2", **fft)(looked_up(two))
 
 
 _several("fft", _complex_n(True), "The discrete Fourier transform")

@@ -6,6 +6,7 @@ import math
 from ...ops import promotion as P
 from .bind import function
 from .creation import ones, zeros
+from .looked_up import looked_up
 from .ranges import arange
 from ..core.dtype import np_dtype
 
@@ -31,7 +32,7 @@ def _window(name, shape, doc):
         made = made[:window_length] if periodic else made
         return made.requires_grad_() if requires_grad else made
     f.__name__, f.__doc__ = name + "_window", f"{name}_window(window_length, periodic=True, …): {doc}"
-    return function(name + "_window", method=False)(f)
+    return function(name + "_window", method=False)(looked_up(f))
 
 
 def _default():

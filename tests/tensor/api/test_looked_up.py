@@ -1,0 +1,127 @@
+"""Protects functions that are computed by what they called for such arguments before (tensor/api/looked_up.py): they give what they gave,
+for other values, other numbers and the same tensor twice, and go on to write, to warn and to keep histories."""
+import warnings
+
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+from torchshim.engine import context, direct
+from torchshim.tensor.api.looked_up import _Plan
+
+
+@pytest.fixture(autouse=True)
+def calm(monkeypatch):
+    """Small calls are computed at once."""
+    monkeypatch.setattr(direct.policy, "tier", "auto")
+    torch._engine.flush()
+    context.record_all()
+    for k in range(direct.CALM):
+        (torch.tensor([1.0, 2.0]) + k).sum().item()
+    assert context.trace.direct is not None
+
+
+def plans():
+    return len([p for p in context.trace.direct.calls.values() if p.__class__ is _Plan])
+
+
+CALLS = [
+    lambda x, y: F.layer_norm(x, (6,)), lambda x, y: F.layer_norm(x, [4, 6], eps=0.1), lambda x, y: F.rms_norm(x, (6,)),
+    lambda x, y: F.group_norm(x, 1, eps=0.0), lambda x, y: F.instance_norm(x), lambda x, y: F.batch_norm(x, None, None, training=True),
+    lambda x, y: F.batch_norm(x, y[0, :, 0], y[1, :, 0].abs()), lambda x, y: F.normalize(x, dim=1), lambda x, y: F.normalize(x[0], p=1.0),
+    lambda x, y: F.max_pool1d(x, 2), lambda x, y: F.avg_pool1d(x, 3, 1, 1, True), lambda x, y: F.adaptive_avg_pool1d(x, 2),
+    lambda x, y: F.max_pool1d(x, 2, return_indices=True)[1], lambda x, y: F.pad(x, (1, 2), value=0.5),
+    lambda x, y: F.pad(x, (1, 1), "reflect"),
+    lambda x, y: F.interpolate(x, 9), lambda x, y: F.interpolate(x[None], scale_factor=2, mode="bilinear"),
+    lambda x, y: F.mse_loss(x, y), lambda x, y: F.mse_loss(x, x), lambda x, y: F.smooth_l1_loss(x, y, beta=0.5),
+    lambda x, y: F.huber_loss(x, y, reduction="none"), lambda x, y: F.kl_div(x, y.abs(), reduction="sum"), lambda x, y: F.l1_loss(x[:1], y[:1]),
+    lambda x, y: F.binary_cross_entropy_with_logits(x, y), lambda x, y: F.cosine_similarity(x, y), lambda x, y: F.unfold(x[None], (2, 3)),
+    lambda x, y: F.pixel_shuffle(x.reshape(3, 4, 2, 3), 2), lambda x, y: F.grid_sample(x[None], y[None, :2, :, :2], align_corners=True),
+    lambda x, y: torch.fft.fft(x), lambda x, y: torch.fft.ifft(x, norm="ortho"), lambda x, y: torch.fft.fft2(x, (5, 4)),
+    lambda x, y: torch.fft.rfft(x, dim=1), lambda x, y: torch.fft.irfft(torch.complex(x, y), 7), lambda x, y: torch.fft.irfft2(x),
+    lambda x, y: torch.fft.fftn(torch.complex(x, y), norm="forward"), lambda x, y: torch.fft.ifftn(torch.complex(x, y), (2, 9), (0, 2)),
+    lambda x, y: torch.fft.hfft(torch.complex(x, y)), lambda x, y: torch.fft.ihfftn(x), lambda x, y: torch.fft.rfftn(x, norm="ortho"),
+    lambda x, y: torch.stft(x.reshape(-1), 8, window=torch.hann_window(8), return_complex=True),
+    lambda x, y: torch.hamming_window(7, False, 0.5), lambda x, y: torch.kaiser_window(6, beta=2.0),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_results_are_those_of_first_calls(number):
+    call = CALLS[number]
+    g = torch.Generator().manual_seed(number)
+    operands = [[torch.randn(3, 4, 6, generator=g) for _ in range(2)] for _ in range(5)]
+    for x, y in operands:
+        x.sum().item(), y.sum().item()
+    with torch.no_grad():
+        made = [call(x, y) for x, y in operands]
+    context.record_all()                       # each by itself now
+    for (x, y), z in zip(operands, made):
+        first = call(x, y)
+        assert z.dtype is first.dtype and z.shape == first.shape and z.stride() == first.stride()
+        assert z._is_view() is first._is_view() and z._version == first._version
+        assert z.resolve_conj().tolist() == first.resolve_conj().tolist()
+
+
+def test_a_call_is_looked_up_from_the_third_time_on():
+    x = torch.randn(3, 4, 11)
+    x.sum().item()
+    before = plans()
+    for k in range(4):
+        F.instance_norm(x)
+        assert plans() - before == (k > 0)
+    states = torch.stats()["states"]
+    F.instance_norm(x).sum().item()
+    assert torch.stats()["states"] == states
+
+
+def test_numbers_and_classes_tell_calls_apart():
+    x = torch.tensor([[1.0, 2.0, 4.0]])
+    for _ in range(4):
+        assert F.pad(x, (0, 1), value=1.0).tolist()[0][3] == 1.0 and F.pad(x, (0, 1), value=2.0).tolist()[0][3] == 2.0
+        assert str(F.pad(x, (0, 1), value=-0.0)[0, 3].item()) == "-0.0" and str(F.pad(x, (0, 1), value=0.0)[0, 3].item()) == "0.0"
+        assert F.normalize(x, eps=1e-12, dim=-1).norm() < 1.01 and F.normalize(x, eps=10.0, dim=-1).norm() < 0.5
+        assert F.mse_loss(x, x).item() == 0 and F.mse_loss(x, x + 1).item() == 1
+
+
+def test_what_is_written_is_written_each_time():
+    x, mean, var = torch.ones(4, 2), torch.zeros(2), torch.ones(2)
+    x.sum().item()
+    for k in range(5):
+        F.batch_norm(x, mean, var, training=True, momentum=0.5)
+        assert mean.tolist() == [1 - 0.5 ** (k + 1)] * 2 and mean._version == k + 1
+
+
+def test_warnings_come_each_time():
+    x, y = torch.ones(2, 2), torch.ones(2, 1)
+    for _ in range(4):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            F.mse_loss(x, y)
+        assert len(said) == 1
+
+
+def test_histories_and_modes_are_kept():
+    x, w = torch.randn(2, 3), torch.randn(3)
+    for _ in range(4):
+        assert not F.layer_norm(x, (3,), w).requires_grad
+    w.requires_grad_()
+    assert F.layer_norm(x, (3,), w).grad_fn.name() == "NativeLayerNormBackward0"
+    with torch.no_grad():
+        assert not F.layer_norm(x, (3,), w).requires_grad
+    assert torch.func.vmap(lambda v: F.layer_norm(v, (3,)))(x).shape == (2, 3)
+    with torch.autocast("cpu"):
+        assert F.mse_loss(x.bfloat16(), x.bfloat16()).dtype is torch.float32
+    with torch.inference_mode():
+        assert F.layer_norm(x, (3,)).is_inference()
+    with pytest.raises(RuntimeError):
+        F.layer_norm(x, (4,))
+
+
+def test_results_are_memory_of_their_own():
+    x = torch.randn(2, 3, 4)
+    for _ in range(4):
+        y = F.instance_norm(x)
+        z = F.instance_norm(x)
+        y.zero_()
+        assert z.abs().sum() > 0 and x.abs().sum() > 0 and F.instance_norm(x).abs().sum() > 0
