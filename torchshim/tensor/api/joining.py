@@ -41,6 +41,10 @@ def join(op, xs, dim):
 @function("cat", "concat", "concatenate", method=False, out=True)
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along an existing dimension."""
+    if tensors.__class__ is list and len(tensors) == 2 and dim.__class__ is int and axis is None:
+        a, b = tensors
+        if isinstance(a, TensorBase) and isinstance(b, TensorBase):
+            return apply2(S.cat, a, b, (_TWO, dim))
     if not _tensors(tensors, "cat"):
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if axis is not None:

@@ -63,7 +63,7 @@ def reflected(op, name, position=0):
             if p is not None:
                 return apply_number(op, self, other, *p)
             if isinstance(other, TensorBase):
-                return apply2(op, *((other, self) if position == 0 else (self, other)), op.layout)
+                return apply2(op, self, other, op.layout) if position else apply2(op, other, self, op.layout)
             return _general(op, method, self, other, position)
         except Exception as error:
             raise leaving(error if isinstance(self, TensorBase) else

@@ -303,7 +303,8 @@ def t(input):
     """A matrix transposed; other tensors as they are."""
     n = meta(input).ndim
     if n == 2:
-        return make_view(input, V.permute, _TURNED, offset_of(input))
+        vw = input._ts_view
+        return make_view(input, V.permute, _TURNED, 0 if vw is None else vw.offset)
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
     return permuted(input, (0,) * n, "TBackward0")

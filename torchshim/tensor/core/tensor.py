@@ -8,6 +8,7 @@ from weakref import ref as weakref
 
 import jax
 import numpy as np
+from numpy import ndarray
 
 from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
@@ -477,6 +478,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def item(self):
         """The only element as a Python number."""
+        if self._ts_view is None:
+            a = self._ts_st.value.array
+            if a.__class__ is ndarray and a.size == 1 and a.dtype.kind != "V":
+                return a.item()
         m = self._ts_meta
         if m.numel != 1:
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
