@@ -28,6 +28,8 @@ tests/autograd/test_replay.py compares both ways over graphs that change between
 """
 from __future__ import annotations
 
+from itertools import count
+
 from ..engine import TRACED, Immediate, Value, context, place_input, value_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
@@ -68,18 +70,16 @@ class Log:
         tr, before = self.trace, self.state
         if not self.ok or context.trace is not tr:
             return
-        place, specs, last = {}, [], None
-        roots = tuple([(place.setdefault(id(node), len(place)), nr) for node, nr in self.roots])
+        met, place, specs, slots, last = [None, *[node for node, _ in self.roots]], {}, [], [], None
+        _note(place, met, 1)
         for node, saved in self.nodes:
             if any([v.trace is not tr for v in saved]) or (last is not None and node._ts_seq >= last):
                 return
             last = node._ts_seq
-            codes = []
-            for k, e in enumerate(node._ts_next):
-                if e is not None:
-                    target, nr = e if e.__class__ is tuple else (e, 0)
-                    codes.append((k, place.setdefault(id(target), len(place)), nr))
-            specs.append((place[id(node)], node.__class__, node._ts_plan, tuple([v.slot for v in saved]), tuple(codes)))
+            known = len(met)
+            specs.append((place[id(node)], node.__class__, node._ts_plan, _follow(met, node._ts_next)))
+            _note(place, met, known)
+            slots += [v.slot for v in saved]
         leaves = []
         for leaf, old, result in self.leaves:
             if id(leaf) not in place or result.trace is not tr or (old is not None and old.trace is not tr):
@@ -91,14 +91,16 @@ class Log:
             if len(place) != len(specs) + len(leaves) or len(made) != len(leaves):
                 return
         else:
-            idle, wanted = self._idle(place), self._wanted(place, captured)
+            known, idle = len(met), self._idle(met)
+            _note(place, met, known)
+            wanted = self._wanted(place, captured)
             if idle is None or wanted is None:
                 return
             made.update({v.slot: v.meta for v in captured.values()})
         if made and min(made) < before.n_values:
             return                             # one is a cotangent itself
         walk = Walk()
-        walk.roots = roots
+        walk.roots, walk.slots, walk.pattern = [nr for _, nr in self.roots], slots, _pattern(met)
         walk.specs, walk.leaves, walk.state, walk.idle, walk.wanted, walk.results = specs, leaves, tr.state, idle, wanted, tuple(
             made.items())
         walk.entered = tuple([v.meta for v in tr.inputs[before.n_inputs:tr.state.n_inputs]])
@@ -106,22 +108,22 @@ class Log:
         kept, key = before.kept(), (_kind(self.ends), self.cts)
         kept[key] = (walk, *kept.get(key, ())[:MOST - 1])
 
-    def _idle(self, place):
-        """[(place, class, codes of the edges)] of the nodes that did not run, [(place, None, ())] of the leaves; None if one is neither."""
-        ran, found = {id(node) for node, _ in self.nodes}, []
-        objects = {id(t): t for t, _ in self.roots}
-        objects.update({id(t): t for node, _ in self.nodes for t in _targets(node)})
-        for i in iter(list(place)):
-            if i not in ran:
-                found.append(objects[i])
-        for t in found:                        # which grows
+    def _idle(self, met):
+        """[(place, class, how many edges, their output numbers)] of the nodes that did not run, [(place, None, 0, None)] of the leaves;
+        None if one is neither. What their edges lead to is met, too."""
+        ran, found, k = {id(node) for node, _ in self.nodes}, [], 0
+        while k < len(met):                    # which grows
+            t, k = met[k], k + 1
+            if t is None or id(t) in ran:
+                continue
+            ran.add(id(t))
             if isinstance(t, AccumulateGrad):
                 return None
-            for target in _targets(t) if isinstance(t, Node) else ():
-                if id(target) not in place:
-                    place[id(target)] = len(place)
-                    found.append(target)
-        return [(place[id(t)], t.__class__, _codes(t, place)) if isinstance(t, Node) else (place[id(t)], None, ()) for t in found]
+            if isinstance(t, Node):
+                found.append((k - 1, t.__class__, len(t._ts_next), _follow(met, t._ts_next)))
+            else:
+                found.append((k - 1, None, 0, None))
+        return found
 
     def _wanted(self, place, captured):
         """((number, place or None, output number, slot of the gradient or None), …) of what was asked for; None if one is not plain."""
@@ -138,14 +140,26 @@ def _kind(ends):
     return "backward" if ends is None else ("grad", len(ends))
 
 
-def _targets(node):
-    return [e[0] if e.__class__ is tuple else e for e in node._ts_next if e is not None]
+def _follow(met, edges):
+    """Append what edges lead to, None for what leads nowhere; returns their output numbers, None where no edge says one."""
+    if tuple not in map(type, edges):
+        met += edges
+        return None
+    met += [e[0] if e.__class__ is tuple else e for e in edges]
+    return [e[1] if e.__class__ is tuple else 0 for e in edges]
 
 
-def _codes(node, place):
-    """((number of the edge, place of its target, output number), …)"""
-    return tuple([(k, place[id(e[0])], e[1]) if e.__class__ is tuple else (k, place[id(e)], 0) for k, e in enumerate(node._ts_next)
-                  if e is not None])
+def _note(place, met, first):
+    """Tell by id where what was met from `first` on was met first."""
+    for k in range(first, len(met)):
+        if met[k] is not None:
+            place.setdefault(id(met[k]), k)
+
+
+def _pattern(met):
+    """For each object the place where it was met first: equal for two lists that are the same up to renaming. None is met at the start of
+    each, so that it is renamed to nothing else."""
+    return list(map({}.setdefault, map(id, met), count()))
 
 
 def _unhooked(t):
@@ -161,9 +175,10 @@ def plain(grad):
 
 
 class Walk:
-    """A backward pass as it was recorded once: its `roots`, `specs` of its nodes, the `idle` ones, its `leaves` or what was `wanted` of it,
-    the `results` (slot, meta) of these, and the `state` it led to."""
-    __slots__ = ("roots", "specs", "idle", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
+    """A backward pass as it was recorded once: the output numbers of its `roots`, `specs` of its nodes, the `slots` of their residuals, the
+    `idle` ones, the `pattern` of all that was met, its `leaves` or what was `wanted` of it, the `results` (slot, meta) of these, and the
+    `state` it led to."""
+    __slots__ = ("roots", "specs", "slots", "idle", "pattern", "leaves", "wanted", "results", "state", "entered", "first_input", "made")
 
     def fits(self, tr, roots, ends):
         """Whether the graph at `roots` is the same graph: None, or (its nodes and leaves, the inputs to enter, its numbers)."""
@@ -189,69 +204,43 @@ class Walk:
         return entering[k] is v
 
     def _nodes(self, tr, roots, entering):
-        """(objects met, numbers of the nodes) where all nodes are as then; else None."""
-        objects, nums, last, met = [], [], _LAST, 0
-        for (node, given), (place, nr) in zip(roots, self.roots):
+        """(objects met, numbers of the nodes) where all nodes are as then; else None. What can be compared for all nodes at once is."""
+        met, saved, guards, nums, last = [None], [], [], [], _LAST
+        for (node, given), nr in zip(roots, self.roots):
             if given != nr:
                 return None
-            if place == met:
-                objects.append(node)
-                met += 1
-            elif objects[place] is not node:
+            met.append(node)
+        for at, kind, plan, numbers in self.specs:
+            node = met[at]
+            if node.__class__ is not kind or node._ts_plan is not plan or node._ts_extra is not None or node._ts_saved is None:
                 return None
-        for at, kind, plan, slots, codes in self.specs:
-            node = objects[at]
-            if (node.__class__ is not kind or node._ts_plan is not plan or node._ts_extra is not None or node._ts_seq >= last
-                    or node._ts_saved is None):
+            seq = node._ts_seq
+            if seq >= last:
                 return None
-            last = node._ts_seq
-            for v, slot in zip(node._ts_saved, slots):
-                if v.slot != slot or v.trace is not tr:
-                    if v.trace is tr or not self._at(tr, v, slot, entering):
-                        return None
-            for g in node._ts_guard:
-                if g[1].gen != g[3]:
-                    return None
-            edges = node._ts_next
-            for k, place, nr in codes:
-                e = edges[k]
-                if e.__class__ is tuple:
-                    e, given = e
-                    if given != nr:
-                        return None
-                elif nr:
-                    return None
-                if place == met:
-                    objects.append(e)
-                    met += 1
-                elif objects[place] is not e:
-                    return None
+            last = seq
+            saved += node._ts_saved
+            guards += node._ts_guard
+            if numbers is None:
+                met += node._ts_next           # an edge with a number is no Node, and no Tensor, when its turn comes
+            elif _follow(met, node._ts_next) != numbers:
+                return None
             if node._ts_nums:
                 nums += node._ts_nums
-        for at, kind, codes in self.idle:
-            node = objects[at]
+        for at, kind, edges, numbers in self.idle:
+            node = met[at]
             if kind is None:
                 if not isinstance(node, TensorBase):
                     return None
-                continue
-            if node.__class__ is not kind:
+            elif node.__class__ is not kind or len(node._ts_next) != edges or _follow(met, node._ts_next) != numbers:
                 return None
-            edges = node._ts_next
-            if len(codes) < len(edges) - edges.count(None):
+        slots = self.slots
+        if [v.slot for v in saved] != slots or [v.trace for v in saved].count(tr) != len(slots):
+            if len(saved) != len(slots) or not all([self._at(tr, v, slot, entering) for v, slot in zip(saved, slots)]):
                 return None
-            for k, place, nr in codes:
-                e = edges[k]
-                if e is None or nr != (e[1] if e.__class__ is tuple else 0):
-                    return None
-                e = e[0] if e.__class__ is tuple else e
-                if place == met:
-                    objects.append(e)
-                    met += 1
-                elif objects[place] is not e:
-                    return None
-        if len(set(map(id, objects))) != met:
-            return None                        # what were two is one now
-        return objects, nums
+        for g in guards:
+            if g[1].gen != g[3]:
+                return None
+        return (met, nums) if _pattern(met) == self.pattern else None
 
     def _ends(self, objects, ends):
         """Whether the gradients asked for are those at the places of then, and nothing but that happens to them."""
@@ -287,7 +276,7 @@ class Walk:
                 return False
             sums.add(id(st))
         if sums:
-            for at, _, _, _, _ in self.specs:
+            for at, _, _, _ in self.specs:
                 for g in objects[at]._ts_guard:
                     if g[1].__class__ is not Storage or id(g[1]) in sums:
                         return False
@@ -314,7 +303,7 @@ class Walk:
             else:
                 set_value(leaf._ts_extra.grad, v)
         if not retain_graph:
-            for at, _, _, _, _ in self.specs:
+            for at, _, _, _ in self.specs:
                 objects[at]._ts_release()
         if self.state.n_values >= tr.limit:
             tr.cut()
