@@ -1,7 +1,11 @@
 """torch._foreach_*: one operation on each tensor of a list. Recording makes one program of them anyway."""
 from __future__ import annotations
 
+import functools
+
 from . import Tensor
+from .autograd.grad_mode import set_grad_enabled
+from .engine import context
 from .tensor.core.graph import Node, node_class
 from .tensor.core.write import check_inplace, needs_grad, unasked
 
@@ -43,7 +47,7 @@ def _named(made, inplace, others=(), numbers="", name=None):
     """The results, with the names that torch's formulas for lists have: with numbers others than with tensors."""
     for k, t in enumerate(made):
         e = t._ts_edge
-        if not isinstance(e, Node) or t._ts_view is not None:
+        if not isinstance(e, Node) or t._ts_view is not None or inplace and not context.grad:
             continue
         of_tensors, of_numbers = _OF_NUMBERS.get(name, (None, None))
         number = of_tensors is not None and not isinstance(others[k], Tensor)
@@ -108,14 +112,34 @@ def _lerp(inplace):
     return each
 
 
-@unasked()
+def _in_place(function):
+    """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice gets
+    its last node, with the history of before; what was saved of results is the last one's."""
+    @functools.wraps(function)
+    def each(self, *args, **kwargs):
+        n = len(self)
+        last = {id(t): k for k, t in enumerate(self)}
+        if len(last) == n or not context.grad:
+            return function(self, *args, **kwargs)
+        others = args[0] if args else ()
+        if not isinstance(others, (list, tuple)) or len(others) == n:
+            _refuse(self, others)
+        part = lambda x, k: x[k:k + 1] if isinstance(x, (list, tuple)) and len(x) == n else x
+        for k, t in enumerate(self):
+            with set_grad_enabled(last[id(t)] == k):
+                function([t], *[part(x, k) for x in args], **{name: part(x, k) for name, x in kwargs.items()})
+        return list(self)
+    return unasked()(each)
+
+
+@_in_place
 def _foreach_zero_(self):
     """Zeros in each tensor."""
     _refuse(self)
     return [t.zero_() for t in self]
 
 
-@unasked()
+@_in_place
 def _foreach_copy_(self, src, non_blocking=False):
     """Copy each tensor of another list."""
     _refuse(self, src)
@@ -131,7 +155,6 @@ for _inplace in (False, True):
     _made = {**{n: _unary(n, _inplace) for n in _UNARY}, **{n: _binary(n, _inplace) for n in _BINARY},
              **{n: _pointwise(n, _inplace) for n in ("addcmul", "addcdiv")}, "lerp": _lerp(_inplace)}
     for _n, _f in _made.items():
-        _f = unasked()(_f) if _inplace else _f
         _f.__name__ = _f.__qualname__ = f"_foreach_{_n}{'_' * _inplace}"
         _f.__doc__ = f"Tensor.{_n}{'_' * _inplace} on each tensor" + (" in place." if _inplace else "; a tuple.")
-        globals()[_f.__name__] = _f
+        globals()[_f.__name__] = _in_place(_f) if _inplace else _f

@@ -216,3 +216,51 @@ def test_a_lost_history_is_told_before_shapes_that_do_not_fit():
             torch.ones(3, 3)[key] = part
     with torch.no_grad(), pytest.raises(RuntimeError, match="shape mismatch"):
         torch.ones(3, 3)[torch.tensor([0])] = part
+
+
+def test_set_on_a_view_is_a_write_to_its_base():
+    x = torch.arange(1., 5., requires_grad=True)
+    base = x * 2
+    view = base[1:]
+    view.set_(torch.ones(3))
+    assert base.grad_fn.name() == "torch::autograd::CopySlices" and view.grad_fn.name() == "AsStridedBackward0" and view._is_view()
+    assert (base.tolist(), view.tolist(), base._version, view._version) == ([2.0, 4.0, 6.0, 8.0], [1.0] * 3, 1, 1)
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        base.sum().backward()
+
+
+def test_a_list_with_a_tensor_twice_gets_its_last_node():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 1
+    torch._foreach_mul_([y, y], [2.0, 3.0])
+    assert y.tolist() == [6.0, 6.0] and y._version == 2
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0]
+    z = x * 2
+    with torch.no_grad():
+        torch._foreach_add_([z], 1)
+    assert z.grad_fn.name() == "MulBackward0"
+
+
+def test_an_elementwise_out_that_is_read_is_not_resized():
+    z, wide = torch.zeros(()), torch.ones(1).expand(2, 1)
+    with pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
+        torch.maximum(torch.ones(1), z, out=z)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.add(torch.ones(1), torch.ones(1), out=wide)
+
+
+def test_a_leaf_that_was_computed_since_gets_no_gradient():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    x.requires_grad_(False)
+    x.add_(torch.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.sum().backward()
+
+
+def test_a_view_turned_before_its_base_required_grad_follows_it():
+    x = torch.ones(3, 2)
+    view = x[1:]
+    view.squeeze_()
+    x.requires_grad = True
+    assert view.requires_grad and view.grad_fn.name() == "AsStridedBackward0" and not view.is_leaf

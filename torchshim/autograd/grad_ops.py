@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ..engine import Instance, Operator, context, record, value_of
 from ..ops.creation import ONES, ZEROS
+from ..ops.layout import elementwise_strides
 
 
 class _Add(Operator):
@@ -10,7 +11,8 @@ class _Add(Operator):
     name, grad = "add", "AddBackward0"
 
     def build(self, layout, metas, kinds):
-        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device, (metas[0].strides,), alike=())
+        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device,
+                        (metas[0].strides if metas[0].dense else elementwise_strides(metas, metas[0].shape),), alike=())
 
 
 ADD = _Add()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ..ops import promotion as P
 from ..tensor.core.handle import TensorBase, log_grad, meta
+from ..tensor.core.memory_format import contiguous_format
 
 
 def before(node, box, mode, extra):
@@ -31,7 +32,14 @@ def tensor_hooks(box, mode, extra):
                 g = mode.tensor(box[nr])
                 old = t._ts_more().grad
                 log_grad(t)
-                t._ts_more().grad = g if old is None else old + g
+                t._ts_more().grad = _copied(g, mode) if old is None else old + g
+
+
+def _copied(g, mode):
+    """A gradient as it is retained: a contiguous copy. What a mode without a graph shows of its Values is one already."""
+    if g.is_sparse:
+        return g.clone()
+    return g.clone(memory_format=contiguous_format) if mode.graph or not meta(g).contiguous else g
 
 
 def told_of_nothing(hooks):

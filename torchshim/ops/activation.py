@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.interpret import fused
 from . import promotion as P
 from .common import is_complex, wrap_dim
-from .layout import contiguous, kept_strides, part_strides
+from .layout import chosen, contiguous, kept_strides, part_strides
 from .registry import NUMBER_KIND, SF, op
 
 NUMBERS = frozenset(NUMBER_KIND)
@@ -27,7 +27,8 @@ def no_bool(message):
 
 
 # -- pieces of lines ---------------------------------------------------------------------------------------------------
-@op("relu(Tensor self) -> Tensor", promote="arith", out=False, grad="ReluBackward0", grad_back="ThresholdBackward", inplace=True,
+@op("relu(Tensor self) -> Tensor", lie=chosen, promote="arith", out=False, grad="ReluBackward0", grad_back="ThresholdBackward",
+    inplace=True,
     functional="inplace", check=no_bool("Boolean inputs not supported for relu"), rule=(lambda out, x: ~(out <= 0),))
 def relu(self):
     """max(x, 0)."""
@@ -63,7 +64,8 @@ def hardtanh(self, min_val, max_val):
     return jnp.minimum(high, jnp.maximum(low, self))
 
 
-@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", grad="LeakyReluBackward0", grad_back="LeakyReluBackward", inplace=True,
+@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", lie=chosen, grad="LeakyReluBackward0", grad_back="LeakyReluBackward",
+    inplace=True,
     inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
     rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
     host=lambda inst: fused.leaky_relu(inst.out.dtype) if inst.in_metas[0].dtype in (P.float32, P.float64)
@@ -289,7 +291,8 @@ def check_glu(self, dim):
         raise NotImplementedError(f'"glu_cpu" not implemented for \'{P.c_name(self.dtype)}\'')
 
 
-@op("glu(Tensor self, int dim=-1) -> Tensor", grad="GluBackward0", grad_back="GluBackward", check=check_glu, strides=part_strides,
+@op("glu(Tensor self, int dim=-1) -> Tensor", plain_gradients=True, grad="GluBackward0", grad_back="GluBackward", check=check_glu,
+    strides=part_strides,
     namespace="nn.functional", method=False)
 def glu(self, dim):
     """The first half times the sigmoid of the second."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .common import is_complex, is_float
-from .layout import broadcast_shapes, elementwise_strides
+from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
 from .registry import SB, SC, SF, SI, T, cast, common_of, op, short, with_partials
 
@@ -78,6 +78,13 @@ def refuse_bool(message):
 
 
 # -- sums, products, quotients -----------------------------------------------------------------------------------------
+def unscaled(*names):
+    """`passing` of what is multiplied by `alpha`: these operands, and only the first of several where there is a factor."""
+    def passing(inst):
+        return names if inst.layout[2] not in NUMBERS else names[:-1]
+    return passing
+
+
 def scaled(x, alpha, half=None):
     """alpha * x, where the default 1 comes as the static Python number; rounded to complex32 if that is `half`, whose kernels multiply
     by 1, too."""
@@ -120,7 +127,8 @@ def check_sub(self, other, alpha):
     check_alpha(self, other, alpha)
 
 
-@op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="AddBackward0", inplace="method",
+@op("add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=unscaled("self", "other"), promote="arith",
+    grad="AddBackward0", inplace="method",
     scalar_left="alone", check=check_alpha, half_steps="complex")
 def add(self, other, alpha, half=None):
     """self + alpha * other."""
@@ -129,7 +137,8 @@ def add(self, other, alpha, half=None):
     return self + scaled(other, alpha, half)
 
 
-@op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad="SubBackward0", inplace="method",
+@op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=("self",), promote="arith", grad="SubBackward0",
+    inplace="method",
     scalar_left="alone", aliases=("subtract",), check=check_sub, half_steps="complex")
 def sub(self, other, alpha, half=None):
     """self - alpha * other."""
@@ -147,7 +156,8 @@ def check_rsub(self, other, alpha):
     broadcast_shapes([x.shape for x in (other, self) if x not in NUMBERS])       # whose error names the first operand first
 
 
-@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote="arith", grad=named(("Rsub", 0, 1)), check=check_rsub,
+@op("rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=unscaled("other"), promote="arith", grad=named(("Rsub", 0,
+    1)), check=check_rsub,
     method=False, out=False, half_steps="complex",
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas[::-1], inst.out.shape) if len(inst.in_metas) == 2 else
     elementwise_strides(inst.in_metas, inst.out.shape, True))
@@ -204,7 +214,8 @@ def _flat(mode, value):
     return jnp.zeros(value.shape, bool) if mode else value
 
 
-@op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", grad=_div_name, check=check_mode,
+@op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", lie=each(iterated, as_cotangent), grad=_div_name,
+    check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
@@ -213,7 +224,8 @@ def div(self, other, rounding_mode, half=None):
     return quotient(self, other, rounding_mode, half)
 
 
-@op("true_divide(Tensor self, Tensor other) -> Tensor", grad="DivBackward0", promote="float", inplace="method", scalar_left="alone",
+@op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0", promote="float",
+    inplace="method", scalar_left="alone",
     saves_number=True, wide_number=True, rule=(lambda out, self, other: 1 / other, lambda out, self, other: -(self / other) / other))
 def true_divide(self, other):
     """self / other."""
@@ -245,7 +257,8 @@ def _remainder_on_host(inst):
     return remainder
 
 
-@op("remainder(Tensor self, Tensor other) -> Tensor", grad=_remainder_name, promote="arith", inplace="method", scalar_left=True,
+@op("remainder(Tensor self, Tensor other) -> Tensor", passing=("self",), grad=_remainder_name, promote="arith", inplace="method",
+    scalar_left=True,
     refuses=("remainder_cpu", "bc"), precheck=refuse_zero, host=_remainder_on_host,
     rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jax.lax.stop_gradient(floor_quotient(self, other))))
 def remainder(self, other):
@@ -253,7 +266,7 @@ def remainder(self, other):
     return jnp.remainder(self, other)
 
 
-@op("fmod(Tensor self, Tensor other) -> Tensor", grad=named(("Fmod", 1, 0)), promote="arith", inplace="method",
+@op("fmod(Tensor self, Tensor other) -> Tensor", passing=("self",), grad=named(("Fmod", 1, 0)), promote="arith", inplace="method",
     refuses=("fmod_cpu", "bc"), precheck=refuse_zero,
     rule=(lambda out, self, other: jnp.ones_like(out), lambda out, self, other: -jnp.trunc(self / other)))
 def fmod(self, other):
@@ -261,7 +274,8 @@ def fmod(self, other):
     return jax.lax.rem(self, other)
 
 
-@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcmulBackward0",
+@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
+    grad="AddcmulBackward0",
     inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"), half_steps="complex")
 def addcmul(self, tensor1, tensor2, value, half=None):
     """self + value * tensor1 * tensor2."""
@@ -277,7 +291,8 @@ def check_addcdiv(self, tensor1, tensor2, value):
             "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
 
 
-@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote="arith", grad="AddcdivBackward0",
+@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
+    grad="AddcdivBackward0",
     inplace="method", numbers=(), check=check_addcdiv)
 def addcdiv(self, tensor1, tensor2, value):
     """self + value * tensor1 / tensor2."""
@@ -375,7 +390,8 @@ def pow(self, exponent):
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)
 
 
-@op("reciprocal(Tensor self) -> Tensor", promote="float", grad="ReciprocalBackward0", inplace=True, rule=(lambda out, self: -out * out,))
+@op("reciprocal(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="ReciprocalBackward0", inplace=True,
+    rule=(lambda out, self: -out * out,))
 def reciprocal(self):
     """1 / self."""
     return 1 / self
@@ -387,7 +403,7 @@ def sqrt(self):
     return jnp.sqrt(self)
 
 
-@op("rsqrt(Tensor self) -> Tensor", promote="float", grad="RsqrtBackward0", inplace=True,
+@op("rsqrt(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="RsqrtBackward0", inplace=True,
     rule=(lambda out, self: -0.5 * (out * out * out),))
 def rsqrt(self):
     """1 / sqrt(self)."""
@@ -442,7 +458,8 @@ def hypot(self, other):
     return jnp.hypot(self, other)
 
 
-@op("xlogy(Tensor self, Tensor other) -> Tensor", promote="float", inplace=True, scalar_left=True, refuses=("xlogy_cpu", "c"),
+@op("xlogy(Tensor self, Tensor other) -> Tensor", lie=each(plain, iterated), promote="float", inplace=True, scalar_left=True,
+    refuses=("xlogy_cpu", "c"),
     twice="compares self", grad=lambda inst: f"XlogyBackward{1 if inst.layout[0] is not T else 0 if inst.layout[1] is T else 2}",
     rule=(lambda out, self, other: jnp.where((self == 0) & (other <= 0), 0, jnp.log(other)), lambda out, self, other: self / other),
     pullback=lambda g, self, other, half: (jnp.where((self == 0) & (other <= 0), 0, _xlogy(g, other, half)), short(g * self, half) / other),
@@ -620,7 +637,7 @@ def round(self, decimals):
     return jnp.round(self * scale) / scale if decimals > 0 else jnp.round(self / scale) * scale
 
 
-@op("frac(Tensor self) -> Tensor", promote="arith", grad="FracBackward0", inplace=True, refuses=("frac_cpu", "bic"))
+@op("frac(Tensor self) -> Tensor", passing=("self",), promote="arith", grad="FracBackward0", inplace=True, refuses=("frac_cpu", "bic"))
 def frac(self):
     """The part after the point."""
     return self - jnp.trunc(self)

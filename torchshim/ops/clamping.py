@@ -6,6 +6,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import NUMBERS, named
+from .layout import chosen
 from .registry import SC, SF, SI, T, common_of, op
 
 
@@ -59,7 +60,7 @@ def _at_hi(out, x, lo, hi):
     return (x > hi if lo is None else (x > hi) | (hi < lo))
 
 
-@op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote="arith", inplace=True, aliases=("clip",),
+@op("clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", lie=chosen, promote="arith", inplace=True, aliases=("clip",),
     grad=lambda inst: "ClampBackward0" if T in inst.layout[1:] else "ClampBackward1", check=check_clamp,
     rule=(_inside, _at_lo, _at_hi), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp(self, min, max):
@@ -77,7 +78,7 @@ def check_bound(kernel):
     return check
 
 
-@op("clamp_min(Tensor self, Tensor min) -> Tensor", promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
+@op("clamp_min(Tensor self, Tensor min) -> Tensor", lie=chosen, promote="arith", grad=named(("ClampMin", 1, 0)), inplace=True,
     check=check_bound("maximum_cpu"),
     rule=(lambda out, x, lo: x >= lo, lambda out, x, lo: x < lo), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp_min(self, min):
@@ -85,7 +86,7 @@ def clamp_min(self, min):
     return at_least(self, min)
 
 
-@op("clamp_max(Tensor self, Tensor max) -> Tensor", promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
+@op("clamp_max(Tensor self, Tensor max) -> Tensor", lie=chosen, promote="arith", grad=named(("ClampMax", 1, 0)), inplace=True,
     check=check_bound("minimum_cpu"),
     rule=(lambda out, x, hi: x <= hi, lambda out, x, hi: x > hi), kernel_numbers=True, twice="compared", precheck=refuse_beyond)
 def clamp_max(self, max):
@@ -108,14 +109,16 @@ def _wins(first, ties, less):
     return partial
 
 
-@op("maximum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MaximumBackward0", numbers=(), check=check_order("maximum"),
+@op("maximum(Tensor self, Tensor other) -> Tensor", lie=chosen, promote="arith", grad="MaximumBackward0", numbers=(),
+    check=check_order("maximum"),
     rule=(_wins(True, 0.5, True), _wins(False, 0.5, True)), twice="compared")
 def maximum(self, other):
     """The larger of each pair; nan if either is."""
     return at_least(self, other)
 
 
-@op("minimum(Tensor self, Tensor other) -> Tensor", promote="arith", grad="MinimumBackward0", numbers=(), check=check_order("minimum"),
+@op("minimum(Tensor self, Tensor other) -> Tensor", lie=chosen, promote="arith", grad="MinimumBackward0", numbers=(),
+    check=check_order("minimum"),
     rule=(_wins(True, 0.5, False), _wins(False, 0.5, False)), twice="compared")
 def minimum(self, other):
     """The smaller of each pair; nan if either is."""
@@ -128,14 +131,16 @@ def _first_of(compare):
     return (lambda out, self, other: first(self, other), lambda out, self, other: (~first(self, other)))
 
 
-@op("fmax(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FmaxBackward0", numbers=(), check=check_order("fmax"),
+@op("fmax(Tensor self, Tensor other) -> Tensor", plain_gradients=True, promote="arith", grad="FmaxBackward0", numbers=(),
+    check=check_order("fmax"),
     rule=_first_of(lambda a, b: a >= b), twice="compared")
 def fmax(self, other):
     """The larger of each pair; the other one where one is nan."""
     return jnp.where((self < other) | (self != self), other, self)
 
 
-@op("fmin(Tensor self, Tensor other) -> Tensor", promote="arith", grad="FminBackward0", numbers=(), check=check_order("fmin"),
+@op("fmin(Tensor self, Tensor other) -> Tensor", plain_gradients=True, promote="arith", grad="FminBackward0", numbers=(),
+    check=check_order("fmin"),
     rule=_first_of(lambda a, b: a <= b), twice="compared")
 def fmin(self, other):
     """The smaller of each pair; the other one where one is nan."""

@@ -226,7 +226,7 @@ def _einsum_seen(inst):
             for k, (labels, m) in enumerate(zip(inputs, inst.in_metas))}
 
 
-@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", grad=_einsum_name, seen=_einsum_seen, composed=True,
+@op("einsum.parsed(str equation, Tensor[] tensors) -> Tensor", plain_gradients=True, grad=_einsum_name, seen=_einsum_seen, composed=True,
     saved_as=lambda inst: ("self", *["other"] * (len(inst.in_metas) - 1)))
 def einsum(equation, tensors):
     """Einstein's summation."""

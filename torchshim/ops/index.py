@@ -16,7 +16,7 @@ from ..engine import contiguous_strides, meta_of
 from ..engine.interpret import picks
 from . import promotion as P
 from .common import is_complex, taken, wide, wrap_dim
-from .layout import elementwise_strides, kept_strides
+from .layout import as_cotangent, each, elementwise_strides, kept_strides, plain
 from .registry import cast, op
 from .views import _places
 
@@ -105,7 +105,7 @@ def _index_strides(inst, m, indices):
     return elementwise_strides(operands, shape)
 
 
-INDEX = op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", grad="IndexBackward0", strides=_index_strides)(
+INDEX = op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", plain_gradients=True, grad="IndexBackward0", strides=_index_strides)(
     lambda self, indices: self.at[places(self, indices)].get(mode="clip"))
 
 
@@ -135,11 +135,12 @@ def _put_on_host(inst):
 
 
 INDEX_PUT = op("index_put.values(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+               lie=each(as_cotangent, plain),
     grad="IndexPutBackward0", inplace=True, strides=_kept, host=_put_on_host, rule=lambda ct, self, indices, values, accumulate: [
         ct if accumulate else ct.at[places(ct, indices)].set(zero(ct), mode="drop"),
         *[None for i in indices if i is not None],
         _shaped(ct.at[places(ct, indices)].get(mode="clip"), values)])(_put_at)
-INDEX_PUT_NUMBER = op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor",
+INDEX_PUT_NUMBER = op("index_put.number(Tensor self, Tensor?[] indices, Scalar value) -> Tensor", lie=each(as_cotangent, plain),
     grad="IndexPutBackward0", inplace=True, strides=_kept,
     rule=lambda ct, self, indices, value: [ct.at[places(ct, indices)].set(zero(ct), mode="drop")])(
     lambda self, indices, value: _put_at(self, indices, cast(jnp.asarray(value), self.dtype), False))
@@ -197,7 +198,7 @@ def _wrapped(self, dim, index):
     return jnp.where(index < 0, index + (self.shape[dim] if self.ndim else 1), index)
 
 
-GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0",
+GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0",
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"),
                                        None])(
     lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
@@ -208,7 +209,8 @@ def _gather_back_on_host(inst, plan):
     return picks.scattered_into_zeros(m.shape, index.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype)
 
 
-GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", grad="GatherBackward0", host_back=_gather_back_on_host,
+GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0",
+    host_back=_gather_back_on_host,
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])(_gather)
 
 
@@ -246,18 +248,19 @@ def _scatter_on_host(add):
     return host
 
 
-SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", grad="ScatterBackward0", inplace=True,
+SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", plain_gradients=True, grad="ScatterBackward0",
+    inplace=True,
     host=_scatter_on_host(False), rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set"))
-SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+SCATTER_NUMBER = op("scatter.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", plain_gradients=True,
     grad="ScatterBackward1", inplace=True,
     rule=lambda ct, self, dim, index, value: [_cleared(ct, dim, index), None])(
     lambda self, dim, index, value: _scatter_into(self, dim, index, value, "set"))
 _OLD = {"add": "sum", "multiply": "multiply"}
-SCATTER_OLD = op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor",
+SCATTER_OLD = op("scatter.old_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce) -> Tensor", plain_gradients=True,
     grad="NotImplemented", inplace=True)(
     lambda self, dim, index, src, reduce: _scatter_into(self, dim, index, _one(src), _OLD[reduce]))
-SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor",
+SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, Scalar value, str reduce) -> Tensor", plain_gradients=True,
     grad="NotImplemented", inplace=True)(
     lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, _OLD[reduce]))
 SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -409,7 +412,7 @@ def _index_select(self, dim, index):
     return jnp.take(self, _one(index), wrap_dim(dim, self.ndim), mode="clip")
 
 
-INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", grad="IndexSelectBackward0",
+INDEX_SELECT = op("index_select.rows(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="IndexSelectBackward0",
     rule=lambda ct, self, dim, index: [_add_rows(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct)), None])(_index_select)
 
 
@@ -443,7 +446,7 @@ def _add_rows_on_host(inst):
     return picks.scattered(m.shape, (1,) * d + (index.numel,) + (1,) * (m.ndim - 1 - d), source.shape, d, m.dtype, True, True)
 
 
-INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", passing=("self",),
     grad="IndexAddBackward0", inplace=True, host=_add_rows_on_host)(_index_add)
 INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     grad="IndexCopyBackward0", inplace=True,
@@ -462,11 +465,11 @@ def _fill_on_host(inst):
     return fill
 
 
-INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+INDEX_FILL = op("index_fill.number(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", lie=as_cotangent,
     grad="IndexFillBackward0", inplace=True, strides=_kept, host=_fill_on_host,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None])(
     lambda self, dim, index, value: _filled(self, dim, index, cast(jnp.asarray(value), self.dtype)))
-INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+INDEX_FILL_TENSOR = op("index_fill.tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", lie=as_cotangent,
     grad="IndexFillBackward1", inplace=True, strides=_kept,
     rule=lambda ct, self, dim, index, value: [_filled(ct, dim, index, zero(ct)), None,
         # a row named twice counts once
@@ -501,10 +504,11 @@ def _check_mask(m, mask, *_):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {P.cpp_name(mask.dtype)}")
 
 
-MASKED_FILL = op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor",
+MASKED_FILL = op("masked_fill.number(Tensor self, Tensor mask, Scalar value) -> Tensor", plain_gradients=True,
     grad="MaskedFillBackward0", check=_check_mask, inplace=True)(
     lambda self, mask, value: jnp.where(mask, cast(jnp.asarray(value), self.dtype), self))
-MASKED_FILL_TENSOR = op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", grad="MaskedFillBackward1",
+MASKED_FILL_TENSOR = op("masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", plain_gradients=True,
+    grad="MaskedFillBackward1",
     check=_check_mask, inplace=True)(
     lambda self, mask, value: jnp.where(mask, cast(value, self.dtype), self))
 
@@ -518,7 +522,7 @@ def _masked_scatter(self, mask, source):
     return jnp.where(mask, source.ravel().at[jnp.maximum(k, 0)].get(mode="clip"), x)
 
 
-MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor",
+MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor", plain_gradients=True,
     grad="MaskedScatterBackward0", inplace=True)(_masked_scatter)
 # the places are found on the host: (self broadcast with mask).ravel()[places]
 MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0",

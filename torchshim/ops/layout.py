@@ -1,7 +1,7 @@
 """Strides of results, as torch's TensorIterator chooses them."""
 from __future__ import annotations
 
-from ..engine import meta_of
+from ..engine import Operator, meta_of
 
 
 def broadcast_shapes(shapes):
@@ -126,3 +126,50 @@ def _descends(m, order):
             return False
         least = m.strides[d] * max(m.shape[d], 1)
     return True
+
+
+# -- gradients: functions for `lie`, see `registry` ------------------------------------------------------------------------------
+def as_operands(inst, plan, saved, cts):
+    """As the operands do, where these are dense."""
+    return Operator.gradient_strides(inst.op, inst, plan, saved, cts)
+
+
+def plain(inst, plan, saved, cts):
+    """Contiguous."""
+    return (None,) * len(plan.needs)
+
+
+def iterated(inst, plan, saved, cts, cts_first=True):
+    """As TensorIterator lays what it computes from the cotangent and what is saved; sums over what was broadcast are contiguous."""
+    if len(plan.needs) > 1 and len({m.strides for m in saved}) > 1:        # each reads what it would alone
+        made = []
+        for i in plan.needs:
+            alone = inst.plan(1 << i)
+            made += iterated(inst, alone, [inst.in_metas[k] for k in alone.args] + [inst.out_metas[k] for k in alone.outs], cts, cts_first)
+        return tuple(made)
+    shape, number = cts[0].shape, bool(plan.nums)
+    metas = [m for m in ([*cts[:1], *saved] if cts_first else [*saved, *cts[:1]]) if m.ndim]
+    strides = elementwise_strides(metas, shape, number or len(metas) <= len(saved)) if all([_spreads(m, shape) for m in metas]) else None
+    return tuple([strides if inst.in_metas[i].shape == shape else None for i in plan.needs])
+
+
+def chosen(inst, plan, saved, cts):
+    """Likewise where a mask made of what is saved chooses between the cotangent and 0."""
+    return iterated(inst, plan, saved, cts, False)
+
+
+def as_cotangent(inst, plan, saved, cts):
+    """As a new tensor laid out as the cotangent."""
+    return tuple([kept_strides(cts[0]) if inst.in_metas[i].shape == cts[0].shape else None for i in plan.needs])
+
+
+def each(*rules):
+    """Another of these for each operand."""
+    def lie(inst, plan, saved, cts):
+        made = [rule(inst, plan, saved, cts) for rule in rules]
+        return tuple([made[min(i, len(rules) - 1)][k] for k, i in enumerate(plan.needs)])
+    return lie
+
+
+def _spreads(m, shape):
+    return m.ndim <= len(shape) and all([n in (1, k) for n, k in zip(reversed(m.shape), reversed(shape))])

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from .common import is_complex, is_float
+from .layout import chosen
 from .registry import op
 
 
@@ -80,7 +81,7 @@ def bitwise_not(self):
     return ~self
 
 
-@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote="arith", grad="WhereBackward0",
+@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", lie=chosen, promote="arith", grad="WhereBackward0",
     numbers=("self", "other"), nondiff=("condition",))
 def where(condition, self, other):
     """self where the condition is true, other elsewhere."""

@@ -323,7 +323,8 @@ def same_as_self(self, other, name="mat2"):
         raise RuntimeError(f"self and {name} must have the same dtype, but got {P.c_name(self.dtype)} and {P.c_name(other.dtype)}")
 
 
-@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", grad="AddmmBackward0", inplace=True)
+@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    passing=lambda inst: ("self",) if inst.layout[3].__class__ is int else (), grad="AddmmBackward0", inplace=True)
 def addmm(self, mat1, mat2, beta, alpha):
     """beta * self + alpha * mat1 @ mat2."""
     for name, x in (("mat1", mat1), ("mat2", mat2)):

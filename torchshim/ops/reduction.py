@@ -12,13 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..engine import warn
+from ..engine import meta_of, warn
 from . import promotion as P
 from .arithmetic import check_sub
 from .clamping import maximum, minimum
 from .common import as_number, is_complex, is_float, peak, taken, wide, wrap_dim, wrap_dims
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, elementwise_strides
 from .registry import SI, cast, op
+from .views import expand_strides
 
 
 def numbered(name):
@@ -47,9 +48,26 @@ def floating_result(name, x, dtype):
     return out
 
 
+def _spread(inst, plan, saved, cts):
+    """`lie` of a sum: its gradient is the cotangent expanded, which is no memory of its own."""
+    m, (dim, keepdim), ct = inst.in_metas[0], inst.layout[1:3], cts[0]
+    shape, strides = list(ct.shape), list(ct.strides)
+    if dim is not None and not keepdim and m.ndim:
+        for d in sorted(wrap_dims(dim, m.ndim)):
+            strides.insert(d, shape[d] * strides[d] if d < len(shape) else 1)
+            shape.insert(d, 1)
+    return (expand_strides(meta_of(tuple(shape), ct.dtype, ct.device, tuple(strides)), m.shape),)
+
+
+def _spread_anew(inst, plan, saved, cts):
+    """`lie` of a mean: what is computed from that."""
+    m, ct = inst.in_metas[0], cts[0]
+    return (elementwise_strides([meta_of(m.shape, ct.dtype, ct.device, _spread(inst, plan, saved, cts)[0])], m.shape, True),)
+
+
 # -- sums -----------------------------------------------------------------------------------------------------------------
 @op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("SumBackward"),
-    out="dtype")
+    out="dtype", lie=_spread)
 def sum_(self, dim, keepdim, dtype):
     """Sum of the elements, or along dimensions."""
     x, out = summable(self, dtype)
@@ -81,7 +99,7 @@ def nansum(self, dim, keepdim, dtype):
 
 
 @op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"),
-    out="floating dtype")
+    out="floating dtype", lie=_spread_anew)
 def mean(self, dim, keepdim, dtype):
     """Mean of the elements, or along dimensions."""
     out = floating_result("mean", self, dtype)

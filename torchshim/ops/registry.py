@@ -62,7 +62,10 @@ pullback: where torch's gradients are not linear in the cotangent: beside a tupl
   (cotangent, *operands, the half type between whose steps torch rounds, or None), the arrays promoted and of one shape, that gives the
   gradients.
 nowhere: a function of a call's layout: whether torch leaves its gradients undefined (`.grad` stays None).
-plain_gradients: gradients are contiguous, however the operands lie; by default they lie as their operands do.
+plain_gradients: gradients are contiguous, however the operands lie; by default those of elementwise operators lie as TensorIterator
+  would lay the product of the cotangent and what is saved, others as their operands do. lie: a function of (Instance, Plan, Metas of
+  what is saved, Metas of the cotangents) that gives their strides (None: contiguous), see `layout.as_operands` and those beside it.
+passing: the parameters whose gradient is the cotangent itself; or a function of the Instance that gives them.
 twice: which gradients have a history under create_graph, where torch's kernels do not make it that of what they are computed from.
   "compared": comparisons with what was saved decide, there is no history through it (relu's kernel has one, of zeros); "compared alone":
   so where only one operand requires grad. A number n: one kernel makes them all from the first n operands, so each has a history where one
@@ -100,7 +103,7 @@ import numpy as np
 from ..engine import Instance, Operator, half, meta_of
 from ..engine.site import declared_at
 from . import half_kernels, promotion as P
-from .layout import broadcast_shapes, elementwise_strides
+from .layout import as_operands, broadcast_shapes, elementwise_strides, iterated
 from .loops import kernel
 from .schema import REQUIRED, parse_schema        # noqa: F401  (REQUIRED: for those who read declarations)
 
@@ -134,7 +137,7 @@ class Op(Operator):
                  half_steps=False, sizes=(), least=None, multiple=None, apart=None, ordered=None, saves=None, overlap=None,
                  twice=None, plain_gradients=False, variant=None, host=None, host_back=None, results=None, weight=None,
                  seen=None, in_steps=False, composed=False, back_refuses=None, grad_back=None, saved_as=None, makes_half=False, words=None,
-                 pushes=True, grad_for=None, pullback=None,
+                 pushes=True, grad_for=None, pullback=None, lie=None, passing=(),
                  nowhere=None):
         self.full_name, self.params, self.fields = parse_schema(schema)
         super().__init__(self.full_name.partition(".")[0])
@@ -152,7 +155,7 @@ class Op(Operator):
             self.least = least
         self.twice, self.seen, self.in_steps, self.composed, self.makes_half = twice, seen, in_steps, composed, makes_half
         self.back_refuses, self.grad_back, self.saved_as, self.words, self.grad_for = back_refuses, grad_back, saved_as, words, grad_for
-        self.plain_gradients, self.pushes, self.nowhere = plain_gradients, pushes, nowhere
+        self.plain_gradients, self.pushes, self.nowhere, self.lie, self.passing = plain_gradients, pushes, nowhere, lie, passing
         self.variant, self.host, self.host_back, self.results = variant, host, host_back, results
         if weight is not None:
             self.weight = weight
@@ -194,6 +197,17 @@ class Op(Operator):
 
     def on_host(self, inst):
         return self.host(inst) if self.host and inst.wide is None else None
+
+    def gradient_strides(self, inst, plan, saved, cts):
+        if self.lie:
+            return self.lie(inst, plan, saved, cts)
+        strides = (iterated if self.elementwise and not self.plain_gradients else as_operands)(inst, plan, saved, cts)
+        if self.passing:
+            names, ct = _positions(self.params, inst.layout), cts[0]
+            passing = self.passing(inst) if callable(self.passing) else self.passing
+            strides = tuple([ct.strides if names[i] in passing and inst.in_metas[i].shape == ct.shape
+                             and inst.in_metas[i].dtype == ct.dtype else s for i, s in zip(plan.needs, strides)])
+        return strides
 
     def gradient_on_host(self, inst, plan):
         return self.host_back(inst, plan) if self.host_back and inst.wide is None else None
@@ -533,11 +547,15 @@ class InplaceOp(Operator):
 
     def __init__(self, op):
         super().__init__(op.name + "_")
+        self.params = op.params
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
         self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
 
     def key(self, layout, metas, kinds):
         return layout, metas, P.settings()
+
+    def gradient_strides(self, inst, plan, saved, cts):
+        return self.op.gradient_strides(inst, plan, saved, cts)
 
     def build(self, layout, metas, kinds):
         try:

@@ -25,7 +25,8 @@ def _scanned(name, scan, self, dim, dtype):
     return cast(scan(x, axis=d) if x.ndim else x, out)
 
 
-@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumsumBackward0", inplace=True, out="dtype")
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumsumBackward0", inplace=True,
+    out="dtype")
 def cumsum(self, dim, dtype):
     """Sum of the elements so far."""
     return _scanned("cumsum", jax.lax.cumsum, self, dim, dtype)
@@ -44,7 +45,8 @@ def _back_on_host(make):
     return host_back
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", grad="CumprodBackward0", inplace=True, out="dtype",
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0", inplace=True,
+    out="dtype",
     saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None, host_back=_back_on_host(scan_rules.product_back))
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
@@ -80,7 +82,8 @@ def _extreme_so_far(name, self, dim, scan):
     return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
-@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CummaxBackward0", saves=("self", "indices"), twice="compared")
+@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",
+    "indices"), twice="compared")
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
@@ -92,7 +95,7 @@ def cummin(self, dim):
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", grad="LogcumsumexpBackward0", saves=("self", "result"),
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", plain_gradients=True, grad="LogcumsumexpBackward0", saves=("self", "result"),
     twice=lambda m: "compared" if m.numel == 0 or not m.ndim else None, host_back=_back_on_host(scan_rules.logsumexp_back))
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
@@ -123,7 +126,8 @@ def _complex_logcumsumexp(x, d):
     return jnp.moveaxis(jnp.concatenate([rows[:1], rest]), 0, d)
 
 
-@op("diff.some(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", grad="SubBackward0",
+@op("diff.some(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", plain_gradients=True,
+    grad="SubBackward0",
     strides=lambda inst, self, n, dim, prepend, append: part_strides(inst, self) if prepend is append is None and n else None)
 def diff(self, n, dim, prepend, append):
     """The n-th difference along a dimension."""

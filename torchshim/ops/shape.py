@@ -8,12 +8,12 @@ from ..engine import Instance, Operator, meta_of
 from ..engine.interpret import rearranged
 from . import promotion as P
 from .common import wrap_dim, wrap_dims
-from .layout import broadcast_shapes, channels_last_strides, kept_strides, lies_channels_last
+from .layout import as_cotangent, broadcast_shapes, channels_last_strides, kept_strides, lies_channels_last
 from .registry import cast, op
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------------
-CLONE = op("clone.strides(Tensor self, int[]? strides=None) -> Tensor", grad="CloneBackward0",
+CLONE = op("clone.strides(Tensor self, int[]? strides=None) -> Tensor", grad="CloneBackward0", passing=("self",),
            strides=lambda inst, m, strides: strides)(lambda self, strides: self)
 
 
@@ -27,6 +27,9 @@ class _To(Operator):
     def build(self, layout, metas, kinds):
         dtype, strides = layout
         return Instance(self, layout, lambda x: [cast(x, dtype)], metas, "", metas[0].device, (strides,), alike=dtype)
+
+    def gradient_strides(self, inst, plan, saved, cts):
+        return as_cotangent(inst, plan, saved, cts)
 
     def weight(self, inst):
         """One pass, at which NumPy is five times as fast as XLA's CPU code where floats become integers."""
@@ -126,7 +129,12 @@ def _moves(primitives, copies=1):
     return lambda inst: (primitives, primitives, copies * inst.out_metas[0].numel, 0)
 
 
-@op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="CatBackward0", check=_check_cat,
+def _lie_cat(inst, plan, saved, cts):
+    """Each is a piece of the cotangent."""
+    return tuple([None if _skipped(inst.in_metas[i]) else cts[0].strides for i in plan.needs])
+
+
+@op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", lie=_lie_cat, grad="CatBackward0", check=_check_cat,
     strides=_cat_strides, results=_cat_results, host=_cat_on_host, weight=_moves(1))
 def cat(tensors, dim):
     """Tensors one after the other along an existing dimension."""
@@ -162,7 +170,13 @@ def _stack_on_host(inst):
     return rearranged.stacked(m.shape, inst.out_metas[0].dtype, wrap_dim(inst.layout[1], m.ndim + 1))
 
 
-@op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", grad="StackBackward0", check=_check_stack,
+def _lie_stack(inst, plan, saved, cts):
+    """Likewise, without the new dimension."""
+    strides, d = cts[0].strides, wrap_dim(inst.layout[1], cts[0].ndim)
+    return (strides[:d] + strides[d + 1:],) * len(plan.needs)
+
+
+@op("stack.tensors(Tensor[] tensors, int dim=0) -> Tensor", lie=_lie_stack, grad="StackBackward0", check=_check_stack,
     strides=_stack_strides, results=_stack_results, host=_stack_on_host, weight=_moves(1))
 def stack(tensors, dim):
     """Tensors of one shape along a new dimension."""
@@ -196,13 +210,15 @@ def _check_repeat(m, repeats):
             raise RuntimeError(f"Trying to create tensor with negative dimension {n * r}: {[n * r for n, r in zip(full, repeats)]}")
 
 
-@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", grad="RepeatBackward0", check=_check_repeat, sizes=("repeats",), apart=1)
+@op("repeat.sizes(Tensor self, int[] repeats) -> Tensor", plain_gradients=True, grad="RepeatBackward0", check=_check_repeat,
+    sizes=("repeats",), apart=1)
 def repeat(self, repeats):
     """The tensor laid side by side."""
     return jnp.tile(self, repeats)
 
 
-@op("flip.dims(Tensor self, int[] dims) -> Tensor", grad="FlipBackward0", grad_back=True, strides=lambda inst, m, dims: kept_strides(m))
+@op("flip.dims(Tensor self, int[] dims) -> Tensor", lie=as_cotangent, grad="FlipBackward0", grad_back=True,
+    strides=lambda inst, m, dims: kept_strides(m))
 def flip(self, dims):
     """The elements of some dimensions in reverse order."""
     axes = wrap_dims(dims, self.ndim) if dims else ()
@@ -242,7 +258,8 @@ def _roll_on_host(inst):
     return rearranged.rolled(m.shape, *_roll_plan(m, *inst.layout[1:]))
 
 
-@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", grad="RollBackward0", grad_back=True, check=_check_roll,
+@op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", plain_gradients=True, grad="RollBackward0", grad_back=True,
+    check=_check_roll,
     sizes=("shifts",), apart=0, strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
@@ -297,14 +314,16 @@ def _cut(lower):
     return dict(results=lambda m, diagonal: [(m.shape, m.dtype)], host=host, weight=_moves(6, 6))
 
 
-@op("tril(Tensor self, int diagonal=0) -> Tensor", grad="TrilBackward0", grad_back=True, inplace=True, check=_triangle("tril"),
+@op("tril(Tensor self, int diagonal=0) -> Tensor", plain_gradients=True, grad="TrilBackward0", grad_back=True, inplace=True,
+    check=_triangle("tril"),
     sizes=("diagonal",), apart=0, **_cut(True))
 def tril(self, diagonal):
     """The lower triangle of the last two dimensions, zeros elsewhere."""
     return jnp.where(_below(self, diagonal), self, jnp.zeros((), self.dtype))
 
 
-@op("triu(Tensor self, int diagonal=0) -> Tensor", grad="TriuBackward0", grad_back=True, inplace=True, check=_triangle("triu"),
+@op("triu(Tensor self, int diagonal=0) -> Tensor", plain_gradients=True, grad="TriuBackward0", grad_back=True, inplace=True,
+    check=_triangle("triu"),
     sizes=("diagonal",), apart=0, **_cut(False))
 def triu(self, diagonal):
     """The upper triangle of the last two dimensions, zeros elsewhere."""

@@ -100,14 +100,14 @@ _STABLE = lambda m, args: (wrap_dim(args[1], m.ndim), args[2])
 _PLAIN = lambda m, args: (wrap_dim(args[0], m.ndim), args[1])
 
 
-@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="SortBackward1", saves=("indices",), strides=sorted_strides, **_order_alone(_STABLE))
 def sort_stable(self, stable, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
     return _sort(self, dim, descending)
 
 
-@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="SortBackward0", saves=("indices",), strides=sorted_strides, **_order_alone(_PLAIN))
 def sort(self, dim, descending):
     """Elements in order along a dimension, and where they were; always stable."""
@@ -155,7 +155,7 @@ def _topk_weight(inst):
     return 17, 17, 12 * n, -498 * n
 
 
-@op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+@op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="TopkBackward0", saves=("indices",), check=_check_topk, sizes=("k",), ordered=1,
     results=_topk_results, host=_topk_on_host, weight=_topk_weight)
 def topk(self, k, dim, largest, sorted):
@@ -227,7 +227,7 @@ def _kth_weight(inst):
     return 31, 31, 20 * n, -480 * n
 
 
-@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+@op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1,
     results=_kth_results, host=_kth_on_host, weight=_kth_weight)
 def kthvalue(self, k, dim, keepdim):
@@ -329,7 +329,7 @@ def _median_dim(self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median(Tensor self) -> Tensor", grad="MedianBackward0", out=False, saves=("self", "result"), twice="compared")
+@op("median(Tensor self) -> Tensor", plain_gradients=True, grad="MedianBackward0", out=False, saves=("self", "result"), twice="compared")
 def median(self):
     """The lower median."""
     return _median(self, False)

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import warn
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, iterated
 from .loops import searchsorted
 from .reduction import p_norm, root, summable, unsupported, vector_norm
 from .registry import cast, op, shown
@@ -259,7 +259,8 @@ def _least_norm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
 
 
-@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", grad="RenormBackward0", inplace=True, precheck=_least_norm)
+@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", lie=iterated, grad="RenormBackward0", inplace=True,
+    precheck=_least_norm)
 def renorm(self, p, dim, maxnorm):
     """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
     if self.ndim < 2:
@@ -284,7 +285,7 @@ def _by_product(a, b, p, mode):
     return p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25))
 
 
-@op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor",
+@op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
     grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",), composed=True)
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""

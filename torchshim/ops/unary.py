@@ -10,7 +10,7 @@ import numpy as np
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, special
-from .layout import elementwise_strides
+from .layout import chosen, elementwise_strides
 from .registry import op
 
 
@@ -106,9 +106,10 @@ rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "
                   check=_no_complex("rad2deg"))
 
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
-erf = declare("erf", jax.lax.erf, "The error function.", "Erf", refuses=("erf_vml_cpu", "c"))
+erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
-erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", refuses=("erfinv_vml_cpu", "c"))
+erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen,
+                 refuses=("erfinv_vml_cpu", "c"))
 
 
 def _lgamma(x):

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..engine import Instance, Operator, Plan, VjpOp, contiguous_strides, meta_of
-from ..engine.compile.gradient import conj, grad_strides
+from ..engine.compile.gradient import conj
 from ..engine.half import HELD
 from ..engine.interpret.copies import reshaped
 from . import promotion as P
+from .layout import as_operands, plain
 from .registry import cast
 
 
@@ -53,11 +54,9 @@ class LazyOp(Operator):
 class LazyVjp(LazyOp, VjpOp):
     """The backward of a linear LazyInstance with one input: cotangents and numbers in, its gradient out."""
 
-    def build(self, layout, metas, kinds):
+    def lying(self, metas, strides):
         m = self.inst.in_metas[0]
-        out = meta_of(m.shape, m.dtype, m.device, grad_strides(m))
-        cts = tuple(self.inst.out_metas[k] for k in self.plan_of.cts)
-        return LazyInstance(self, (), self.fn, cts, self.plan_of.vjp_kinds, (out,))
+        return LazyInstance(self, (), self.fn, metas, self.plan_of.vjp_kinds, (meta_of(m.shape, m.dtype, m.device, strides[0]),))
 
     def on_host(self, inst):
         return self.inst.op.back_on_host(self.inst)
@@ -68,8 +67,9 @@ class ViewOp(LazyOp):
     reading numbered elements, and the gradient comes from `jax.vjp`. `coincide`: elements of the result may be the same
     one of the base."""
 
-    def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False, host_back=None):
+    def __init__(self, name, get, place, put=None, host=None, back=None, coincide=False, host_back=None, lie=plain):
         super().__init__(name)
+        self.gradient_strides = lie
         self.get, self.place, self.host, self.linear, self.coincide, self.host_back = get, place, host, back, coincide, host_back
         self.view, self._put, self.build_half = self, put, self.build      # bits are as good as numbers
 
@@ -115,6 +115,7 @@ class ViewOp(LazyOp):
 
 class ViewsOp(LazyOp):
     """Several views of one base that cover it. `parts(meta, *args)` lists the slice specs; `join` puts cotangents together."""
+    gradient_strides = staticmethod(plain)
 
     def __init__(self, name, parts, join):
         super().__init__(name)
@@ -274,7 +275,15 @@ class _SliceOp(ViewOp):
         return back
 
 
-slice_op = _SliceOp("slice", _get_slice, _place_slice, _put_slice, back=_back_slice)
+def _lie_slice(inst, plan, saved, cts):
+    """What only adds dimensions is undone by a view; all else is written into zeros."""
+    m, spec = inst.in_metas[0], inst.layout[0]
+    if inst.kinds or [e for e in spec if e[0] != NEW] != [whole(n) for n in m.shape]:
+        return (None,)
+    return (tuple([s for s, e in zip(cts[0].strides, spec) if e[0] != NEW]),)
+
+
+slice_op = _SliceOp("slice", _get_slice, _place_slice, _put_slice, back=_back_slice, lie=_lie_slice)
 
 
 class SlicePut(LazyOp):
@@ -354,14 +363,16 @@ permute = ViewOp(
     lambda inst, x, v, perm: jnp.transpose(v, np.argsort(perm)),
     lambda x, perm: x.transpose(perm),
     lambda inst, ct, perm: jnp.transpose(ct, np.argsort(perm)),
-    host_back=lambda inst, ct, perm: ct.transpose(np.argsort(perm)))
+    host_back=lambda inst, ct, perm: ct.transpose(np.argsort(perm)),
+    lie=lambda inst, plan, saved, cts: (tuple([cts[0].strides[p] for p in np.argsort(inst.layout[0])]),))
 reshape = ViewOp(
     "reshape", lambda x, shape, strides: jnp.reshape(x, shape),
     lambda m, shape, strides: (shape, m.dtype, strides),
     lambda inst, x, v, shape, strides: jnp.reshape(v, x.shape),
     lambda x, shape, strides: reshaped(x, shape),
     lambda inst, ct, shape, strides: jnp.reshape(ct, inst.in_metas[0].shape),
-    host_back=lambda inst, ct, shape, strides: reshaped(ct, inst.in_metas[0].shape))
+    host_back=lambda inst, ct, shape, strides: reshaped(ct, inst.in_metas[0].shape),
+    lie=lambda inst, plan, saved, cts: (view_strides(cts[0], inst.in_metas[0].shape),))
 
 
 def _put_expand(inst, base, value, shape):
@@ -414,11 +425,16 @@ def _spread(x, shape):
 
 
 expand = ViewOp("expand", lambda x, shape: jnp.broadcast_to(x, shape), lambda m, shape: (shape, m.dtype, expand_strides(m, shape)),
-                _put_expand, _spread, _back_expand)
+                _put_expand, _spread, _back_expand,
+                lie=lambda inst, plan, saved, cts: (cts[0].strides if inst.in_metas[0].shape == cts[0].shape else None,))
+
+def _as_it_is(inst, plan, saved, cts):
+    return (cts[0].strides,)
+
 
 # the same elements in the same places: alias, and squeezed or detached forms of it
 alias = ViewOp("alias", lambda x: x, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: v, lambda x: x, lambda inst, ct: ct,
-               host_back=lambda inst, ct: ct)
+               host_back=lambda inst, ct: ct, lie=_as_it_is)
 
 
 def view_strides(meta, shape):
@@ -590,7 +606,7 @@ def _host_as_strided(x, size, stride, offset, base):
 
 
 as_strided = ViewOp("as_strided", _get_as_strided, lambda m, size, stride, offset, base: (size, m.dtype, stride),
-                    _put_as_strided, _host_as_strided, coincide=True)
+                    _put_as_strided, _host_as_strided, coincide=True, lie=as_operands)
 
 # -- the same memory as another dtype --------------------------------------------------------------------------------------
 _REAL = {P.complex32: np.dtype("float16"), np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("float64")}
@@ -619,7 +635,7 @@ view_as_complex = ViewOp(
     lambda m: (m.shape[:-1], _COMPLEX[m.dtype], tuple([s // 2 for s in m.strides[:-1]])),
     lambda inst, x, v: _parts(v), None, lambda inst, ct: _parts(ct))
 conjugate = ViewOp("conj", _conjugate, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: _conjugate(v),
-                   lambda x: np.conj(x) if x.dtype != HELD else _conjugate(x), lambda inst, ct: jnp.conj(ct))
+                   lambda x: np.conj(x) if x.dtype != HELD else _conjugate(x), lambda inst, ct: jnp.conj(ct), lie=_as_it_is)
 
 
 def _negative(x):
@@ -627,7 +643,7 @@ def _negative(x):
 
 
 negate = ViewOp("_neg_view", _negative, lambda m: (m.shape, m.dtype, m.strides), lambda inst, x, v: _negative(v), _negative,
-                lambda inst, ct: -ct)
+                lambda inst, ct: -ct, lie=_as_it_is)
 COMPUTED = frozenset((conjugate, negate))      # such a view does not show the memory as it is
 
 

@@ -5,6 +5,7 @@ import jax
 
 from .. import half
 from ..record.memo import Memo
+from ..record.meta import meta_of
 from .gradient import Plan, derived, grad_strides
 from .instance import Instance
 from .sizes import LEAST
@@ -97,6 +98,12 @@ class Operator:
         """A function of NumPy arrays that does what `inst` does and gives a list or tuple of its results, where one is known without tracing
         it."""
 
+    def gradient_strides(self, inst, plan, saved, cts):
+        """How the gradients of `plan.needs` lie, each as strides or None (contiguous), from the Metas of what `plan` keeps and of the
+        cotangents."""
+        plain = self.plain_gradients
+        return tuple([grad_strides(m, plain(m) if callable(plain) else plain) for m in [inst.in_metas[i] for i in plan.needs]])
+
     def gradient_on_host(self, inst, plan):
         """Likewise a function of what `plan` keeps of `inst`, the cotangents and the numbers, that gives the gradients of `plan.needs`."""
 
@@ -134,19 +141,35 @@ class VjpOp(Operator):
         self.inst, self.fn, self.plan_of, self.jaxpr, self.family = inst, fn, plan, jaxpr, family
 
     def key(self, layout, metas, kinds):
-        return None                            # cotangents come with their output's dtype and shape: one Instance serves every call
+        """Cotangents come with their output's dtype and shape: one Instance serves all calls where they lie as their outputs."""
+        outs, p = self.inst.out_metas, self.plan_of
+        cts = metas[len(metas) - len(p.cts):] if metas else ()
+        for m, k in zip(cts, p.cts):
+            if m is not outs[k] and m.strides != outs[k].strides:
+                return tuple([m.strides if m.shape == outs[k].shape else outs[k].strides for m, k in zip(cts, p.cts)])
+        return None
 
     def build(self, layout, metas, kinds):
-        p = self.plan_of
+        p, lying = self.plan_of, self.key(layout, metas, kinds)
         refused = self.inst.op.back_refuses and self.inst.op.back_refuses(self.inst, p.needs)
         if refused:
             raise refused if isinstance(refused, Exception) else RuntimeError(refused)
-        ins = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs + p.cts]
-        plain = self.inst.op.plain_gradients
-        strides = tuple(grad_strides(m, plain(m) if callable(plain) else plain) for m in [self.inst.in_metas[i] for i in p.needs])
+        saved = [self.inst.in_metas[i] for i in p.args] + [self.inst.out_metas[k] for k in p.outs]
+        cts = [self.inst.out_metas[k] for k in p.cts]
+        if lying is not None:
+            cts = [meta_of(m.shape, m.dtype, m.device, s) for m, s in zip(cts, lying)]
+        strides = self.inst.op.gradient_strides(self.inst, p, saved, cts)
+        if lying is not None:                  # that of the usual ones, if it comes to the same
+            made = self.resolve(layout, (), kinds)
+            if all([s == m.strides or s is None and m.contiguous for s, m in zip(strides, made.out_metas)]):
+                return made
+        return self.lying(tuple(saved + cts), strides)
+
+    def lying(self, metas, strides):
+        """The Instance for these Metas whose results have these strides."""
+        p = self.plan_of
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
-        made = Instance(self, (), self.fn, tuple(ins), p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results,
-                        jaxpr=self.jaxpr)
+        made = Instance(self, (), self.fn, metas, p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results, jaxpr=self.jaxpr)
         made.share(self.family, self.family and self.inst.sizes)
         return made
 
@@ -165,7 +188,7 @@ class HalfVjp(VjpOp):
         self.wide = wide
 
     def build_half(self, layout, metas, kinds):
-        made = self.build(layout, metas, kinds)
+        made = self.build(layout, (), kinds)
         wide = self.wide.resolve((), half.widened(made.in_metas), made.kinds)
         return half.narrowed(wide, layout, made.in_metas, [m.dtype for m in made.out_metas])
 

@@ -163,6 +163,7 @@ def _check_nll(x, target, weight, *rest):
 
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
+    plain_gradients=True,
     grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros", host=_nll_on_host, host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
@@ -425,7 +426,8 @@ def _kl_name(inst):
             "mean": "MeanBackward0"}.get(inst.layout[2], "DivBackward0")
 
 
-@op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", grad=_kl_name, **_TARGET_FIRST)
+@op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", plain_gradients=True, grad=_kl_name,
+    **_TARGET_FIRST)
 def kl_div(self, target, reduction, log_target):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
     y = jnp.exp(target) * (target - self) if log_target else _entropy_term(target) - target * self

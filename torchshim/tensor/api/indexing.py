@@ -311,7 +311,7 @@ def setitem(self, key, value):
         if not picks and _set_plain(self, m, basic_of(m, spec, name, at - offset_of(self)), value):
             return
     t = self if name is None else make_view(self, SLICE_OP, (spec, name), at)
-    if isinstance(value, TensorBase) and value._ts_view is not None and needs_grad(value):
+    if isinstance(value, TensorBase) and value is not t and value._ts_view is not None and needs_grad(value):
         edge(value)                            # a history that was lost is told before shapes that do not fit
     if picks:
         with leaves_first(t):

@@ -204,6 +204,10 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     if rule is not _TRUTHS or tangent_of(out) is not None:
         refuse_history(name, (out, result))
+    if operands and name not in SHARED:        # an elementwise kernel looks at memory, then at shapes, then at dtypes
+        refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
+        if out.shape != result.shape and any([x is out for x in operands]):
+            raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}")
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
         of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
@@ -224,8 +228,6 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                 out.as_strided_(result.shape, strides)
             out.data.copy_(result)             # all of it counts as one write
         return out
-    if operands:
-        refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
     if "transform" in context.modes:
         with unasked():
             out.copy_(result)

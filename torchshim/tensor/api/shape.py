@@ -19,9 +19,9 @@ from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import begin_anew
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
-from ..core.view import detached, make_view
-from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, refuse_inference, refuse_overlap,
-                          write)
+from ..core.view import detached, make_view, still_view
+from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, rebase, refuse_inference,
+                          refuse_overlap, write)
 from .joining import stack
 from .undefined import no_derivative
 from .views import as_strided, expanded, given_size, ints, reshaped, unsqueezed, view, warn_once
@@ -321,8 +321,17 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     bump(self)
     log_edge(self)
     keep_count(self)
-    self._ts_st, self._ts_view = y._ts_st, y._ts_view
-    return no_derivative(self, (self, source), "set_")
+    if self._ts_view is None or self._ts_view.base is None:
+        self._ts_st, self._ts_view = y._ts_st, y._ts_view
+        return no_derivative(self, (self, source), "set_")
+    e = self._ts_edge
+    self._ts_edge = None
+    no_derivative(self, (self._ts_view.base, source), "set_")
+    node, self._ts_edge = self._ts_edge, e
+    self._ts_st, self._ts_view = y._ts_st, still_view(self, y)
+    if node is not None:
+        rebase(self, node)
+    return self
 
 
 Tensor.set_ = set_

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import context
+from ...engine import context, extent
 from ...engine.record.memo import Memo
 from ...ops import views as V
 from ...ops.common import wrap_dim
@@ -498,9 +498,10 @@ def _from_memory(t, size, stride, at):
     root, here = t._ts_st.value.meta, meta(t)
     last = at + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else at - 1
     item = here.dtype.itemsize
-    if (last + 1) * item > root.numel * root.dtype.itemsize:
+    room = root.numel if root.dense else extent(root)
+    if (last + 1) * item > room * root.dtype.itemsize:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
-                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {root.numel * root.dtype.itemsize}")
+                           f"storage size of {(last + 1) * item} are out of bounds for storage of size {room * root.dtype.itemsize}")
     if here.dtype != root.dtype:
         whole = _read_as(t, here.dtype)
         return make_view_any(whole, V.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
@@ -589,7 +590,7 @@ def bump_version(t):
     else:
         t._ts_st.version += 1
     t._ts_st.gen += 1                             # what was saved before is looked at again
-    if t._ts_view is not None and context.grad:   # else its history is read anew
+    if t._ts_view is not None and context.grad and needs_grad(t):      # else its history is read anew
         t._ts_view.seen = version(t)
 
 

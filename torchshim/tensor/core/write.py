@@ -551,6 +551,17 @@ def _history(t, node):
     return owner, e if owner is t or _after_write is None else _after_write(e), writer, retained, nr
 
 
+def rebase(t, node):
+    """Let `node` be what has changed a tensor in place: its own history, or that of its base."""
+    owner, e, writer, retained, nr = _history(t, node)
+    t._ts_st.writer = writer
+    owner._ts_edge = e
+    if retained is not None:
+        retained.pop(nr, None)
+    if t._ts_view is not None:
+        t._ts_view.seen = None
+
+
 class CopySlices(Node):
     """The history of a base after a write through a view: its gradient flows to the old base where nothing was
     written, and through the write's own node (`fn`) where it was."""

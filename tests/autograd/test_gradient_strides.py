@@ -1,0 +1,89 @@
+"""How gradients lie in memory where somebody can see them: in hooks, of autograd.grad, in `.grad`."""
+import pytest
+
+import torchshim as torch
+
+
+def _x(turned=False):
+    x = torch.arange(12, dtype=torch.float64).reshape(4, 3).t() * 0.1 if turned else torch.arange(12, dtype=torch.float64).reshape(3, 4) * 0.1
+    return x.clone().requires_grad_()
+
+
+def _ct(y, how):
+    one = torch.ones(y.shape, dtype=y.dtype)
+    return {"rows": one, "columns": torch.ones(y.shape[::-1], dtype=y.dtype).t(), "expanded": torch.ones((), dtype=y.dtype).expand(y.shape)}[how]
+
+
+@pytest.mark.parametrize("f, turned, how, strides", [
+    (torch.exp, False, "columns", (1, 3)), (torch.exp, True, "rows", (4, 1)), (torch.exp, True, "expanded", (1, 3)),
+    (lambda x: x + 1, True, "expanded", (0, 0)), (lambda x: x * 2, True, "expanded", (4, 1)), (lambda x: 2 - x, False, "columns", (1, 3)),
+    (torch.relu, False, "columns", (4, 1)), (torch.relu, True, "rows", (1, 3)), (lambda x: x.clamp(0, 1), True, "rows", (1, 3)),
+    (lambda x: 1 / x, True, "expanded", (4, 1)), (lambda x: x / 2, True, "rows", (4, 1)), (torch.clone, False, "expanded", (0, 0)),
+    (lambda x: x.to(torch.float32), False, "expanded", (4, 1)), (lambda x: x.cumsum(0), True, "columns", (4, 1)),
+    (lambda x: x.flip(0), True, "rows", (4, 1)), (lambda x: x.masked_fill(x > 1, 0.), True, "columns", (4, 1)),
+    (lambda x: torch.where(x > 1, x, 0.), False, "columns", (4, 1)), (lambda x: x[1:], True, "columns", (4, 1)),
+    (lambda x: x.gather(0, torch.zeros(3, 4, dtype=torch.int64)), True, "rows", (4, 1))])
+def test_what_is_computed_from_the_cotangent_lies_as_in_torch(f, turned, how, strides):
+    x = _x(turned)
+    y = f(x)
+    assert torch.autograd.grad(y, x, _ct(y, how))[0].stride() == strides
+
+
+@pytest.mark.parametrize("f, strides", [
+    (lambda x: x.t(), (1, 3)), (lambda x: x.unsqueeze(0), (4, 1)), (lambda x: x[None], (4, 1)), (lambda x: x.reshape(2, 6), (4, 1)),
+    (lambda x: torch.cat([x, x.detach()], 1), (8, 1)), (lambda x: torch.stack([x.detach(), x], -1), (8, 2)),
+    (lambda x: x.expand(2, 3, 4), (4, 1)), (lambda x: x.split(2)[0], (4, 1))])
+def test_gradients_of_views_are_views_of_the_cotangent(f, strides):
+    x = _x()
+    y = f(x)
+    assert torch.autograd.grad(y, x, torch.ones(y.shape, dtype=y.dtype))[0].stride() == strides
+
+
+@pytest.mark.parametrize("f, strides", [
+    (lambda x: x.sum(), (0, 0)), (lambda x: x.sum(0).sum(), (0, 0)), (lambda x: (x.sum(1) * x.detach()[:, 0]).sum(), (1, 0)),
+    (lambda x: (x.sum(0, keepdim=True) * 2).sum(), (0, 1)), (lambda x: x.mean(), (4, 1)), (lambda x: x.sum() + x.sum(), (4, 1))])
+def test_the_gradient_of_a_sum_is_expanded(f, strides):
+    x = _x()
+    assert torch.autograd.grad(f(x), x)[0].stride() == strides
+
+
+def test_nobody_writes_to_an_expanded_gradient():
+    x = _x()
+    g, = torch.autograd.grad(x.sum(), x)
+    for write in (lambda: g.mul_(2), lambda: g.view(3, 4)[0].add_(1)):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write()
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 8"):
+        g.as_strided((2,), (1,))
+    assert g.tolist() == [[1.0] * 4] * 3 and g.reshape(-1).stride() == (0,)
+
+
+def test_what_hooks_and_functions_see_of_it():
+    seen = []
+
+    class Seeing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((g.stride(), g.is_contiguous()))
+            return g
+
+    x = _x()
+    x.register_hook(lambda g: seen.append(g.stride()))
+    Seeing.apply(x).sum().backward()
+    assert seen == [((0, 0), False), (0, 0)] and x.grad.stride() == (4, 1)      # a leaf's own gradient is laid as the leaf
+    x.grad.mul_(2)
+    x.sum().backward()
+    assert x.grad.tolist() == [[3.0] * 4] * 3
+
+
+def test_a_retained_gradient_is_a_contiguous_copy():
+    for create in (False, True):
+        y = _x().t() * 1
+        y.retain_grad()
+        given = torch.ones(3, 4, dtype=torch.float64).t()
+        torch.autograd.backward(y, given, create_graph=create)
+        assert y.grad.stride() == (3, 1) and y.grad is not given
