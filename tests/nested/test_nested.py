@@ -160,3 +160,17 @@ def test_sizes_are_compared_with_nested_tensors_alone():
     for a, b in ((nested, dense), (dense, nested)):
         with pytest.raises(RuntimeError, match="Expected both self and other to be nested tensors."):
             a.is_same_size(b)
+
+
+@LAYOUTS
+def test_dropout_draws_for_every_probability(layout):
+    """In training torch drops from nested tensors with native_dropout, which draws numbers also where nothing or everything is dropped."""
+    nt = torch.nested.nested_tensor([torch.ones(3, 4), torch.ones(2, 4)], layout=layout)
+    for f in (F.dropout, torch.dropout, lambda x, p, train: torch.native_dropout(x, p, train)[0]):
+        for p, train in ((0.0, True), (1.0, True), (0.3, True), (0.3, False)):
+            torch.manual_seed(0)
+            got = torch.cat(f(nt, p, train).unbind())
+            after = torch.rand(1)
+            torch.manual_seed(0)
+            want = torch.native_dropout(torch.ones(5, 4), p, train)[0]
+            assert torch.equal(got, want) and torch.equal(after, torch.rand(1))

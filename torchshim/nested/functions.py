@@ -6,13 +6,14 @@ import math
 
 from .. import Tensor, jagged, stack, strided
 from ..nn import functional as F
+from ..nn.functional.toplevel import native_dropout as native_dropout_of
 from .tensor import NestedTensor, at, fit, from_parts, handles, like
 
 _UNARY = """abs neg sin cos tan tanh exp expm1 log log1p log2 log10 sqrt rsqrt square sigmoid reciprocal sign sgn floor ceil round trunc erf
     erfc isnan isinf isfinite isneginf isposinf logical_not bitwise_not positive nan_to_num clamp clip clone contiguous detach to half float
     double bfloat16 int long bool cpu cuda relu nn.functional.relu nn.functional.gelu nn.functional.silu gelu nn.functional.leaky_relu
     nn.functional.elu nn.functional.hardtanh nn.functional.relu6 nn.functional.softplus nn.functional.mish nn.functional.sigmoid
-    nn.functional.tanh nn.functional.dropout nn.functional.logsigmoid dropout zeros_like ones_like empty_like rand_like randn_like full_like
+    nn.functional.tanh nn.functional.logsigmoid zeros_like ones_like empty_like rand_like randn_like full_like
     randint_like softplus silu elu leaky_relu type_as __abs__ __neg__ __pos__ __invert__""".split()
 _BINARY = """add sub mul div true_divide subtract multiply divide pow remainder fmod floor_divide maximum minimum eq ne lt le gt ge
     logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor atan2 where masked_fill rsub __add__ __radd__ __sub__ __rsub__
@@ -26,6 +27,21 @@ _IN_PLACE = """add_ sub_ mul_ div_ fill_ zero_ copy_ neg_ abs_ clamp_ exp_ relu_
 @handles(*_UNARY)
 def unary(func, nt, *args, **kwargs):
     return like(nt, func(nt._packed, *[getattr(a, "_packed", a) for a in args], **kwargs))
+
+
+@handles("dropout", "nn.functional.dropout")
+def dropout(func, nt, p=0.5, training=True, inplace=False, train=None):
+    """By `native_dropout`, as in torch: numbers are drawn for a probability of 0 or 1 too. RuntimeError outside of 0 to 1."""
+    training = training if train is None else train
+    if inplace or not training or not 0 <= p <= 1:
+        return like(nt, func(nt._packed, p, training, **{"inplace": True} if inplace else {}))
+    return like(nt, native_dropout_of(nt._packed, p, True)[0])
+
+
+@handles("native_dropout")
+def native_dropout(func, nt, p, train):
+    """(the kept elements scaled, what was kept)."""
+    return tuple([like(nt, x) for x in func(nt._packed, p, train)])
 
 
 @handles(*_BINARY)
