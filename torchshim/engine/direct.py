@@ -34,13 +34,19 @@ FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # mo
 
 class Direct:
     """What computes a thread's calls at once, for one root of the trie: on its device, in its settings."""
-    __slots__ = ("context", "root", "known", "calls", "run", "left")
+    __slots__ = ("context", "root", "known", "calls", "run", "left", "noted")
 
     def __init__(self, context, root):
         self.context, self.root, self.known = context, root, Memo(_KNOWN)
         self.calls = Memo(_KNOWN)              # what `known` holds, by the arguments as they were given; see tensor/api/at_once.py
         self.run = quiet_context().run
         self.left = CALLS
+        self.noted = None                      # a list: what is computed is noted there, and what is asked of values
+
+    def note(self, f, arrays, out=()):
+        """Note that f(*arrays) gave `out`, or that it looked at values and found nothing to refuse."""
+        if self.noted is not None:
+            self.noted.append((f, arrays, out))
 
     def call(self, key, *arrays):
         """The Value of an operator's result, or a list of them where it has several; None: it is to be recorded. key: (operator, layout,
@@ -135,6 +141,12 @@ def calm_after(tr, schedule):
         context.calm += 1
     else:
         disturbed(context)
+
+
+def unread_after(tr):
+    """Note that nobody holds anything of a trace, as where views were recorded and read at once."""
+    if not tr.graph and not tr.backwards and 0 < tr.end.n_ops <= LONG:
+        tr.context.calm += 1
 
 
 def disturbed(context):

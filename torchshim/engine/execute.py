@@ -37,6 +37,7 @@ def run_trace(tr):
     state, values, inputs = tr.end, tr.values, tr.inputs
     live = [k for k, v in enumerate(values) if v.array is None and getrefcount(v) > UNHELD]
     if not live:
+        direct.unread_after(tr)
         return
     tier = "operators" if device.forked else policy.tier
     dead = policy.donatable(inputs, state) if state.programs and tier != "operators" else None

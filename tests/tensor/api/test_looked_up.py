@@ -125,3 +125,32 @@ def test_results_are_memory_of_their_own():
         z = F.instance_norm(x)
         y.zero_()
         assert z.abs().sum() > 0 and x.abs().sum() > 0 and F.instance_norm(x).abs().sum() > 0
+
+
+INDEXED = [
+    lambda x, i: x.gather(1, i), lambda x, i: x.scatter(0, i % 3, x), lambda x, i: x.scatter(0, i % 3, 2.5),
+    lambda x, i: x.index_select(1, i[0]),
+    lambda x, i: x.scatter_add(1, i, x), lambda x, i: x.index_add(1, i[1], x), lambda x, i: x.index_fill(0, i[0, :2] % 3, -1),
+    lambda x, i: x.masked_fill(i > 1, 0.5), lambda x, i: x.take_along_dim(i[:, :1], 1), lambda x, i: F.cross_entropy(x, i[:, 0]),
+    lambda x, i: F.nll_loss(x, i[:, 0], ignore_index=1), lambda x, i: x.scatter_reduce(1, i, x, "amax"),
+    lambda x, i: x.index_copy(1, i[0], x), lambda x, i: F.cross_entropy(x, i[:, 1], label_smoothing=0.1, reduction="none"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(INDEXED)))
+def test_indices_are_looked_at_each_time(number):
+    call = INDEXED[number]
+    g = torch.Generator().manual_seed(number)
+    x = torch.randn(3, 4, generator=g)
+    places = [torch.randperm(12, generator=g).reshape(3, 4) % 4 for _ in range(5)]
+    x.sum().item(), [i.sum().item() for i in places]
+    with torch.no_grad():
+        made = [call(x, i) for i in places]
+        wrong = places[0].clone()
+        wrong.fill_(7).sum().item()
+        if number not in (1, 2, 6, 7, 8):
+            with pytest.raises((IndexError, RuntimeError)):
+                call(x, wrong)
+    context.record_all()
+    for i, y in zip(places, made):
+        assert y.tolist() == call(x, i).tolist()

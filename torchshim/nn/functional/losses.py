@@ -22,16 +22,24 @@ def _check_targets(target, classes, ignore_index):
         return
     if host_known(root):
         _, low, high = bounds_of(target._ts_st)
-        if low >= 0 and high < classes:
-            return
-        a = np.asarray(look(target))
-        bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
-        if bad.size:
-            raise _out_of_bounds(bad.flat[0])
+        if low < 0 or high >= classes:
+            _refuse_outside(np.asarray(look(target)), classes, ignore_index)
+        direct = context.trace.direct
+        if direct is not None and direct.noted is not None:
+            direct.note(lambda a: _refuse_outside(a, classes, ignore_index), (read(target).array,))
         return
     v = read(target)
     if v.extra is not TRACED:
         flag(record(context, ops.OUTSIDE, (T, classes, ignore_index), (v,))[0], v, _out_of_bounds)
+
+
+def _refuse_outside(a, classes, ignore_index):
+    if a.dtype == np.int64 and np.maximum.reduce(a.view(np.uint64), None) < classes:
+        return ()
+    bad = a[((a < 0) | (a >= classes)) & (a != ignore_index)]
+    if bad.size:
+        raise _out_of_bounds(bad.flat[0])
+    return ()
 
 
 def _out_of_bounds(target):

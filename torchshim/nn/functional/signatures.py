@@ -99,7 +99,7 @@ NAMES = tuple(dict.fromkeys((*_BINDINGS, *_ENDS, *_FIRST)))
 # what depends on no values; see tensor/api/looked_up.py
 _LOOKED_UP = frozenset((
     "layer_norm", "rms_norm", "group_norm", "batch_norm", "instance_norm", "pad", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
-    "cosine_similarity", "pairwise_distance", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+    "cosine_similarity", "pairwise_distance", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "cross_entropy", "nll_loss",
     "binary_cross_entropy_with_logits", "soft_margin_loss", "unfold", "fold",
     *[name for name in NAMES if "pool" in name and "fractional" not in name]))
 

@@ -16,6 +16,7 @@ from ..core.graph import node_class
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
+from .looked_up import looked_up
 from .indexing import _check_put, _index_list, _is_mask, put_values
 from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
@@ -31,6 +32,9 @@ def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
     return apply(op, tensors, layout, nums, kinds)
 
 
+_LOOKED_UP = frozenset("scatter scatter_add scatter_reduce index_add index_copy index_fill masked_fill".split())
+
+
 def forms(name, f, out=False, method=True):
     """Register f(inplace, self, ...) as `name`, and as `name_`."""
     def plain(input, *args, **kwargs):
@@ -42,7 +46,7 @@ def forms(name, f, out=False, method=True):
     for g, n in ((plain, name), (inplace, name + "_")):
         g.__name__ = g.__qualname__ = n
         g.__doc__ = f.__doc__
-    function(name, out=out, method=method)(plain)
+    function(name, out=out, method=method)(looked_up(plain) if name in _LOOKED_UP else plain)
     function(name + "_", method=method, torch=name in ("index_put", "masked_fill"))(inplace)
 
 
@@ -94,6 +98,7 @@ def _within(index, n, d, kind=RuntimeError, prefix=""):
 
 # -- along a dimension ------------------------------------------------------------------------------------------------------
 @function("gather", out=True)
+@looked_up
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements that `index` names along a dimension."""
     m = meta(input)
@@ -492,6 +497,7 @@ forms("put", _put)
 
 
 @function("take_along_dim", out=True)
+@looked_up
 def take_along_dim(input, indices, dim=None):
     """`gather` with the tensor and the indices broadcast to each other."""
     m, im = meta(input), meta(indices)

@@ -1,9 +1,10 @@
 """Functions of small tensors that are written in terms of operators: what these computed for such arguments is computed again without
 asking anything on the way. See engine/direct.py.
 
-A function may be looked up where what it does is decided by the metas of its tensors and by its other arguments: it looks at no values,
-draws no numbers, and says nothing. What it writes is noticed. The second call with such arguments notes which functions of arrays were
-called with which arrays (`_plan`); where all of these are arguments, what was made of them, or parts of either, the next calls do that.
+A function may be looked up where what it does is decided by the metas of its tensors and by its other arguments: it draws no numbers,
+and looks at no values but to refuse them, which it notes (`Direct.note`). That it writes or warns is noticed. The second call with such
+arguments notes which functions of arrays were called with which arrays (`_plan`); where all of these are arguments, what was made of
+them, or parts of either, the next calls do that.
 """
 from __future__ import annotations
 
@@ -41,9 +42,9 @@ def called(direct, f, args, kwargs):
     key, tensors, arrays, grad = [f], [], [], context.grad
     for x in (*args, *kwargs.values()) if kwargs else args:
         c = x.__class__
-        if c is dispatch.Tensor:
+        if c is dispatch.Tensor:               # without dimensions it may stand for a number, which is looked at
             v = x._ts_st.value if x._ts_view is None else read(x)
-            if v.array.__class__ is not _ndarray or v.meta.numel > SMALL or grad and not without_history(x):
+            if v.array.__class__ is not _ndarray or not 0 < v.meta.ndim or v.meta.numel > SMALL or grad and not without_history(x):
                 return f(*args, **kwargs)
             key.append(v.meta)
             tensors.append(x)
@@ -116,7 +117,9 @@ class _Plan:
 
 def _noted(direct, f, args, kwargs, tensors, arrays):
     """(what f gives, its _Plan or None)"""
-    log, run, warned, gens = [], direct.run, site.warned, [t._ts_st.gen for t in tensors]
+    run, warned, gens = direct.run, site.warned, [t._ts_st.gen for t in tensors]
+    outer, direct.noted = direct.noted, []
+    log = direct.noted
 
     def noting(g, *given):
         out = run(g, *given)
@@ -127,7 +130,9 @@ def _noted(direct, f, args, kwargs, tensors, arrays):
     try:
         result = f(*args, **kwargs)
     finally:
-        direct.run = run
+        direct.run, direct.noted = run, outer
+    if outer is not None:
+        outer += log
     if site.warned != warned or gens != [t._ts_st.gen for t in tensors]:
         return result, None
     plan = _plan(arrays, log, result, [t._ts_st for t in tensors])
@@ -147,6 +152,8 @@ def _plan(arrays, log, result, storages):
     plan = _Plan()
     plan.constants, plan.steps, plan.results = [], [], []
     for _, given, _ in log:
+        if not all([a.__class__ is _ndarray for a in given]):
+            return None
         plan.constants += [a for a in given if known_number(a)]
     made = arrays + plan.constants
     for g, given, out in log:
@@ -182,7 +189,12 @@ def _plan(arrays, log, result, storages):
 
 
 def _place(a, made):
-    return next((k for k, b in enumerate(made) if b is a), None)
+    """Where an array is: the same object, or one that sees the same memory in the same way."""
+    place = next((k for k, b in enumerate(made) if b is a), None)
+    if place is None and a is not None and a.nbytes:
+        seen = a.__array_interface__["data"], a.shape, a.strides, a.dtype
+        place = next((k for k, b in enumerate(made) if (b.__array_interface__["data"], b.shape, b.strides, b.dtype) == seen), None)
+    return place
 
 
 def _part(a, made):

@@ -41,6 +41,26 @@ def bounds_of(st):
 def in_range(t, low, high, error):
     """Raise `error(index)` unless all elements of the index tensor lie in [low, high): now where the host knows them,
     else when the values are next looked at."""
+    _refuse_outside(t, low, high, error)
+    direct = context.trace.direct
+    if direct is not None and direct.noted is not None:
+        direct.note(_within(low, high), (read(t).array,))
+
+
+def _within(low, high):
+    """A function that refuses an array with an element that is not in [low, high)."""
+    def check(a):
+        if a.dtype == np.int64 and not low:
+            inside = np.maximum.reduce(a.view(np.uint64), None, initial=0) < high
+        else:
+            inside = not a.size or low <= np.minimum.reduce(a, None) and np.maximum.reduce(a, None) < high
+        if not inside:
+            raise IndexError
+        return ()
+    return check
+
+
+def _refuse_outside(t, low, high, error):
     m = meta(t)
     if not m.numel or m.device == "meta":
         return
@@ -128,7 +148,12 @@ def _picked_now(op, t, indices, layout):
         given.append(b)
         size *= im.numel
     rest = m.shape[len(indices):] if op is I.INDEX else m.shape[:layout[1]] + m.shape[layout[1] + 1:] if op is I.INDEX_SELECT else ()
-    return None if size * math.prod(rest) > _FEW else _owner(pick(a, layout, *given), m)
+    if size * math.prod(rest) > _FEW:
+        return None
+    made, direct = pick(a, layout, *given), context.trace.direct
+    if direct is not None and direct.noted is not None:
+        direct.note(lambda a, *given: pick(a, layout, *given), (a, *given), made)
+    return _owner(made, m)
 
 
 def masked(t, m, mask, xm):
