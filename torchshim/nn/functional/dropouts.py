@@ -1,12 +1,15 @@
 """Dropout: the mask is drawn on the host from the generator's stream and enters the trace as an input."""
 from __future__ import annotations
 
-
-from ...engine import meta_of, warn
+from ...engine import meta_of, value_of, warn
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
 from ...ops.registry import SF, T
+from ...random.batches import differing, for_each
+from ...random.fills import placed
+from ...random.generator import stream
 from ...tensor.api.bind import call, call_inplace
+from ...tensor.api.creation import like_strides
 from ...tensor.core.dispatch import apply, wrap
 from ...tensor.core.write import apply_inplace
 
@@ -25,15 +28,11 @@ def _check(p):
 
 def kept(shape, p, like, strides=None):
     """A fresh mask of the elements to keep, drawn in memory order."""
-    from ...random.batches import differing, for_each
-    from ...random.fills import placed
-    from ...random.generator import stream
     level = differing()
     if level is not None:
         return for_each(level, lambda whole: kept(whole, p, like), shape)
     meta = meta_of(shape, "bool", like._ts_meta.device, strides)
     if like._ts_meta.device == "meta":
-        from ...engine import value_of
         return wrap(value_of(None, meta))
     return wrap(placed(stream(None, meta.device).bernoulli(meta.numel, 1.0 - p), meta))
 
@@ -59,7 +58,6 @@ def _drop(input, p, shape=None, inplace=False):
     if p == 1:
         return _drop_all(input, inplace)
     if shape is None:
-        from ...tensor.api.creation import like_strides
         mask = kept(m.shape, p, input, None if m.contiguous else like_strides(m))
     else:
         mask = kept(shape, p, input)
