@@ -354,15 +354,15 @@ class _Walk:
             node_hooks.after(accumulator(leaf), (), box, self.mode, extra)
 
     def accumulated(self, leaf, g):
-        x = leaf._ts_extra
-        old = x.grad if x is not None else None
-        log = self.log
-        if log is not None and (g.__class__ is not Value or old is not None and not plain(old)):
-            log.ok, log = False, None           # sparse, or seen otherwise than as a whole
-        before = None if log is None or old is None else read(old)
-        accumulate_grad(leaf, g, self.mode)
-        if log is not None:
-            log.leaf(leaf, before, read(leaf._ts_extra.grad))
+        x, log = leaf._ts_extra, self.log
+        with writers.lock:
+            old = x.grad if x is not None else None
+            if log is not None and (g.__class__ is not Value or old is not None and not plain(old)):
+                log.ok, log = False, None       # sparse, or seen otherwise than as a whole
+            before = None if log is None or old is None else read(old)
+            accumulate_grad(leaf, g, self.mode)
+            if log is not None:
+                log.leaf(leaf, before, read(leaf._ts_extra.grad))
         if x is not None and x.post_hooks:
             given = leaf
             for hook in list(x.post_hooks.values()):

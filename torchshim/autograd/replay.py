@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from ..engine import TRACED, Immediate, Value, context, place_input, value_of
+from ..engine import TRACED, Immediate, Value, context, place_input, value_of, writers
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, Node, accumulator_hooks
 from ..tensor.core.handle import TensorBase, log_grad
@@ -358,7 +358,8 @@ def replayed(start, ends, retain_graph):
     if variants is None:
         return None
     for walk in variants.get((_kind(ends), slots), ()):
-        found = walk.replay(roots, ends, retain_graph)
+        with writers.lock:                     # of the leaves' gradients
+            found = walk.replay(roots, ends, retain_graph)
         if found is not None:
             return found
     return None
