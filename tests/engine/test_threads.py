@@ -1,4 +1,5 @@
 """Protects what threads share: compiled programs, their numbers, and JAX's settings, which an import leaves alone."""
+import functools
 import os
 import subprocess
 import sys
@@ -7,8 +8,10 @@ import threading
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import torchshim as torch
+from torchshim.engine import writers
 from torchshim.engine.compile import policy
 
 BIG = policy.DONATE_BYTES
@@ -101,3 +104,43 @@ def test_an_import_leaves_the_settings_of_jax_alone():
     code = ("import jax; before = dict(jax.config.values); import torchshim as t; (t.ones(2) + 1).tolist(); "
             "print(before == jax.config.values)")
     assert run_python(code) == "True\n"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_writes_of_several_threads_to_one_tensor_are_all_there(shared):
+    """To parts of their own, and sums of all of them: of memory that NumPy sees, too."""
+    rows, places, total = torch.zeros(4, 50), torch.zeros(200), torch.zeros(3)
+    seen = [t.numpy() for t in (rows, places, total)] if shared else []
+    at, before = torch.arange(50), writers.several
+
+    def work(k):
+        for i in range(50):
+            rows[k, i] = i + 1
+            total.add_(1)
+            places[at[i:i + 1] + 50 * k] = i + 1.0
+    in_threads(*[functools.partial(work, k) for k in range(4)])
+    assert rows.tolist() == [list(range(1, 51))] * 4 and places.tolist() == list(range(1, 51)) * 4 and total.tolist() == [200] * 3
+    assert not shared or seen[2].tolist() == [200] * 3
+    assert writers.several == before           # they are gone: nobody waits for anybody any more
+
+
+def test_backward_passes_of_several_threads_add_to_the_same_gradients():
+    w, b = torch.ones(5, requires_grad=True), torch.zeros(5, requires_grad=True)
+
+    def work(k):
+        for _ in range(20):
+            ((w * w).sum() + b.sum()).backward()
+    in_threads(*[functools.partial(work, k) for k in range(4)])
+    assert w.grad.tolist() == [160] * 5 and b.grad.tolist() == [80] * 5
+
+
+def test_steps_of_several_threads_are_all_there():
+    w = torch.zeros(5, requires_grad=True)
+    w.grad = torch.ones(5)
+
+    def work(k):
+        step = torch.optim.SGD([w], 1.0).step
+        for _ in range(25):
+            step()
+    in_threads(*[functools.partial(work, k) for k in range(4)])
+    assert w.tolist() == [-100] * 5

@@ -8,7 +8,7 @@ import heapq
 import itertools
 from operator import attrgetter
 
-from ..engine import Batched, Value, VjpOp, context, contiguous_strides, influences, record
+from ..engine import Batched, Value, VjpOp, context, contiguous_strides, influences, record, writers
 from ..engine.compile.gradient import inlined
 from ..ops import promotion as P
 from ..ops.registry import T
@@ -355,7 +355,7 @@ class _Walk:
 
     def accumulated(self, leaf, g):
         x, log = leaf._ts_extra, self.log
-        with writers.lock:
+        with writers.hold():
             old = x.grad if x is not None else None
             if log is not None and (g.__class__ is not Value or old is not None and not plain(old)):
                 log.ok, log = False, None       # sparse, or seen otherwise than as a whole

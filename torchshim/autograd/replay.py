@@ -358,7 +358,7 @@ def replayed(start, ends, retain_graph):
     if variants is None:
         return None
     for walk in variants.get((_kind(ends), slots), ()):
-        with writers.lock:                     # of the leaves' gradients
+        with writers.hold():                   # of the leaves' gradients
             found = walk.replay(roots, ends, retain_graph)
         if found is not None:
             return found

@@ -14,7 +14,7 @@ from .compile.report import explain, stats
 from .device import default_device, device_name, is_host
 from .execute import wrap
 from .record.checks import expect
-from .record.context import Context, steppers
+from .record.context import Context, steppers, writers
 from .record.memory import CHUNK, Memory, allocated, alone, borrowed, different_bits, exposed, extent, present, same_bits
 from .record.meta import Meta, contiguous_strides, is_contiguous, meta_of
 from .record.trace import Trace, known, place_input, record, replace_last

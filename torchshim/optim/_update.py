@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..autograd.grad_mode import grad_mode
-from ..engine import Instance, Operator, context, literal, meta_of, record
+from ..engine import Instance, Operator, context, literal, meta_of, record, writers
 from ..engine.compile.cost import weighed
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
@@ -176,6 +176,9 @@ class Update(Operator):
 
     def __call__(self, params, grads, states, numbers, flags):
         """Run on tensors: parameters and states are written in place; new states are returned."""
+        if writers.several and writers.free():
+            with writers.hold():
+                return self(params, grads, states, numbers, flags)
         n = len(params)
         vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
         out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]

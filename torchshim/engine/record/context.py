@@ -12,6 +12,53 @@ _default_eager = os.environ.get("TORCHSHIM_EAGER", "") not in ("", "0")
 steppers = weakref.WeakSet()   # optimizers: while one lives, steps end with its step()
 
 
+class Writers:
+    """The threads that record. While there are `several`, each holds the lock from its look at memory that it changes to the change:
+    a tensor that others see would lose what they write meanwhile. Who holds it already does not ask for it again."""
+
+    def __init__(self):
+        self.several, self.holder = False, None
+        self.lock, self._alive = threading.RLock(), set()
+
+    def free(self):
+        """Whether this thread has to take the lock before it writes."""
+        return self.several and self.holder != threading.get_ident()
+
+    @contextlib.contextmanager
+    def hold(self):
+        with self.lock:
+            before, self.holder = self.holder, threading.get_ident()
+            try:
+                yield
+            finally:
+                self.holder = before
+
+    def count(self):
+        """An object that a thread has as long as it lives."""
+        return _Alive(self._alive)
+
+    def in_child(self):
+        """After a fork there is one thread, and whoever held the lock is not there."""
+        self._alive.intersection_update([threading.get_ident()])
+        self.several, self.holder, self.lock = False, None, threading.RLock()
+
+
+class _Alive:
+    def __init__(self, alive):
+        self.alive, self.thread = alive, threading.get_ident()
+        alive.add(self.thread)
+        writers.several = len(alive) > 1
+
+    def __del__(self):
+        self.alive.discard(self.thread)
+        writers.several = len(self.alive) > 1
+
+
+writers = Writers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=writers.in_child)
+
+
 class Context(threading.local):
     """This thread's trace and modes. The facade keeps its own modes here too (`grad`).
 
@@ -28,6 +75,7 @@ class Context(threading.local):
         self.direct = None
         self.eager = _default_eager
         self.thread = threading.get_ident()
+        self.alive = writers.count()
         self.version = 0           # with which new memory begins; the facade marks what is born in some mode by another
         self.trace = Trace(self, None)         # the first value tells the device: asking JAX for one starts its backends
         self.grad = True

@@ -190,6 +190,12 @@ SEEN = '''\
     t = _seen_as(a, ((inst, ()),), inst.out, v, offset, node, None)
 '''
 
+# What several threads write, they write one after the other.
+ALONE = '''\
+    if writers.several:
+        return {again}
+'''
+
 # What a view that is written says for itself comes before what it, or another operand, says when it is asked for its history.
 TARGET = '''\
     if a._ts_view is None:
@@ -311,6 +317,7 @@ def inplace(name, tensors, number, doc):
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))
     if number and not several:
         parts["reads"] = BEYOND.format(beyond="apply_inplace(op, (a,), layout, (wrapped(x),), kind)") + parts["reads"]
+    parts["reads"] = ALONE.format(again=again) + parts["reads"]
     return filled(name, arguments(tensors, number), doc, again=again, objects="", done=WRITTEN, result="a",
                   miss="st = state.miss(key, {vals})", several="", **parts)
 
@@ -322,8 +329,9 @@ def put(name, tensors, number, doc):
     """The source of one unrolled form of `put_slice_any`."""
     again = f"put_slice_any({', '.join(tensors)}, {'None, layout, (x,), kind' if number else 'layout'})"
     args = [*tensors, *(["x", "layout", "kind"] if number else ["layout"]), "op=SLICE_PUT"]
-    return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="",
-                  **operands(tensors, number, again, read=READ_VALUE))
+    parts = operands(tensors, number, again, read=READ_VALUE)
+    parts["reads"] = ALONE.format(again=again) + parts["reads"]
+    return filled(name, ", ".join(args), doc, again=again, objects="", done=WRITTEN, result="a", miss="return {again}", several="", **parts)
 
 
 FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()],

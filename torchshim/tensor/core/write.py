@@ -5,7 +5,7 @@ from weakref import ref as weakref
 
 import numpy as np
 
-from ...engine import Immediate, Value, array_of, context, present, record
+from ...engine import Immediate, Value, array_of, context, present, record, writers
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
 from .dispatch import wrapped
@@ -46,6 +46,9 @@ def set_value(t, value):
 
 def write(t, value):
     """Make `value` what `t` holds; every tensor on its storage sees it. Its history stays what it was."""
+    if writers.several and writers.free():
+        with writers.hold():
+            return write(t, value)
     st, vw = t._ts_st, t._ts_view
     if vw is None:
         count(t)
@@ -80,6 +83,9 @@ def write_part(t, st, vw, value):
 def rewrite(t, value, node):
     """`write` of what `node` made; None: of what has no gradient. The value and the history change together: whatever comes between two
     bytecodes finds both or neither, since no call stands between the first of these assignments and the last."""
+    if writers.several and writers.free():
+        with writers.hold():
+            return rewrite(t, value, node)
     st, vw = t._ts_st, t._ts_view
     if st.version != st.version:
         write(t, value)                        # which refuses inference tensors
@@ -123,6 +129,9 @@ def _rewrite_hosted(st, whole, owner, e):
 def put_slice_any(t, value, layout, nums=(), kinds=""):
     """Write through a basic index where no gradient is wanted: `value` is a tensor, or None and the number is packed. layout and numbers:
     see ops.views.slice_put."""
+    if writers.several and writers.free():
+        with writers.hold():
+            return put_slice_any(t, value, layout, nums, kinds)
     if "transform" in context.modes and _captured is not None:
         _captured(t, SLICE_PUT, () if value is None else (value,), 0)
     va = read(t)
@@ -137,6 +146,9 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
 
 def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     """An in-place operator: the result is written into the first tensor, which is returned. `overlap`: see `refuse_overlap`."""
+    if writers.several and writers.free():
+        with writers.hold():
+            return apply_inplace(op, tensors, layout, nums, kinds, overlap)
     t = tensors[0]
     if "transform" in context.modes and _captured is not None:
         _captured(t, op, tensors, any([needs_grad(x) for x in tensors]))
@@ -188,6 +200,8 @@ def write_changed(t, value, before):
 # -- fast forms, written by unroll.py --------------------------------------------------------------------------------------
 def inplace1(op, a, layout):
     """The in-place `op` on one tensor, which is returned."""
+    if writers.several:
+        return apply_inplace(op, (a,), layout)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
@@ -240,6 +254,8 @@ def inplace1(op, a, layout):
 
 def inplace2(op, a, b, layout):
     """The in-place `op` on two tensors, an elementwise one; the first is returned."""
+    if writers.several:
+        return apply_inplace(op, (a, b), layout)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
@@ -301,6 +317,8 @@ def inplace2(op, a, b, layout):
 
 def inplace_number(op, a, x, layout, kind):
     """The in-place `op` on one tensor, which is returned, and one Python number."""
+    if writers.several:
+        return apply_inplace(op, (a,), layout, (x,), kind)
     if kind == "i" and not -2 ** 63 <= x < 2 ** 63:
         return apply_inplace(op, (a,), layout, (wrapped(x),), kind)
     if a._ts_view is None:
@@ -358,6 +376,8 @@ def inplace_number(op, a, x, layout, kind):
 
 def inplace_scaled(op, a, b, x, layout, kind):
     """The in-place `op` on two tensors, an elementwise one, and one float; the first is returned."""
+    if writers.several:
+        return apply_inplace(op, (a, b), layout, (x,), kind)
     if a._ts_view is None:
         va, ea = a._ts_st.value, a._ts_edge
         if ea is True:
@@ -420,6 +440,8 @@ def inplace_scaled(op, a, b, x, layout, kind):
 
 def put_slice(a, b, layout, op=SLICE_PUT):
     """Write the tensor `b` through a basic index of `a`, where no gradient is wanted."""
+    if writers.several:
+        return put_slice_any(a, b, layout)
     va = a._ts_st.value if a._ts_view is None else read(a)
     vb = b._ts_st.value if b._ts_view is None else read(b)
     tr = context.trace
@@ -462,6 +484,8 @@ def put_slice(a, b, layout, op=SLICE_PUT):
 
 def put_slice_number(a, x, layout, kind, op=SLICE_PUT):
     """Write a Python number through a basic index of `a`, where no gradient is wanted."""
+    if writers.several:
+        return put_slice_any(a, None, layout, (x,), kind)
     va = a._ts_st.value if a._ts_view is None else read(a)
     tr = context.trace
     try:
