@@ -747,3 +747,14 @@ def test_powers_of_few_numbers_are_rounded_once():
         few, = run(base, np.full(256, e, np.float32))
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(few, np.power(base, np.float32(e)), rtol=3e-7)
+
+
+@every([np.float32, np.float64])
+def test_signs_of_many_numbers_are_those_of_few(dtype):
+    limits = np.finfo(dtype)
+    few = np.array([0, -0.0, 1, -2, np.inf, -np.inf, np.nan, limits.tiny, limits.smallest_subnormal, -limits.smallest_subnormal, limits.max,
+                    -limits.max], dtype)
+    many = np.tile(few, 1000)
+    expected = interpret.build(jaxpr_of(lax.sign, few), check=True)(few)[0]
+    np.testing.assert_array_equal(interpret.build(jaxpr_of(lax.sign, many), check=True)(many)[0].reshape(-1, few.size)[7], expected)
+    np.testing.assert_array_equal(np.signbit(interpret.build(jaxpr_of(lax.sign, many), check=True)(many)[0][:2]), [False, True])

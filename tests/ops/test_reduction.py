@@ -216,3 +216,31 @@ def test_the_distance_that_counts_has_nothing_to_negate():
     x, y = torch.ones(3, requires_grad=True), torch.zeros(3, requires_grad=True)
     with pytest.raises(RuntimeError, match="Expected a proper Tensor but got None"):
         torch.dist(x, y, 0).backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.uint8])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (7,), (2, 3, 1, 4)])
+def test_extremes_and_their_places_are_the_first_of_equal_ones(shape, dtype):
+    x = torch.arange(math.prod(shape)).reshape(shape).mul(7).remainder(5).to(dtype)
+    for y in (x, x.transpose(0, -1)):
+        for d in range(-len(shape), len(shape)):
+            rows = y.movedim(d, -1).reshape(-1, y.shape[d]).tolist()
+            for f, best in ((torch.max, max), (torch.min, min)):
+                for keep in (False, True):
+                    values, at = f(y, d, keep)
+                    assert values.movedim(d, -1).reshape(-1).tolist() == [best(r) for r in rows] if keep else values.dtype is dtype
+                    assert at.sum().item() == sum([r.index(best(r)) for r in rows]) and at.dtype is torch.int64
+                    assert values.shape == at.shape == torch.Size([1 if k == d % len(shape) else n for k, n in enumerate(y.shape)
+                                                                   if keep or k != d % len(shape)])
+    if dtype.is_floating_point:
+        assert torch.tensor([[1.0, nan, nan, 2.0]], dtype=dtype).max(1).indices.tolist() == [1]
+
+
+def test_a_diagonal_gives_its_gradient_back():
+    x = torch.zeros(3, 2, 4, requires_grad=True)
+    y = torch.diagonal(x, 1, 0, 2)
+    y.backward(torch.arange(1.0, 1 + y.numel()).reshape(y.shape))
+    expected = torch.zeros(3, 2, 4)
+    for k in range(3):
+        expected[k, :, k + 1] = torch.tensor([1.0 + k, 1.0 + k + 3])
+    assert x.grad.tolist() == expected.tolist() and x.grad.is_contiguous()

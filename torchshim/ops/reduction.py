@@ -412,7 +412,29 @@ op("max.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Maxi
    rule=maximum.partials, twice="compared")(maximum.body)
 
 
-@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+def _picked_on_host(largest):
+    """`picked`, in three calls of NumPy."""
+    find = np.ndarray.argmax if largest else np.ndarray.argmin
+
+    def host(inst):
+        m, out = inst.in_metas[0], inst.out_metas[0].shape
+        if m.dtype.kind not in "fiu" or m.dtype.isbuiltin != 1 or not m.ndim or not m.numel or np.intp != np.int64:
+            return None
+        d = wrap_dim(inst.layout[1], m.ndim)
+        n, inner = m.shape[d], math.prod(m.shape[d + 1:])
+        first = np.arange(m.numel // n)        # where each of them begins to look
+        first = first * n if inner == 1 else first % inner + first // inner * (inner * n)
+
+        def run(x):
+            x = np.asarray(x)
+            at = find(x, d)
+            values = x.reshape(-1).take((at if inner == 1 else at * inner).reshape(-1) + first)
+            return values.reshape(out), at.reshape(out)
+        return run
+    return host
+
+
+@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", host=_picked_on_host(True),
     grad="MaxBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
@@ -425,7 +447,7 @@ op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Mini
    rule=minimum.partials, twice="compared")(minimum.body)
 
 
-@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", host=_picked_on_host(False),
     grad="MinBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def min_dim(self, dim, keepdim):
     """Smallest elements along a dimension and where they are."""

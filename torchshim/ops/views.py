@@ -488,8 +488,17 @@ def _back_diagonal(inst, ct, *args):
     return _put_diagonal(inst, jnp.zeros(m.shape, m.dtype), ct, *args)
 
 
+def _host_back_diagonal(inst, ct, *args):
+    m = inst.in_metas[0]
+    out = np.zeros(m.shape, m.held)
+    seen = np.diagonal(out, *args)
+    seen.flags.writeable = True                # NumPy's precaution: what it sees is ours
+    seen[...] = ct
+    return out
+
+
 diagonal = ViewOp("diagonal", lambda x, offset, d1, d2: jnp.diagonal(x, offset, d1, d2), _place_diagonal, _put_diagonal,
-                  lambda x, offset, d1, d2: np.diagonal(x, offset, d1, d2), _back_diagonal)
+                  lambda x, offset, d1, d2: np.diagonal(x, offset, d1, d2), _back_diagonal, host_back=_host_back_diagonal)
 
 
 def _get_unfold(x, dim, size, step):

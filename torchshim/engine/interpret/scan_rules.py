@@ -57,10 +57,12 @@ def _wide(ufunc, shape, axis, dtype, work):
             out[:, k] = so_far
         return out.reshape(shape)
 
+    first = (slice(None),) * axis + (slice(0, 1),)
+
     def whole(x):
         x = x.astype(work)
         if ufunc is np.add:
-            x[(slice(None),) * axis + (slice(0, 1),)] += zero
+            x[first] += zero
         return ufunc.accumulate(x, axis, None, x).astype(dtype, copy=False)
 
     if 0 in shape:
