@@ -20,6 +20,8 @@ _BLOCK = 1 << 15           # elements of a block
 _LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
 _SHORT = 400               # rows up to this length have their maximum found sooner by where it is
 _BROAD = 512               # rows up to this length are summed by a single product
+_NARROW, _SEVERAL = 64, 48 # rows shorter than this, of which there are so many, have their maximum found column by column
+_SPREAD = 128              # rows shorter than this meet a column that is written out: NumPy begins anew with each row
 
 
 def _contiguous(x, shape):
@@ -47,9 +49,20 @@ def _peak(x):
     rows, n = x.shape
     if n > _SHORT:
         return np.maximum.reduce(x, 1, keepdims=True)
+    if n < _NARROW and rows >= _SEVERAL:
+        return np.maximum.reduce(np.ascontiguousarray(x.T), 0).reshape(rows, 1)
     at = x.argmax(1)
     at += _starts(rows, n)
     return x.reshape(-1)[at].reshape(rows, 1)
+
+
+def _spread(column, rows):
+    """A column, or one of its elements for each of a matrix's."""
+    if rows.shape[1] >= _SPREAD:
+        return column
+    out = np.empty_like(rows)
+    out[...] = column
+    return out
 
 
 def _by_blocks(rows, n):
@@ -81,7 +94,7 @@ def softmax(shape, axis, dtype, log=False):
         return _softmax_row(shape, n, dtype, log)
 
     def one(x, out):
-        np.subtract(x, _peak(x), out=out)
+        np.subtract(x, _spread(_peak(x), x), out=out)
         _finish(out, _summed(len(x), n, dtype), log)
 
     every = _over(_by_blocks(rows, n), one)
@@ -114,10 +127,10 @@ def _softmax_row(shape, n, dtype, log):
 def _finish(out, summed, log):
     if log:
         total = summed(np.exp(out)).reshape(-1, 1)
-        out -= np.log(total, out=total)
+        out -= _spread(np.log(total, out=total), out)
     else:
         np.exp(out, out=out)
-        out /= summed(out).reshape(-1, 1)
+        out /= _spread(summed(out).reshape(-1, 1), out)
 
 
 def _around(shape, axis):
@@ -153,12 +166,12 @@ def softmax_back(shape, axis, dtype, log=False):
         summed = _summed(len(y), n, dtype)
         if log:
             np.exp(y, out=out)
-            out *= summed(ct).reshape(-1, 1)
+            out *= _spread(summed(ct).reshape(-1, 1), out)
             np.subtract(ct, out, out=out)
         else:
             np.multiply(y, ct, out=out)
             total = summed(out).reshape(-1, 1)
-            np.subtract(ct, total, out=out)
+            np.subtract(ct, _spread(total, out), out=out)
             out *= y
 
     every = _over(_by_blocks(rows, n), one)
@@ -193,7 +206,7 @@ def _softmax_across_back(rows, n, inner, dtype, log):
 def cross_entropy(rows, n, dtype, reduction, ignore_index):
     """Of rows of logits and class numbers: -log_softmax at the class; the mean is over those that count."""
     def one(x, target, loss):
-        e = x - _peak(x)
+        e = x - _spread(_peak(x), x)
         at = _starts(len(x), n) + target
         np.negative(e.reshape(-1)[at], out=loss)
         np.exp(e, out=e)
@@ -235,10 +248,10 @@ class _inside:
 def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
     """The gradient of `cross_entropy` from logits, class numbers and the cotangent."""
     def one(x, target, scale, out):
-        np.subtract(x, _peak(x), out=out)
+        np.subtract(x, _spread(_peak(x), x), out=out)
         np.exp(out, out=out)
         total = _summed(len(x), n, dtype)(out)
-        out *= (scale.reshape(-1) / total).reshape(-1, 1)
+        out *= _spread((scale.reshape(-1) / total).reshape(-1, 1), out)
         flat, at = out.reshape(-1), _starts(len(x), n) + target
         flat[at] -= scale.reshape(-1)
 
@@ -262,7 +275,7 @@ def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
 
 def _centred(x, n, dtype, eps, out):
     """Writes the centred rows; returns 1 / their standard deviations as a column."""
-    np.subtract(x, _summed(len(x), n, dtype)(x).reshape(-1, 1) / dtype.type(n), out=out)
+    np.subtract(x, _spread(_summed(len(x), n, dtype)(x).reshape(-1, 1) / dtype.type(n), out), out=out)
     var = np.vecdot(out, out).reshape(-1, 1) if n <= _LANES else _summed(len(x), n, dtype)(out * out).reshape(-1, 1)
     var /= dtype.type(n)
     var += eps
@@ -279,7 +292,7 @@ def layer_norm(rows, n, shape, dtype, weight, bias):
         b = more[int(weight)].reshape(-1) if bias else None
 
         def one(x, out):
-            out *= _centred(x, n, dtype, eps, out)
+            out *= _spread(_centred(x, n, dtype, eps, out), out)
             if w is not None:
                 out *= w
             if b is not None:
@@ -314,7 +327,7 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
                 db += ones.dot(g)
             if dw is None and dx is None:
                 continue
-            scale = _centred(x[part], n, dtype, eps, c)
+            scale = _spread(_centred(x[part], n, dtype, eps, c), c)
             c *= scale
             if dw is not None:
                 dw += ones.dot(np.multiply(g, c, out=t))
@@ -325,8 +338,8 @@ def layer_norm_back(rows, n, shape, dtype, trailing, weight, wants):
                 g = np.multiply(g, w, out=weighted[:count])
             along = summed(np.multiply(g, c, out=t)).reshape(-1, 1)
             along *= each
-            c *= along
-            c += summed(g).reshape(-1, 1) * each
+            c *= _spread(along, c)
+            c += _spread(summed(g).reshape(-1, 1) * each, c)
             out = np.subtract(g, c, out=dx[part])
             out *= scale
         made = {"x": dx, "weight": dw, "bias": db}
