@@ -5,6 +5,7 @@ import pytest
 
 import torchshim as torch
 import torchshim.nn.functional as F
+from torchshim.engine.compile import policy
 
 
 def signs(x):
@@ -74,3 +75,15 @@ def test_complex_gradients_of_quotients_and_logarithms(f):
     """Formulas that begin with a number."""
     z = torch.tensor([[0.5 + 0.25j, 0.75 - 0.5j], [0.25 + 1j, -0.5 + 0.5j]], dtype=torch.complex128, requires_grad=True)
     assert torch.autograd.gradcheck(lambda z: torch.view_as_real(f(z)) if f(z).is_complex() else f(z), z)
+
+
+@pytest.mark.parametrize("tier", ["operators", "compiled"])
+def test_running_extremes_have_the_sign_of_the_latest_zero(tier):
+    policy.pin(tier)
+    try:
+        x = torch.tensor([0.0, -0.0, 0.0, -0.0, 1.0])
+        for f in (torch.cummax, torch.cummin):
+            for given in (x, x.repeat(40)[:5], x.bfloat16(), x[:, None].expand(5, 2)):
+                assert signs(f(given, 0).values.reshape(5, -1)[:4, 0]) == [False, True, False, True]
+    finally:
+        policy.pin(None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.interpret import build, order_rules, scan_rules
 from . import promotion as P
-from .common import is_complex, is_float, wide, wrap_dim
+from .common import is_complex, is_float, taken, wide, wrap_dim
 from .index import Elements, into
 from .layout import broadcast_shapes, part_strides
 from .loops import kernel, scan
@@ -60,6 +60,12 @@ def latest_places(new):
     return jax.lax.cummax(jnp.where(new, at, jnp.zeros_like(at)), axis=new.ndim - 1)
 
 
+@kernel
+def signed_as_placed(values, x, index):
+    """Along the last dimension: values of 0 with the signs that x has at the places `index`, where a comparison alone would take either."""
+    return jnp.where(values == 0, taken(x, index, values.ndim - 1), values)
+
+
 def _extreme_so_far(name, self, dim, scan):
     if not self.ndim and not -1 <= dim <= 0:
         raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
@@ -79,6 +85,8 @@ def _extreme_so_far(name, self, dim, scan):
     if self.shape[d] == 1 or not self.size:
         return self, index
     values = cast(values, self.dtype)
+    if is_float(self):
+        values = jnp.moveaxis(signed_as_placed(*[jnp.moveaxis(a, d, -1) for a in (values, x, index)]), -1, d)
     return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
