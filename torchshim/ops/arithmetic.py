@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import promotion as P
-from .common import is_complex, is_float
+from .common import is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
 from .registry import SB, SC, SF, SI, T, cast, common_of, op, short, with_partials
@@ -134,7 +134,7 @@ def add(self, other, alpha, half=None):
     """self + alpha * other."""
     if self.dtype == jnp.bool_:
         return self | scaled(other, alpha)
-    return self + scaled(other, alpha, half)
+    return _plus(self, other, alpha, half)
 
 
 @op("sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", passing=("self",), promote="arith", grad="SubBackward0",
@@ -145,9 +145,17 @@ def sub(self, other, alpha, half=None):
     return _less(self, other, alpha, half)
 
 
+def _plus(x, y, alpha, half):
+    if alpha.__class__ is not int and is_float(y):
+        return plus_product(x, alpha, y)
+    return x + scaled(y, alpha, half)
+
+
 def _less(x, y, alpha, half):
     if half is None and is_complex(y):
         return x + (by_one(y, -1) if alpha.__class__ is int else y * -alpha)
+    if alpha.__class__ is not int and is_float(y):
+        return plus_product(x, -alpha, y)
     return x - scaled(y, alpha, half)
 
 
@@ -279,6 +287,8 @@ def fmod(self, other):
     inplace="method", numbers=(), refuses=("addcmul_cpu_out", "b"), half_steps="complex")
 def addcmul(self, tensor1, tensor2, value, half=None):
     """self + value * tensor1 * tensor2."""
+    if is_float(self):
+        return plus_product(self, scaled(tensor1, value), tensor2)
     return self + scaled(scaled(tensor1, value, half), tensor2, half)
 
 
@@ -317,7 +327,7 @@ def check_lerp(self, end, weight):
 def lerp(self, end, weight):
     """self + weight * (end - self), computed from the nearer end."""
     near, span = jnp.abs(weight) < 0.5, end - self
-    return jnp.where(near, self + weight * span, end - span * (1 - weight))
+    return plus_product(jnp.where(near, self, end), jnp.where(near, weight, weight - 1), span)
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------

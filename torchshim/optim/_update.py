@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_mode
 from ..engine import Instance, Operator, context, literal, meta_of, record, writers
 from ..engine.compile.cost import weighed
+from ..ops.common import plus_product
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
 from ..tensor.core.storage import log_writes
@@ -40,16 +41,16 @@ add = _stepwise(lambda x, y: x + y)
 mul = _stepwise(lambda x, y: x * y)
 div = _stepwise(lambda x, y: x / y)
 root = _stepwise(jnp.sqrt)
-addcmul = _stepwise(lambda x, a, b, value: x + value * a * b)
+addcmul = _stepwise(lambda x, a, b, value: plus_product(x, value * a, b))
 addcdiv = _stepwise(lambda x, a, b, value: x + value * a / b)
-_from_start = _stepwise(lambda x, end, weight: x + weight * (end - x))
-_from_end = _stepwise(lambda x, end, weight: end - (end - x) * (1 - weight))
+_from_start = _stepwise(lambda x, end, weight: plus_product(x, weight, end - x))
+_from_end = _stepwise(lambda x, end, weight: plus_product(end, weight - 1, end - x))
 
 
 def add_scaled(x, y, alpha):
     """x + y * alpha. Short dtypes: of a short alpha; whole registers of 32 elements round once, the rest the product too, as torch's."""
     if x.dtype.itemsize > 2:
-        return x + y * alpha
+        return plus_product(x, alpha, y)
     short, alpha = x.dtype, wide(jnp.asarray(alpha, x.dtype))
     product = wide(y) * alpha
     in_registers = (jnp.arange(x.size) < x.size // 32 * 32).reshape(x.shape)

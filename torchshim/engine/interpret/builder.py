@@ -24,7 +24,7 @@ from typing import Any, Callable
 import numpy as np
 from jax.extend import core as jax_core
 
-from . import (array_rules, conv_rules, elementwise_rules, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,   # noqa: F401
+from . import (array_rules, conv_rules, elementwise_rules, fused_sums, index_rules, linalg_rules, order_rules, scan_rules, sum_rules,   # noqa: F401
                window_rules)                   # they register rules
 from ..compile.sizes import Sizes, is_open
 from .fallback import flat, jitted

@@ -1,0 +1,80 @@
+"""Sums of a product that torch's CPU kernels round once: in both tiers the digits are those of a fused multiply-add."""
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import torchshim as torch
+from torchshim.engine.compile import policy
+
+
+def fused(z, x, y):
+    """z + x * y of arrays of one dtype, rounded once."""
+    exact = [Fraction(float(a)) + Fraction(float(b)) * Fraction(float(c)) for a, b, c in np.broadcast(z, x, y)]
+    return np.array([_nearest(e, z.dtype.type) for e in exact])
+
+
+def _nearest(exact, kind):
+    near = kind(float(exact))                  # at most one step off, where a float64 was rounded again
+    steps = [np.nextafter(near, kind(-np.inf)), near, np.nextafter(near, kind(np.inf))]
+    return min(steps, key=lambda s: abs(Fraction(float(s)) - exact))
+
+
+@pytest.fixture(params=["operators", "compiled"])
+def tier(request):
+    policy.pin(request.param)
+    yield request.param
+    policy.pin(None)
+
+
+def arrays(n, dtype):
+    rng = np.random.default_rng(n)
+    return [rng.standard_normal(n).astype(dtype) for _ in range(3)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 100])
+def test_sums_of_a_multiple_are_rounded_once(tier, n, dtype):
+    x, y, _ = arrays(n, dtype)
+    a, b, kind = torch.from_numpy(x), torch.from_numpy(y), dtype
+    assert np.array_equal(torch.add(a, b, alpha=0.3).numpy(), fused(x, kind(0.3), y))
+    assert np.array_equal(a.sub(b, alpha=0.3).numpy(), fused(x, kind(-0.3), y))
+    assert np.array_equal(torch.rsub(a, b, alpha=0.3).numpy(), fused(y, kind(-0.3), x))
+    assert np.array_equal(torch.lerp(a, b, 0.3).numpy(), fused(x, kind(0.3), y - x))
+    assert np.array_equal(a.clone().lerp_(b, 0.7).numpy(), fused(y, kind(0.7) - kind(1), y - x))
+
+
+def test_sums_of_products_are_rounded_once(tier):
+    x, y, z = arrays(100, np.float32)
+    a, b, c = map(torch.from_numpy, (x, y, z))
+    assert np.array_equal(torch.addcmul(a, b, c, value=0.7).numpy(), fused(x, np.float32(0.7) * y, z))
+    assert np.array_equal(torch.addcmul(a[:30, None], b, c[:1]).numpy()[5], fused(x[5:6], y, z[:1]))
+
+
+def test_multiples_keep_nan_infinity_and_strides(tier):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0]).repeat(1000)
+    odd = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e38]).repeat(1000)
+    assert torch.add(x, odd, alpha=0.0)[:3].isnan().all()
+    assert torch.add(x, odd, alpha=1e10)[1:4].tolist() == [float("inf"), -float("inf"), float("inf")]
+    turned = torch.ones(3, 1000).t()
+    assert torch.equal(torch.add(turned, x[:1000, None].expand(1000, 3), alpha=2.0), 1 + 2 * x[:1000, None].expand(1000, 3))
+
+
+def test_gradients_of_any_order_and_batches(tier):
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 5.0], requires_grad=True)
+    gx, gy = torch.autograd.grad(torch.add(x, y * y, alpha=0.5).sum(), (x, y), create_graph=True)
+    assert gx.tolist() == [1, 1] and gy.tolist() == [3, 5] and torch.autograd.grad(gy.sum(), y)[0].tolist() == [1, 1]
+    d, = torch.autograd.grad(torch.addcmul(x, x, y).sum(), x)
+    assert d.tolist() == [4, 6]
+    made = torch.func.vmap(lambda a, b: torch.addcmul(a, b, a))(torch.ones(2, 3), torch.full((2,), 2.0))
+    assert made.tolist() == [[3.0] * 3] * 2
+    made = torch.func.vmap(lambda a, b: torch.addcmul(a, b, a), in_dims=(0, 1))(torch.ones(2, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert made.tolist() == [[2.0, 4.0], [3.0, 5.0]]
+
+
+def test_steps_of_gradient_descent_are_rounded_once(tier):
+    x, g, _ = arrays(2100, np.float32)
+    p = torch.nn.Parameter(torch.from_numpy(x.copy()))
+    p.grad = torch.from_numpy(g)
+    torch.optim.SGD([p], lr=0.1).step()
+    assert np.array_equal(p.detach().numpy(), fused(x, np.float32(-0.1), g))

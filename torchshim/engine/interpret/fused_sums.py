@@ -1,0 +1,58 @@
+"""x * y + z rounded once, as processors with fused multiply-adds give it: of a number and an array by BLAS, else in float64."""
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from .. import blas
+from .rules import F32, F64, known_call
+
+_LONG = 1 << 11            # elements from which BLAS is faster than three loops of NumPy in float64
+_FEW = 1 << 12             # up to here float64 costs little; products of larger arrays are rounded before the sum
+_ROUTINES = {F32: ("saxpy", ctypes.c_float), F64: ("daxpy", ctypes.c_double)}
+
+
+def _adder(shape, size, dtype):
+    """number * y + z by BLAS; None without it."""
+    name, scalar = _ROUTINES[dtype]
+    add = blas.routine(name, 6)
+    if add is None or size >= 2 ** 31:
+        return None
+    count, one = blas.number(size), blas.number(1)
+
+    def sums(x, y, z):
+        number = x.item()
+        if not number:                         # BLAS would leave a nan in y out
+            return [np.add(np.multiply(x, y), z)]
+        y = np.ascontiguousarray(y)
+        out = np.empty(shape, dtype)
+        np.copyto(out, z)
+        add(count, ctypes.byref(scalar(number)), y.ctypes.data, one, out.ctypes.data, one)
+        return [out]
+    return sums
+
+
+def _wide(x, y, z):
+    """The product is exact in float64."""
+    out = np.multiply(x, y, dtype=np.float64)
+    out += z
+    return [out.astype(np.float32)]
+
+
+def _twice(x, y, z):
+    out = np.multiply(x, y)
+    return [np.add(out, z, out=out)]
+
+
+@known_call
+def multiply_add(params, ins, outs):
+    x, out = ins[0], outs[0]
+    dtype, size = out.dtype, out.size
+    if dtype not in (F32, F64) or any(s.shape not in ((), out.shape) for s in ins) or not size or out.shape == () and dtype == F64:
+        return None
+    if dtype == F32 and size < (_LONG if x.shape == () else _FEW):
+        return _wide
+    if x.shape == () and ins[1].shape == out.shape:
+        return _adder(out.shape, size, dtype) or (_wide if dtype == F32 else None)
+    return _twice
