@@ -1,7 +1,7 @@
-"""torch.distributed.optim in a group of one process, where the one shard of an optimizer's state is all of it."""
+"""torch.distributed.optim. State is not cut: every process has all of it, which gives the same parameters."""
 from __future__ import annotations
 
-from . import _group
+from ._group import chosen
 from ..dropin import missing_attribute as _missing_attribute
 from ..optim.optimizer import Optimizer
 
@@ -13,7 +13,7 @@ class ZeroRedundancyOptimizer(Optimizer):
     """
 
     def __init__(self, params, optimizer_class, process_group=None, parameters_as_bucket_view=False, overlap_with_ddp=False, **defaults):
-        _group(process_group)
+        chosen(process_group)
         if overlap_with_ddp:
             raise NotImplementedError("torchshim: ZeroRedundancyOptimizer(overlap_with_ddp=True)")
         self.optim = optimizer_class(params, **defaults)

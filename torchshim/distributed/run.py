@@ -1,4 +1,4 @@
-"""torchrun: a script in the environment of a distributed program. There is one process, which runs it itself."""
+"""torchrun: a script in the environment of a distributed program, in one process, which runs it itself, or several of this machine."""
 from __future__ import annotations
 
 import argparse
@@ -8,7 +8,8 @@ import sys
 
 from ..dropin import missing_attribute as _missing_attribute
 
-__all__ = ["get_args_parser", "parse_args", "run", "main"]
+__all__ = ["determine_local_world_size", "get_args_parser", "get_rdzv_endpoint", "get_use_env", "main", "parse_args",
+           "parse_min_max_nnodes", "run"]
 
 
 class _Env(argparse.Action):
@@ -78,16 +79,98 @@ def parse_args(args):
     return get_args_parser().parse_args(args)
 
 
+def determine_local_world_size(nproc_per_node):
+    """How many processes a number, "cpu", "gpu" or "auto" means. ValueError for other words and for "gpu" without one."""
+    from .. import cuda
+    try:
+        return int(nproc_per_node)
+    except ValueError as e:
+        if nproc_per_node == "gpu" and not cuda.is_available():
+            raise ValueError("Cuda is not available.") from e
+        if nproc_per_node == "gpu" or nproc_per_node == "auto" and cuda.is_available():
+            return cuda.device_count()
+        if nproc_per_node in ("cpu", "auto"):
+            return os.cpu_count()
+        raise ValueError(f"Unsupported nproc_per_node value: {nproc_per_node}") from e
+
+
+def parse_min_max_nnodes(nnodes):
+    """(least, most) machines of "n" or "least:most". RuntimeError for other texts."""
+    parts = nnodes.split(":")
+    if len(parts) > 2:
+        raise RuntimeError(f'nnodes={nnodes} is not in "MIN:MAX" format')
+    return int(parts[0]), int(parts[-1])
+
+
+def get_use_env(args):
+    """Whether LOCAL_RANK is said by the environment: always, but for the older launcher's option."""
+    return getattr(args, "use_env", True)
+
+
+def get_rdzv_endpoint(args):
+    """host:port at which processes meet."""
+    if args.rdzv_backend == "static" and not args.rdzv_endpoint:
+        return f"{args.master_addr}:{args.master_port or 29500}"
+    return args.rdzv_endpoint
+
+
+def _several(args, n, said):
+    """Run the script in n processes, and end all of them when one fails."""
+    import importlib.util
+    import subprocess
+    import time
+
+    from .elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+    if importlib.util.find_spec("torchshim") is None:
+        raise RuntimeError("torchshim cannot be imported by other processes")
+    command = [sys.executable, "-u", "-m", "torchshim", *(["-m"] if args.module else []), args.training_script, *args.training_script_args]
+    if args.no_python:
+        command = [args.training_script, *args.training_script_args]
+    if "OMP_NUM_THREADS" not in os.environ and n > 1:
+        said["OMP_NUM_THREADS"] = "1"
+    processes = []
+    try:
+        for k in range(n):
+            mine = {**os.environ, **said, "RANK": str(k), "LOCAL_RANK": "0" if args.virtual_local_rank else str(k), "ROLE_RANK": str(k)}
+            processes.append(subprocess.Popen(command, env=mine))
+        while any([p.poll() is None for p in processes]) and not any([p.poll() for p in processes]):
+            time.sleep(min(args.monitor_interval, 0.1))
+        failed = {k: ProcessFailure(local_rank=k, pid=p.pid, exitcode=p.returncode, error_file="<N/A>")
+                  for k, p in enumerate(processes) if p.poll()}
+    finally:
+        for p in processes:
+            if p.poll() is None:
+                p.terminate()
+        for p in processes:
+            try:
+                p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+    if failed:
+        raise ChildFailedError(args.training_script, failed)
+
+
 def run(args):
-    """Run the script as the only process. NotImplementedError for several, and for a program that is no Python script."""
-    count = args.nproc_per_node
-    if count not in ("1", "auto", "cpu") or args.nnodes not in ("1", "1:1") or args.no_python:
-        raise NotImplementedError("torchshim: torch.distributed.run with several processes; torch.distributed has one process here")
+    """Run the script in `--nproc-per-node` processes; one is this process itself. ChildFailedError when one of several fails.
+
+    NotImplementedError for several machines.
+    """
+    n = determine_local_world_size(args.nproc_per_node)
+    if parse_min_max_nnodes(args.nnodes)[0] != 1:
+        raise NotImplementedError("torchshim: torch.distributed.run on several machines")
     host, _, port = args.rdzv_endpoint.partition(":")
-    said = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1",
-            "ROLE_RANK": "0", "ROLE_WORLD_SIZE": "1", "ROLE_NAME": args.role, "MASTER_ADDR": host or args.master_addr,
-            "MASTER_PORT": port or str(args.master_port or 29500), "TORCHELASTIC_RESTART_COUNT": "0",
+    port = port or str(args.master_port or 29500)
+    if args.standalone or port == "0":
+        import socket
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            host, port = "127.0.0.1", str(free.getsockname()[1])
+    said = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n), "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1",
+            "ROLE_RANK": "0", "ROLE_WORLD_SIZE": str(n), "ROLE_NAME": args.role, "MASTER_ADDR": host or args.master_addr,
+            "MASTER_PORT": port, "TORCHELASTIC_RESTART_COUNT": "0",
             "TORCHELASTIC_MAX_RESTARTS": str(args.max_restarts), "TORCHELASTIC_RUN_ID": args.rdzv_id}
+    if n > 1 or args.no_python:
+        return _several(args, n, said)
     kept, argv = {k: os.environ.get(k) for k in said}, sys.argv
     os.environ.update(said)
     sys.argv = [args.training_script, *args.training_script_args]

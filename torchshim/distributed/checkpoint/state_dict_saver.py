@@ -5,6 +5,8 @@ import concurrent.futures
 import enum
 
 from ...engine import warn
+from .._group import get_world_size, is_initialized
+from .._names import more
 from .api import together
 from .default_planner import DefaultSavePlanner
 from .filesystem import FileSystemWriter
@@ -33,6 +35,8 @@ def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, p
         if not checkpoint_id:
             raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
         storage_writer = FileSystemWriter(checkpoint_id)
+    if not no_dist and is_initialized() and get_world_size(process_group) > 1:
+        raise more("torch.distributed.checkpoint.save")
     storage_writer.reset(checkpoint_id)
     return _save(states(state_dict), storage_writer, planner)
 

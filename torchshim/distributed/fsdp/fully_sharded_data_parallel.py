@@ -15,7 +15,8 @@ from ...engine import warn
 from ...nn.modules.batchnorm import _BatchNorm
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
-from .. import _group
+from .._group import chosen
+from .._names import more
 from .api import (BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, LocalOptimStateDictConfig,
                   LocalStateDictConfig, MixedPrecision, OptimStateDictConfig, OptimStateKeyType, ShardedOptimStateDictConfig,
                   ShardedStateDictConfig, ShardingStrategy, StateDictConfig, StateDictSettings, StateDictType)
@@ -69,7 +70,9 @@ class FullyShardedDataParallel(nn.Module):
                  device_id=None, sync_module_states=False, forward_prefetch=False, limit_all_gathers=True, use_orig_params=False,
                  ignored_states=None, device_mesh=None):
         super().__init__()
-        group = _group(process_group)
+        group = chosen(process_group)
+        if group.size() > 1:
+            raise more("torch.distributed.fsdp.FullyShardedDataParallel")
         if device_id is None and not torch.cuda.is_available():
             raise RuntimeError("FSDP needs a non-CPU accelerator device, but no accelerator device is detected.")
         strategy = sharding_strategy or ShardingStrategy.FULL_SHARD

@@ -169,8 +169,10 @@ class SyncBatchNorm(_BatchNorm):
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
-        if self.process_group is not None:
-            raise NotImplementedError("torchshim: SyncBatchNorm with a process group")
+        if self.training:
+            from ... import distributed as dist
+            if dist.is_initialized() and dist.get_world_size(self.process_group) > 1:
+                raise NotImplementedError("torchshim: SyncBatchNorm with more than one process")
         return super().forward(input)
 
     @classmethod

@@ -1,7 +1,7 @@
-"""How DistributedDataParallel combines gradients, as functions `(state, bucket) -> Future of the bucket's gradients`. There is one process:
-gradients are averaged with nobody, but they pass through the types that a hook sends them in."""
+"""How DistributedDataParallel combines gradients, as functions `(state, bucket) -> Future of the bucket's gradients`."""
 import torchshim as torch
 
+from .... import distributed as dist
 from ....dropin import missing_attribute as _missing_attribute
 from ....futures import Future
 
@@ -14,9 +14,16 @@ def _given(tensor):
     return made
 
 
+def _mean(process_group, tensor):
+    group = dist.group.WORLD if process_group is None else process_group
+    tensor.div_(group.size())
+    dist.all_reduce(tensor, group=group)
+    return tensor
+
+
 def allreduce_hook(process_group, bucket):
     """The gradients' mean over all processes."""
-    return _given(bucket.buffer())
+    return _given(_mean(process_group, bucket.buffer()))
 
 
 def noop_hook(_, bucket):
@@ -24,19 +31,19 @@ def noop_hook(_, bucket):
     return _given(bucket.buffer())
 
 
-def _passed(bucket, dtype):
+def _compressed(process_group, bucket, dtype):
     whole = bucket.buffer()
-    return _given(whole.copy_(whole.to(dtype)))
+    return _given(whole.copy_(_mean(process_group, whole.to(dtype))))
 
 
 def fp16_compress_hook(process_group, bucket):
     """The mean of the gradients as float16, in their own dtype."""
-    return _passed(bucket, torch.float16)
+    return _compressed(process_group, bucket, torch.float16)
 
 
 def bf16_compress_hook(process_group, bucket):
     """The mean of the gradients as bfloat16, in their own dtype."""
-    return _passed(bucket, torch.bfloat16)
+    return _compressed(process_group, bucket, torch.bfloat16)
 
 
 def _wrapped(hook, dtype):
