@@ -266,3 +266,10 @@ if __name__ == "__main__":
 """
     )
     assert lines == ["('torch.nn.modules', True, True, '__mp_main__')"] * 2
+
+
+def test_garbage_is_looked_for_after_more_objects(processes, tmp_path):
+    """A tensor is several objects here where it is one in torch: the young generation is that much larger, the older ones are not."""
+    code = "import gc; print(*gc.get_threshold())"
+    plain, ours = ([int(n) for n in run("-c", code, cwd=tmp_path).stdout.split()] for run in (processes.python, processes.shim))
+    assert ours == [5 * plain[0], *plain[1:]]
