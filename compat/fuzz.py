@@ -34,14 +34,24 @@ UNARY = ["{}.exp()", "{}.sin()", "{}.tanh()", "torch.relu({})", "{}.abs()", "{}.
          "torch.nn.functional.elu({})", "{}.reciprocal()", "({} + 0.137).floor()", "{} * {}", "{} + {}.detach()", "torch.zeros_like({})",
          "torch.nn.functional.hardtanh({})", "{}.atan()", "{}.log1p()", "{}.rsqrt()", "{} > 0", "{}.flip(0)", "{}.cumsum(0)", "{}.tril()",
          "{}.sgn()", "{}.abs().nan_to_num()", "{}.logit(0.1)", "{}.fill(2.)", "torch.complex({}, {} * 0.5)", "{}.angle()", "{}.conj() * 2",
-         "torch.view_as_real({})", "{}.imag", "{}.conj_physical()", "{}.resolve_conj()"]
+         "torch.view_as_real({})", "{}.imag", "{}.conj_physical()", "{}.resolve_conj()", "{}.float()", "{}.to(torch.int64)", "{}.bool()",
+         "{}.to(torch.complex128)", "{}.double()", "{}.grad", "{}.grad * 2", "torch.nn.Parameter({}.detach())", "copy.deepcopy({})",
+         "{}.clone().detach().requires_grad_()", "{}.type_as({})", "torch.ones_like({}, requires_grad=True)", "{}.new_zeros(2)",
+         "{}.repeat(2, 1)", "{}.roll(1)", "{}.triu()", "torch.nn.functional.silu({})", "torch.nn.functional.logsigmoid({})", "{}.frac()",
+         "{}.clamp(max=torch.tensor(0.5, dtype=torch.float64))", "torch.nn.functional.dropout({}, 0.0)", "{}.repeat_interleave(2)",
+         "{}.nan_to_num()", "{}.sinc()", "{}.gather(0, torch.zeros_like({}, dtype=torch.int64))", "{}.masked_select({} > 0)"]
 BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum({}, {})", "torch.minimum({}, {})",
           "torch.where({} > {}, {}, {})", "torch.addcmul({}, {}, {})", "{}.lerp({}, 0.25)", "torch.atan2({}, {} + 3)",
           "torch.hypot({}, {})", "{}.add({}, alpha=2)", "{} == {}", "torch.nn.functional.mse_loss({}, {})", "{}.mul({}).add_({})",
           "torch.stack([{}, {}])", "torch.fmod({}, {}.abs() + 1)", "{}.sub({})", "torch.logaddexp({}, {})", "({}.abs() + 1) ** {}",
           "torch.cat([{}, {}])", "torch.rsub({}, {})", "torch.nn.functional.l1_loss({}, {})",
           "torch.nn.functional.smooth_l1_loss({}, {})", "torch.dist({}, {})", "torch.copysign({}, {}.nan_to_num())", "{}.heaviside({})",
-          "{}.xlogy({}.abs() + 1)"]
+          "{}.xlogy({}.abs() + 1)", "{}.index_add(0, torch.tensor([0]), {}[:1])", "{}.expand_as({}) * 2",
+          "{}.masked_scatter({} > 0, torch.ones(40, dtype=torch.float64))",
+          "{}.index_put((torch.tensor([0]),), {}[0])", "{}.fmax({})", "torch.nn.functional.huber_loss({}, {})",
+          "{}.remainder({}.abs() + 1)",
+          "torch.nn.functional.binary_cross_entropy_with_logits({}, {})", "{}.scatter(0, torch.zeros_like({}, dtype=torch.int64), {})",
+          "torch.nn.functional.cosine_similarity({}, {}, -1)", "torch.addcdiv({}, {}, {}.abs() + 1)", "{}.inner({})"]
 REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})",
           "{}.norm()", "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()",
           "{}.mean()", "{}.max()", "{}.prod()", "{}.std({d}, keepdim=True)", "{}.median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})",
@@ -63,7 +73,15 @@ INPLACE = ["{}.add_(1)", "{}.mul_(2)", "{}.zero_()", "{}.exp_()", "{}.relu_()", 
            "{}.pow_(2)", "{}.addcmul_({}, {})", "{}.transpose_(0, -1)", "{}.abs_()", "{}.sqrt_()", "{}.lerp_({}, 0.5)",
            "{}.index_fill_(0, torch.tensor([0]), 2.)", "{}.cumsum_(0)", "{}.requires_grad_(False)", "{}.reciprocal_()",
            "{}.clamp_(min=0)", "{}.tril_()", "{}.chunk(2)[0].mul_(2)", "{}.split(1)[-1].add_({})", "{}.unbind()[0].zero_()",
-           "{}[0].mul_(3)", "{}.view(-1)[:1].exp_()", "{}.diagonal().fill_(2.)", "{}.narrow(0, 0, 1).copy_({})", "{}.conj_physical_()",
+           "{}[0].mul_(3)", "{}.view(-1)[:1].exp_()", "{}[0][None][0].mul_(2)", "{}.view(-1)[1:][::2].add_(1)", "{}.t().t()[0].exp_()",
+           "[x.add_(1) for x in {}.unbind()]", "{}.index_put_((torch.tensor([0]),), {}[0])", "{}.index_add_(0, torch.tensor([0]), {}[:1])",
+           "{}.scatter_(0, torch.zeros_like({}, dtype=torch.int64), {})", "{}.masked_scatter_({} > 0, torch.ones(40).double())",
+           "{}.index_copy_(0, torch.tensor([0]), {}[:1])",
+           "{}.expand(2, *{}.shape)[0].mul_(2)", "{}.unsqueeze(0).squeeze(0).sin_()", "{}.view_as({}).detach_()",
+           "{}.diagonal()[:1].add_(1)",
+           "{}.add_({}.sum())", "{}.permute(tuple(range({}.dim() - 1, -1, -1)))[..., 0].mul_({}.sum())",
+           "{}.index_put_((torch.tensor([0, 0]),), {}[0], accumulate=True)", "{}.copysign_({}.nan_to_num())",
+           "{}.diagonal().fill_(2.)", "{}.narrow(0, 0, 1).copy_({})", "{}.conj_physical_()",
            "{}.detach().mul_(2)", "{}.retain_grad()", "{}.add_(0.137).floor_()", "{}.fill_diagonal_(1.)"]
 WRITES = ["{}[0] = {}", "{}[0] = 1.5", "{}[1:] = 0", "{}[...] = {}", "{} += {}", "{} *= 2", "{} -= 1", "{} /= 2", "{}[0] += 1",
           "{}[{} > 0] = 0", "{}.data = {like}", "{}.grad = None", "{}.grad = torch.ones_like({})", "{}.data.mul_(2)", "{}[0] *= {}",
@@ -88,11 +106,24 @@ HOOKS = ["{}.register_hook(lambda g: {how})", "{}.register_post_accumulate_grad_
          "{}.grad_fn.register_prehook(lambda gs: tuple([g if g is None else g * 2 for g in gs]))",
          "{}.register_hook(lambda g: {how}).remove()", "torch.autograd.graph.register_multi_grad_hook(({}, {other}), told)",
          "torch.autograd.graph.register_multi_grad_hook(({}, {other}), lambda g: say('any', g), mode='any')",
-         "{}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))"]
+         "{}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))",
+         "{}.grad_fn.next_functions[0][0].register_hook(lambda made, given: say('below post', given[0]))",
+         "{}.grad_fn.next_functions[0][0].register_prehook(lambda gs: say('below pre', gs[0]))",
+         "{}.grad_fn.register_hook(lambda made, given: tuple([g if g is None else g * 2 for g in made]))",
+         "torch.autograd.graph.get_gradient_edge({}).node.register_prehook(lambda gs: say('at the edge', gs[0]))",
+         "{}.register_post_accumulate_grad_hook(lambda t: setattr(t, 'grad', None))", "{}.register_hook(lambda g: (g * g.detach().sum()))",
+         "{}.grad_fn.register_hook(lambda made, given: [say('made', g) for g in made] and None)"]
+LOOKS = ["say('next', [f and f.name() for f, _ in {}.grad_fn.next_functions])", "say('saved', {}.grad_fn._saved_self)",
+         "say('saved', {}.grad_fn._saved_result)", "say('saved', {}.grad_fn._saved_other)",
+         "say('layout', [{}.stride(), {}.storage_offset()])",
+         "say('base', {}._base)", "say('flags', [{}._is_view(), {}.is_contiguous(), {}.retains_grad, {}.is_inference()])",
+         "say('edge', torch.autograd.graph.get_gradient_edge({}).output_nr)", "say('printed', str({}))", "say('same', {}.grad is {}.grad)",
+         "say('gradient lies', {}.grad.stride())"]
 CUSTOM = ["Twice.apply({})", "Written.apply({})", "Viewed.apply({})", "Pair.apply({})", "Several.apply({})[0]", "Several.apply({})[1]",
           "Late.apply({})", "Passed.apply({})", "Scaled.apply({}, 3.0)", "Scaled.apply(2.0, {})", "Kept.apply({}, {other})[0]",
           "Kept.apply({}, {other})[1]", "Kept.apply({}, {other})[2]", "Filled.apply({})", "Pushing.apply({})", "Part.apply({})",
-          "Halves.apply({})[0]", "Halves.apply({})[1]", "Defaults.apply({})", "Defaults.apply({}, 3)", "Nested.apply({})", "Vjp.apply({})"]
+          "Halves.apply({})[0]", "Halves.apply({})[1]", "Raising.apply({})", "Reading.apply({})", "Wrong.apply({})", "Defaults.apply({})",
+          "Defaults.apply({}, 3)", "Nested.apply({})", "Vjp.apply({})"]
 TRANSFORMS = ["pushed(Pushing.apply, {})", "torch.func.grad(lambda x: (x * x).sum().real)({})", "torch.func.vmap(Pushing.apply)({})",
               "torch.func.grad(lambda x: Pushing.apply(x).sum())({})", "torch.func.jacfwd(Pushing.apply)({})",
               "torch.func.grad(lambda x: (x * x).sum())({})", "torch.func.vmap(lambda x: x.sin())({}.detach())",
@@ -160,7 +191,8 @@ class Program:
         texts = form.format(*["\0"] * form.count("{}"), d=self.r.choice((0, -1, 0, 1, -2)))
         first = True
         while "\0" in texts:
-            texts = texts.replace("\0", one if first or form in UNARY or form in VIEWS else self.r.choice((one, other, other)), 1)
+            same = first or form in UNARY or form in VIEWS or "resize_" in form      # memory that grows holds anything
+            texts = texts.replace("\0", one if same else self.r.choice((one, other, other)), 1)
             first = False
         return texts
 
@@ -176,7 +208,8 @@ class Program:
     def step(self):
         r = self.r
         what = r.choices(("new", "inplace", "write", "region", "hook", "retain", "grad", "backward", "matmul", "function",
-                          "transform", "out", "thread"), (12, 5, 3, 2, 1.7, 1, 1.5, 1.2, 0.7, 0.9, 1.2, 0.8, 0.2))[0]
+                          "transform", "out", "thread", "look"),
+                         (12, 5, 3, 2, 1.7, 1, 1.5, 1.2, 0.7, 0.9, 1.2, 0.8, 0.2, 0.8))[0]
         if what == "new":
             name, text = self.new(self.expression())
             self.emit(text, name)
@@ -185,6 +218,8 @@ class Program:
             self.emit(text, *self.names)
         elif what == "out":
             self.emit(self.filled(r.choice(OUT)), *self.names)
+        elif what == "look":
+            self.emit(self.filled(r.choice(LOOKS)))
         elif what == "thread":
             self.emit(f"threaded(lambda: {self.name()}.sum().backward({r.choice(('', 'retain_graph=True'))}))", *self.names)
         elif what == "write":
@@ -195,7 +230,7 @@ class Program:
         elif what == "hook":
             name, how = self.name(), r.choice(("say('hook', g)", "g * 2", "say('hook', g) or g + 1", "None", "g.sum()", "1 / 0",
                                                  "g.clone().mul_(2)", "say('alone', g.detach()) or None"))
-            form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7))[0]
+            form = r.choices(HOOKS, (5, 1, 1, 1, 1, 1, 1, 0.5, 0.7, 0.5, 0.5, 0.5, 0.5, 0.4, 0.7, 0.5))[0]
             self.emit(form.replace("{}", name).replace("{how}", how).replace("{other}", self.name()))
         elif what == "retain":
             self.emit(f"{self.name()}.retain_grad()")
@@ -216,7 +251,17 @@ class Program:
             ends = ", ".join([self.name() for _ in range(r.choice((1, 1, 2)))])
             options = r.choice(("create_graph=True", "retain_graph=True", "allow_unused=True", "create_graph=True, allow_unused=True",
                                 "create_graph=True, allow_unused=True", "materialize_grads=True", "retain_graph=True, allow_unused=True"))
-            name, text = self.new(f"torch.autograd.grad([{roots}], [{ends}], {options})[0]")
+            root, shape = self.name(), r.choice(("torch.ones_like({0})", "{0}.detach().t().contiguous().t()", "torch.ones_like({0}) * 2",
+                                                 "None", "torch.ones(()).expand({0}.shape).double()"))
+            made = r.choices((f"torch.autograd.grad([{roots}], [{ends}], {options})[0]",
+                              f"torch.autograd.grad({root}, [{ends}], {shape.format(root)}, {options})[0]",
+                              f"torch.autograd.grad({root}, [{ends}], torch.ones(2, *{root}.shape, dtype={root}.dtype), "
+                              f"is_grads_batched=True, {options})[0]",
+                              f"torch.autograd.grad(torch.autograd.graph.get_gradient_edge({root}), [{ends}], "
+                              f"torch.ones_like({root}), {options})[0]",
+                              f"torch.autograd.grad({root}.sum(), torch.autograd.graph.get_gradient_edge({self.name()}), {options})[0]"),
+                             (6, 2, 0.5, 0.5, 0.5))[0]
+            name, text = self.new(made)
             self.emit(text)
             self.emit(f"say('gradient', {name})")
             self.emit(f"{name} = torch.ones((), dtype=torch.float64) if {name} is None else {name}.clone()", name)
@@ -224,7 +269,10 @@ class Program:
             root, how = self.name(), r.choice(("", "retain_graph=True", "create_graph=True"))
             self.emit(r.choice((f"{root}.sum().backward({how})", f"{root}.backward(torch.ones_like({root}){', ' * bool(how)}{how})",
                                 f"{root}.backward({how})", f"{root}.sum().backward(inputs=[{self.name()}]{', ' * bool(how)}{how})",
-                                f"torch.autograd.backward([{root}.sum(), {self.name()}.sum()]{', ' * bool(how)}{how})")),
+                                f"torch.autograd.backward([{root}.sum(), {self.name()}.sum()]{', ' * bool(how)}{how})",
+                                f"torch.autograd.backward([{root}], [torch.ones(()).expand({root}.shape).double()]{', ' * bool(how)}{how})",
+                                f"{root}.sum().backward(inputs=[{self.name()}, {self.name()}]{', ' * bool(how)}{how})",
+                                f"torch.autograd.backward([{root}, {root}], [torch.ones_like({root}), None]{', ' * bool(how)}{how})")),
                       *self.names)
 
     def finish(self):
@@ -256,6 +304,33 @@ def threaded(f):
     t.join()
     if failed:
         raise failed[0]
+
+class Raising(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        raise ValueError("not today")
+
+class Reading(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, x * 2)
+        return x.sin()
+    @staticmethod
+    def backward(ctx, g):
+        say("given", [g.is_contiguous(), g.requires_grad, g.is_leaf])
+        x, y = ctx.saved_tensors
+        return g * x.cos() + 0 * y
+
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sum()
+    @staticmethod
+    def backward(ctx, g):
+        return g.reshape(1, 1, 1, 1).expand(1, 1, 2, 7)
 
 class Part(torch.autograd.Function):
     @staticmethod
@@ -481,7 +556,8 @@ def say(torch, seed):
     import warnings
     warnings.simplefilter("ignore")
     lines, born = [], {}
-    space = {"torch": torch, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
+    import copy
+    space = {"torch": torch, "copy": copy, "say": lambda what, g: lines.append([what, described(torch, g, True)])}
     exec(FUNCTIONS, space)
     for text, names in Program(seed).made:
         try:

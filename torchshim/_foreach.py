@@ -113,8 +113,8 @@ def _lerp(inplace):
 
 
 def _in_place(function):
-    """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice gets
-    its last node, with the history of before; what was saved of results is the last one's."""
+    """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
+    gets its last node, with the history of before; what was saved of results is the last one's."""
     @functools.wraps(function)
     def each(self, *args, **kwargs):
         n = len(self)

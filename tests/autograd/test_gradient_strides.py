@@ -5,13 +5,13 @@ import torchshim as torch
 
 
 def _x(turned=False):
-    x = torch.arange(12, dtype=torch.float64).reshape(4, 3).t() * 0.1 if turned else torch.arange(12, dtype=torch.float64).reshape(3, 4) * 0.1
-    return x.clone().requires_grad_()
+    x = torch.arange(12, dtype=torch.float64) * 0.1
+    return (x.reshape(4, 3).t() if turned else x.reshape(3, 4)).clone().requires_grad_()
 
 
 def _ct(y, how):
     one = torch.ones(y.shape, dtype=y.dtype)
-    return {"rows": one, "columns": torch.ones(y.shape[::-1], dtype=y.dtype).t(), "expanded": torch.ones((), dtype=y.dtype).expand(y.shape)}[how]
+    return {"rows": one, "columns": one.t().contiguous().t(), "expanded": torch.ones((), dtype=y.dtype).expand(y.shape)}[how]
 
 
 @pytest.mark.parametrize("f, turned, how, strides", [

@@ -94,3 +94,23 @@ def test_a_second_derivative_through_a_write_into_a_view():
     assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[2, 0], [2, 2]]
     with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
         torch.autograd.grad(g.sum(), x)
+
+
+def test_hooks_of_a_leaf_are_told_of_an_undefined_gradient():
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x, told = torch.ones(2, requires_grad=True), []
+    x.register_hook(lambda g: told.append(("tensor", g)))
+    x.register_post_accumulate_grad_hook(lambda t: told.append(("after", t.grad)))
+    accumulator = x.view_as(x).grad_fn.next_functions[0][0]
+    accumulator.register_prehook(lambda gs: told.append(("pre", gs)))
+    accumulator.register_hook(lambda made, given: told.append(("post", made, given)))
+    Nothing.apply(x).sum().backward()
+    assert told == [("tensor", None), ("pre", (None,)), ("after", None), ("post", (), (None,))] and x.grad is None

@@ -168,3 +168,14 @@ def test_a_checkpoint_inside_of_a_derivative_is_refused():
 def test_data_of_a_batch():
     with pytest.raises(RuntimeError, match="^accessing `data` under vmap transform is not allowed"):
         torch.vmap(lambda x: x.data)(torch.ones(3))
+
+
+@pytest.mark.parametrize("f, name", [(lambda a, x: torch.igamma(x, a), "igamma"), (lambda a, x: torch.igammac(a, x), "igammac"),
+                                     (lambda a, x: torch.special.zeta(a + 1, x), "special_zeta")])
+def test_forward_derivatives_that_torch_has_no_formula_for(f, name):
+    x = torch.tensor([0.5, 1.5])
+    for push in (lambda: torch.func.jvp(lambda a: f(a, x), (x,), (x,)), lambda: torch.func.jacfwd(lambda a: f(a, x))(x)):
+        with pytest.raises(NotImplementedError, match=f"Trying to use forward AD with {name} that does not support it"):
+            push()
+    wanted = f(x.clone().requires_grad_(), x)          # in a graph outside of the function it does not matter
+    assert torch.func.jvp(lambda a: a * wanted.detach(), (x,), (x,))[1].shape == (2,)

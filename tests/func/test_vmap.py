@@ -138,3 +138,11 @@ def test_a_batched_result_is_named_as_its_last_operator():
                     (lambda a: a.clone().mul_(2), "MulBackward0")):
         args = (y, x) if f is torch.mv else (x, x) if f in (torch.dot, torch.nn.functional.mse_loss) else (x,)
         assert type(torch.func.vmap(f)(*args).grad_fn).__name__ == name
+
+
+def test_each_result_of_several_has_the_name_of_its_own_history():
+    x = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
+    a, b, c = vmap(lambda t: (t.sin(), t.cos() * 2, t.sum()))(x)
+    assert [t.grad_fn.name() for t in (a, b, c)] == ["SinBackward0", "MulBackward0", "SumBackward1"]
+    got, = torch.autograd.grad(a.sum() + b.sum() + c.sum(), x)
+    assert torch.allclose(got, x.cos() - 2 * x.sin() + 1)

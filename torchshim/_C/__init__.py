@@ -187,5 +187,5 @@ def _jit_switch(*args):
 _TYPES = """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType JitType
     ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node ScriptObject
     ScriptObjectProperty"""
-__getattr__ = _missing_attribute(__name__, lazy=("_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special"),
+__getattr__ = _missing_attribute(__name__, lazy=("_autograd", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special"),
                                  elsewhere={name: "jit_types" for name in _TYPES.split()})

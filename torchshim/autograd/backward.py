@@ -220,8 +220,8 @@ class _Walk:
             if not isinstance(target, Node):
                 if 0 in box:
                     self.leaf(target, box[0])
-                elif target._ts_extra is not None and target._ts_extra.hooks:
-                    node_hooks.told_of_nothing(target._ts_extra.hooks)
+                elif target._ts_extra is not None:
+                    self.unreached(target, target._ts_extra)
                 continue
             extra = target._ts_extra
             if extra is not None and log is not None:
@@ -364,14 +364,35 @@ class _Walk:
             if log is not None:
                 log.leaf(leaf, before, read(leaf._ts_extra.grad))
         if x is not None and x.post_hooks:
-            given = leaf
-            for hook in list(x.post_hooks.values()):
-                made = hook(given)
-                if made is not None and not isinstance(made, TensorBase):
-                    raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
-                given = given if made is None else made
-            if given is not leaf:
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            _tell(leaf, x.post_hooks)
+
+    def unreached(self, leaf, x):
+        """A leaf's turn where no gradient has come: hooks are told so."""
+        if x.hooks:
+            node_hooks.told_of_nothing(x.hooks)
+        if self.wanted is not None and not self.accumulate or leaf._ts_edge is not True:
+            return
+        extra = accumulator_hooks(x)
+        if extra is not None and extra.pre:
+            node_hooks.before(accumulator(leaf), {}, self.mode, extra)
+        if x.post_hooks:
+            if self.log is not None:
+                self.log.ok = False
+            _tell(leaf, x.post_hooks)
+        if extra is not None and extra.post:
+            node_hooks.after(accumulator(leaf), (), {}, self.mode, extra)
+
+
+def _tell(leaf, hooks):
+    """The hooks that follow the accumulation of a leaf's gradient."""
+    given = leaf
+    for hook in list(hooks.values()):
+        made = hook(given)
+        if made is not None and not isinstance(made, TensorBase):
+            raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
+        given = given if made is None else made
+    if given is not leaf:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _reach(roots, inputs, ends=()):

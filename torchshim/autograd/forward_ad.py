@@ -137,14 +137,23 @@ def _watching(make_node):
     return make
 
 
+def refuse_unpushed(nodes):
+    """torch's error where one of these nodes is of an operator that it has no formula for."""
+    for node in nodes:
+        op = node._ts_inst and node._ts_inst.op
+        op = getattr(op, "op", op)
+        if not getattr(op, "pushes", True):
+            name = f"special_{op.name}" if op.namespace == "special" else op.name
+            raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it because it has not been "
+                                      "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
+                                      "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the "
+                                      "implementation to derivatives.yaml")
+
+
 def _pushed(node, vals, outs, tangents, deep):
     """{output: tangent} of a call; `deep`: the tangents have a history."""
     plan, inst = node._ts_plan, node._ts_inst
-    if not getattr(getattr(inst.op, "op", inst.op), "pushes", True):
-        raise NotImplementedError(f"Trying to use forward AD with {inst.op.name} that does not support it because it has not been "
-                                  "implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
-                                  "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the "
-                                  "implementation to derivatives.yaml")
+    refuse_unpushed((node,))
     with _plainly():
         us = [wrap(zeros_value(inst.out_metas[nr]), True) for nr in plan.cts]
         pulled = GradTensors.vjp(node, [vals[i] for i in plan.args] + [outs[k] for k in plan.outs], us)

@@ -429,6 +429,14 @@ def _save(ctx, args, outs, done, wants):
     ctx._ts_saved = saved
 
 
+def kept_packed(ctx, k, packed):
+    """What a node of a Function keeps in the place of the tensor that it saved at `k`, when that gets hooks of its own."""
+    t, _, noted, e = ctx._ts_saved[k]
+    if e is _OUTPUT:
+        return None, packed, noted[1] if noted[4] else None, _PACKED
+    return None, packed, edge(t), _PACKED
+
+
 FunctionNode._ts_finish, FunctionNode._ts_save = _finish, _save
 
 

@@ -59,6 +59,9 @@ def _saved_attribute(node, name):
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return node._ts_saved[k].unpack()
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
+    if name.startswith("_raw_saved_"):
+        from .raw_saved import raw_saved
+        return raw_saved(node, name[11:])
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
 
 

@@ -6,6 +6,7 @@ import functools
 
 from ..autograd.batched import row_gradients
 from ..autograd.graph import active as active_hooks, disable_saved_tensors_hooks
+from ..autograd.forward_ad import refuse_unpushed
 from ..autograd.levels import Level, running
 from ..autograd.grad_mode import grad_mode
 from ..autograd.saved import Entrance
@@ -16,7 +17,7 @@ from ..tensor.core.handle import TensorBase, chain_node, edge, meta, read
 from ..tensor.core.write import is_inference, refuse_overlap
 from ..random.generator import RANDOM, restore, states
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
-from .graphs import auxiliary, counted_with, gradients, leaf, now, outside
+from .graphs import auxiliary, counted_with, gradients, leaf, nodes, now, outside
 from .vmap import batched, check_randomness, vmap
 
 
@@ -56,7 +57,7 @@ class _Run:
         if active_hooks() is not None and not hooks:
             raise RuntimeError(_HOOKS)
         self.on = context.grad is True         # whether the caller wants a history of the results
-        since = now()
+        self.since = since = now()
         with grad_mode(True):
             given, self.form = tree_flatten(tuple([args[k] for k in which]))
             self.given = given
@@ -206,6 +207,7 @@ def vjp(func, *primals, has_aux=False):
 def _pusher(r, outs):
     """tangents -> J tangents: the gradient of the pulled-back cotangents in those, which they depend on linearly."""
     import torchshim as torch
+    refuse_unpushed([node for node in nodes(outs) if node._ts_seq >= r.since])
     with grad_mode(True):
         us = [auxiliary(torch.zeros_like(o)) if o.is_floating_point() or o.is_complex() else None for o in outs]
         pulled = gradients(outs, r.starts, us, True)

@@ -25,7 +25,7 @@ from ..overrides import TorchFunctionMode
 from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import node_class, sequence
+from ..tensor.core.graph import Node, node_class, sequence
 from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, version
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -111,7 +111,7 @@ def batched(fn, xs, dims, randomness="error"):
         info["written"] = [k for k, t in enumerate(ts) if t._ts_st.gen != before[k]]
         info["outside"] = outside(outs, since, ts) if context.grad else []
         info["grads"] = [edge(o) is not None for o in outs]
-        info["name"] = next((batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs if o.grad_fn is not None), "VmapBackward")
+        info["names"] = [None if o.grad_fn is None else batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs]
         inner = list(nodes(outs)) if any(info["grads"]) else ()
         saved = {id(g[1]) for node in inner for g in node._ts_guard}
         info["keeps"] = any([node._ts_keeps() for node in inner])
@@ -264,7 +264,8 @@ def _filled(g, like, e):
 
 
 def _attach(made, fn, xs, dims, wants, info, randomness):
-    node = object.__new__(node_class(info["name"], VmapNode))
+    names = [name or "VmapBackward" for name, with_grad in zip(info["names"], info["grads"]) if with_grad]
+    node = object.__new__(node_class(names[0], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_saved, node._ts_guard, node._ts_nums = [True] if info["keeps"] else [], (), ()
     node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
@@ -275,6 +276,29 @@ def _attach(made, fn, xs, dims, wants, info, randomness):
     for k, t in enumerate(made):
         if info["grads"][k]:
             t._ts_edge = node if len(made) == 1 else (node, k)
+            if info["names"][k] not in (None, names[0]):
+                t._ts_edge = _called(info["names"][k], t)
+
+
+class _Result(Node):
+    """One of several results of a batched function, whose history has another name than that of the first."""
+    __slots__ = ("meta",)
+    _ts_n_outputs = 1
+
+    def _ts_out_meta(self, nr):
+        return self.meta
+
+    def _ts_custom_backward(self, box, mode):
+        return [box.get(0)]
+
+
+def _called(name, t):
+    """A node with this name that leads to where `t` came from."""
+    node = object.__new__(node_class(name, _Result))
+    node._ts_inst = node._ts_plan = node._ts_extra = None
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), (t._ts_edge,), next(sequence)
+    node.meta = t._ts_meta
+    return node
 
 
 def check_randomness(randomness):

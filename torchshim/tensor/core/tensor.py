@@ -16,7 +16,8 @@ from . import dispatch, host, settings, storage
 from .device import from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
-from .graph import Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, loosen_shapes
+from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere,
+                    loosen_shapes)
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from . import overriding
 from .overriding import disabled_torch_function_impl, of_class
@@ -198,7 +199,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @property
     def is_leaf(self):
         e = edge(self)
-        return e is None or e is self or forward_only(e)
+        return e is None or e is self or e.__class__ is AccumulateGrad or forward_only(e)
 
     @property
     def requires_grad(self):
@@ -256,7 +257,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     @property
     def grad_fn(self):
         e = edge(self)
-        if e is None or e is self or forward_only(e):
+        if e is None or e is self or e.__class__ is AccumulateGrad or forward_only(e):
             return None
         return e[0] if e.__class__ is tuple else e if isinstance(e, Node) else None
 
