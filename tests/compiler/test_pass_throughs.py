@@ -131,3 +131,11 @@ def test_the_handle_of_a_hook_on_several_tensors():
     handle = torch.autograd.graph.register_multi_grad_hook((x, y), lambda gradients: None)
     assert isinstance(handle, torch.utils.hooks.RemovableHandle) and type(handle) is torch.autograd.graph._MultiHandle
     handle.remove()
+
+
+def test_dynamo_warns_once():
+    from torchshim._dynamo.utils import warn_once
+    with pytest.warns(UserWarning, match="slow path") as seen:
+        warn_once("slow path")
+        warn_once("slow path")
+    assert len(seen) == 1 and seen[0].filename == __file__

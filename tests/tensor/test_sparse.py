@@ -256,6 +256,8 @@ def test_products_that_are_not_summed(reduce, value, left, right):
     assert torch.allclose(y, torch.tensor(value, dtype=y.dtype)) and type(y.grad_fn).__name__ == "SparseMmReduceImplBackward0"
     (y * torch.arange(8.).reshape(4, 2)).sum().backward()
     assert torch.allclose(s.grad.values(), y.new_tensor(left)) and torch.allclose(x.grad, y.new_tensor(right))
+    for short, long in (("max", "amax"), ("min", "amin")):
+        assert torch.equal(torch.sparse.mm(s, x, short), torch.sparse.mm(s, x, long))
     for args, text in (((s, x, "foo"), "reduce argument must be either sum, prod, mean, amax or amin, got foo"),
                        ((s, x, "prod"), "reduce type of prod has not been enabled"),
                        ((s, x.t(), "mean"), r"tensor.size\[0\] == 3 but got")):

@@ -1,4 +1,6 @@
 """torch._dynamo.utils: what libraries ask of it before they compile something of their own."""
+import warnings as _warnings
+
 from .. import device as _device
 from ..dropin import missing_attribute as _missing_attribute
 
@@ -6,6 +8,16 @@ from ..dropin import missing_attribute as _missing_attribute
 def is_compile_supported(device_type):
     """Whether `torch.compile` works for a device: it does on every one that JAX has."""
     return _device(device_type).type in ("cpu", "cuda")
+
+
+_said = set()
+
+
+def warn_once(msg, stacklevel=1):
+    """Warns with `msg` the first time it is given; later calls with the same text are silent, whatever the filters say."""
+    if msg not in _said:
+        _said.add(msg)
+        _warnings.warn(msg, stacklevel=stacklevel + 1)
 
 
 __getattr__ = _missing_attribute(__name__)

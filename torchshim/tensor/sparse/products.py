@@ -127,6 +127,7 @@ def sparse_mm(a, b):
 
 def reduced_mm(a, b, reduce):
     """CSR by dense: each element the sum, mean, maximum or minimum of the products of a row's values; zero for rows without any."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if not is_sparse(a) or a._layout is COO:

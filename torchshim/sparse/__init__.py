@@ -1,12 +1,12 @@
 """torch.sparse: functions of sparse tensors. `torch.sparse_coo_tensor` and `Tensor.to_sparse` make such tensors; see tensor/sparse."""
 from __future__ import annotations
 
-from .dropin import missing_attribute as _missing_attribute
-from .tensor.api.bind import FUNCTIONS as _F
-from .tensor.core import settings as _settings
-from .tensor.core.dtype import ALL as _dtypes
-from .tensor.core.size import Size as _Size
-from .tensor.core.tensor import Tensor as _Tensor
+from ..dropin import missing_attribute as _missing_attribute
+from ..tensor.api.bind import FUNCTIONS as _F
+from ..tensor.core import settings as _settings
+from ..tensor.core.dtype import ALL as _dtypes
+from ..tensor.core.size import Size as _Size
+from ..tensor.core.tensor import Tensor as _Tensor
 
 __all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax",
            "solve", "spdiags", "sum"]
@@ -21,38 +21,39 @@ hsmm = hspmm
 def mm(mat1, mat2, reduce=None):
     """The product of two matrices, at least one sparse. The gradient of a sparse one is sparse: it counts where there are values.
 
-    reduce: what becomes of a row's products with a column, of a CSR mat1 and a dense mat2: their "sum", "mean", "amax" or "amin"."""
-    from .tensor.sparse import products
+    reduce: what becomes of a row's products with a column, of a CSR mat1 and a dense mat2: their "sum", "mean", "amax" (or "max"), "amin"
+    (or "min")."""
+    from ..tensor.sparse import products
     return products.sparse_mm(mat1, mat2) if reduce is None else products.reduced_mm(mat1, mat2, reduce)
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
     """beta * mat + alpha * mat1 @ mat2 with a sparse mat1, whose gradient is sparse."""
-    from .tensor.sparse.products import sparse_addmm
+    from ..tensor.sparse.products import sparse_addmm
     return sparse_addmm(mat, mat1, mat2, beta, alpha)
 
 
 def sum(input, dim=None, dtype=None):
     """The sum of a sparse tensor, or along dimensions: sparse unless all sparse dimensions are summed over. So is its gradient."""
-    from .tensor.sparse.reductions import sparse_sum
+    from ..tensor.sparse.reductions import sparse_sum
     return sparse_sum(input, dim, dtype)
 
 
 def softmax(input, dim, *, dtype=None):
     """The softmax along `dim` of the values that are there; those that are not count as minus infinity."""
-    from .tensor.sparse.reductions import softmax
+    from ..tensor.sparse.reductions import softmax
     return softmax(input, dim, False, dtype)
 
 
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of softmax."""
-    from .tensor.sparse.reductions import softmax
+    from ..tensor.sparse.reductions import softmax
     return softmax(input, dim, True, dtype)
 
 
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """alpha * (mat1 @ mat2) where the CSR matrix `input` has values, plus beta * input."""
-    from .tensor.sparse.products import sampled_addmm
+    from ..tensor.sparse.products import sampled_addmm
     return sampled_addmm(input, mat1, mat2, beta, alpha, out)
 
 
