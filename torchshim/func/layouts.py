@@ -11,13 +11,20 @@ def layouts(closed, metas):
     """The strides of each result of a program, where it is elementwise in operands with these metas and has some; else None.
 
     A transpose moves the batch, or is the user's: torch does both by views. What else the program does gives contiguous results."""
-    jaxpr = inlined(closed).jaxpr
-    found = {v: (m.strides, True) for v, m in zip(jaxpr.invars, metas)}        # variable: (strides, whether it depends on an operand)
+    return [strides if depends else None for strides, depends in _found(inlined(closed).jaxpr, [(m.strides, True) for m in metas])]
+
+
+def _found(jaxpr, operands):
+    """(strides or None, whether it depends on an operand) of each result of a jaxpr, where the same is known of its operands."""
+    found = dict(zip(jaxpr.invars, operands))
     known = lambda v: (None, False) if hasattr(v, "val") else found.get(v, (None, False))
     for eqn in jaxpr.eqns:
         given = [(v.aval, *known(v)) for v in eqn.invars]
         depends, strides = any([d for _, _, d in given]), None
         name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
+        if name == "operator":
+            found.update(zip(eqn.outvars, _found(eqn.params["routine"].flat.jaxpr, [(s, d) for _, s, d in given])))
+            continue
         if name == "transpose" and given[0][1] is not None:
             strides = tuple([given[0][1][d] for d in eqn.params["permutation"]])
         elif depends and name in ELEMENTWISE or name == "copy":
@@ -26,4 +33,4 @@ def layouts(closed, metas):
                 strides = elementwise_strides([meta_of(shape, a.dtype, "meta", s) for a, s in whole], shape) or contiguous_strides(shape)
         for v in eqn.outvars:
             found[v] = strides, depends
-    return [known(v)[0] if known(v)[1] else None for v in jaxpr.outvars]
+    return [known(v) for v in jaxpr.outvars]

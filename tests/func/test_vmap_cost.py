@@ -1,0 +1,61 @@
+"""A function under vmap is traced anew at each call, but what its operators do is not: each is one equation, batched once."""
+import jax
+import numpy as np
+
+import torchshim as torch
+from torchshim.engine import counters
+from torchshim.engine.compile.calls import Routine, primitive
+from torchshim.func import grad, jvp, vmap
+
+
+def _loss(w, x, y):
+    return torch.nn.functional.cross_entropy(torch.tanh(x[None] @ w), y[None])
+
+
+def _data(n):
+    torch.manual_seed(0)
+    return torch.randn(3, 4), torch.randn(n, 3), torch.arange(n) % 4
+
+
+def test_operators_are_traced_once():
+    w, x, y = _data(5)
+    per_example = vmap(grad(_loss), (None, 0, 0))
+    first = per_example(w, x, y)
+    before = counters["traces"]
+    again = vmap(grad(lambda w, x, y: _loss(w, x, y)), (None, 0, 0))(w, x, y)
+    assert counters["traces"] == before
+    assert torch.equal(first, again)
+    torch.testing.assert_close(first, torch.stack([grad(_loss)(w, x[k], y[k]) for k in range(5)]))
+
+
+def test_other_batches_and_dimensions():
+    w, x, y = _data(6)
+    want = torch.stack([grad(_loss)(w, x[k], y[k]) for k in range(6)])
+    torch.testing.assert_close(vmap(grad(_loss), (None, 1, 0))(w, x.T.contiguous(), y), want)
+    torch.testing.assert_close(vmap(grad(_loss), (None, 0, 0))(w, x[:4], y[:4]), want[:4])
+
+
+def test_vmap_in_vmap_and_derivatives():
+    w, x, y = _data(6)
+    grid = vmap(lambda x, y: vmap(grad(_loss), (0, None, None))(torch.stack([w, 2 * w]), x, y))(x, y)
+    want = torch.stack([torch.stack([grad(_loss)(v, x[k], y[k]) for v in (w, 2 * w)]) for k in range(6)])
+    torch.testing.assert_close(grid, want)
+    pushed = vmap(lambda x: jvp(lambda x: torch.tanh(x @ w).sum(), (x,), (torch.ones(3),))[1])(x)
+    torch.testing.assert_close(pushed, torch.stack([(grad(lambda x: torch.tanh(x @ w).sum())(v)).sum() for v in x]))
+
+
+def test_one_example_is_not_batched_where_nothing_is():
+    w, x, y = _data(3)
+    scale = torch.tensor(2.0)
+    torch.testing.assert_close(vmap(lambda v: v * (scale * 3).exp())(x), x * torch.tensor(6.0).exp())
+
+
+def test_the_primitive_is_computed_compiled_and_differentiated_as_its_jaxpr():
+    routine = Routine(jax.make_jaxpr(lambda x, y: (x * y, jax.numpy.sin(x)))(*[jax.ShapeDtypeStruct((2,), np.float32)] * 2))
+    both = lambda x, y: primitive().bind(x, y, routine=routine)
+    x, y = np.float32([1, 2]), np.float32([3, 4])
+    for f in (both, jax.jit(both)):
+        product, sine = f(x, y)
+        assert np.array_equal(product, x * y) and np.allclose(sine, np.sin(x))
+    assert np.array_equal(jax.grad(lambda x: both(x, y)[0].sum())(x), y)
+    assert np.array_equal(jax.vmap(lambda x: both(x, y)[0])(np.stack([x, y])), np.stack([x * y, y * y]))
