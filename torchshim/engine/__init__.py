@@ -31,7 +31,10 @@ context = Context(executor=execute)
 
 def flush():
     """Compute every value of this thread's trace that is still held."""
-    context.trace.flush()
+    tr = context.trace
+    state = tr.state
+    if state is None or state.n_values or tr.values or tr.inputs or tr.backwards:      # else it is as good as a new one
+        tr.flush()
 
 
 boundary = flush

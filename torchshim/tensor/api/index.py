@@ -32,7 +32,7 @@ def run(op, tensors, layout, inplace, nums=(), kinds="", overlap="indexed"):
     return apply(op, tensors, layout, nums, kinds)
 
 
-_LOOKED_UP = frozenset("scatter scatter_add scatter_reduce index_add index_copy index_fill masked_fill".split())
+_LOOKED_UP = frozenset("scatter scatter_add scatter_reduce index_add index_copy index_fill index_put masked_fill".split())
 
 
 def forms(name, f, out=False, method=True):

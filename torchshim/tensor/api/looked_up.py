@@ -57,9 +57,16 @@ def called(direct, f, args, kwargs):
             key += _FLOAT, x
         elif c in _LISTS:
             for y in x:
-                if y.__class__ is not int:
+                if y.__class__ is dispatch.Tensor and y._ts_view is None:
+                    v = y._ts_st.value
+                    if v.array.__class__ is not _ndarray or not 0 < v.meta.ndim or v.meta.numel > SMALL or grad and not without_history(y):
+                        return f(*args, **kwargs)
+                    key.append(v.meta)
+                    tensors.append(y)
+                    arrays.append(v.array)
+                elif y.__class__ is not int:
                     return f(*args, **kwargs)
-            key.append(tuple(x))
+            key.append(tuple([y if y.__class__ is int else None for y in x]))
         else:
             return f(*args, **kwargs)
     if kwargs:
@@ -147,8 +154,9 @@ def _noted(direct, f, args, kwargs, tensors, arrays):
 
 def _plan(arrays, log, result, storages):
     """The _Plan of what was noted; None where an array comes from elsewhere."""
-    if any([np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k]]):
-        return None
+    shared = any([np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k]])
+    if shared and any([_place(a, arrays[:k]) is not None for k, a in enumerate(arrays)]):
+        return None                            # one tensor twice
     plan = _Plan()
     plan.constants, plan.steps, plan.results = [], [], []
     for _, given, _ in log:
@@ -161,7 +169,7 @@ def _plan(arrays, log, result, storages):
         for a in given:
             place = _place(a, made)
             if place is None:
-                source, view = _part(a, made)
+                source, view = (None, None) if shared else _part(a, made)
                 if source is None:
                     return None
                 plan.steps.append((view, (source,)))
