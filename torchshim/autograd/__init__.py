@@ -83,9 +83,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 def _plain_loss(t):
     """Whether a tensor is one number with a history of its own, and nothing is to be known but its gradients: as most losses are."""
-    e, m, modes = t._ts_edge, t._ts_meta, context.modes
-    return (t._ts_view is None and isinstance(e, Node) and e.__class__ is not AccumulateGrad and m.numel == 1 and m.dtype.kind == "f"
-            and "transform" not in modes and "forward AD" not in modes and not forward_only(e))
+    e = t._ts_edge
+    if t._ts_view is not None or not isinstance(e, Node) or e.__class__ is AccumulateGrad or forward_only(e):
+        return False
+    m, modes = t._ts_st.value.meta, context.modes
+    return m.numel == 1 and m.dtype.kind == "f" and (not modes or "transform" not in modes and "forward AD" not in modes)
 
 
 def _input_edge(t):

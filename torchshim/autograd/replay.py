@@ -234,7 +234,7 @@ class Walk:
             elif node.__class__ is not kind or len(node._ts_next) != edges or _follow(met, node._ts_next) != numbers:
                 return None
         slots = self.slots
-        if [v.slot for v in saved] != slots or [v.trace for v in saved].count(tr) != len(slots):
+        if [v.slot for v in saved if v.trace is tr] != slots:
             if len(saved) != len(slots) or not all([self._at(tr, v, slot, entering) for v, slot in zip(saved, slots)]):
                 return None
         for g in guards:

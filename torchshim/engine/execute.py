@@ -59,25 +59,25 @@ def run_trace(tr):
             return unread.watched(state, tr, live, lambda made: run_operators(state, made, inputs, tr.nums, live, tr))
         return run_operators(state, values, inputs, tr.nums, live, tr)
     direct.disturbed(tr.context)
-    with jax.enable_x64(True):
-        try:
-            if p is None:
-                if dead is None:
-                    dead = policy.donatable(inputs, state) - (plan.inputs if plan is not None else set())
+    try:
+        if p is None:
+            if dead is None:
+                dead = policy.donatable(inputs, state) - (plan.inputs if plan is not None else set())
+            with jax.enable_x64(True):
                 p = policy.compiled(state, wanted, dead, values)
-            else:
-                counters["hits"] += 1
-            if early:
-                failure = _run_steps(early, state, values, inputs, tr.nums, early.made, None)
-                if failure is not None:
-                    raise failure
-            arrays = p(inputs, tr.nums)
-        except Exception as error:
-            if p is not None:
-                policy.drop(p)
-            if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
-                raise
-            return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
+        else:
+            counters["hits"] += 1
+        if early:
+            failure = _run_steps(early, state, values, inputs, tr.nums, early.made, None)
+            if failure is not None:
+                raise failure
+        arrays = p(inputs, tr.nums)
+    except Exception as error:
+        if p is not None:
+            policy.drop(p)
+        if any(getattr(v.array, "is_deleted", bool)() for v in inputs):
+            raise
+        return run_operators(state, values, inputs, tr.nums, live, tr, cause=error)
     policy.used(p)
     where = p.where
     if tr.checks:

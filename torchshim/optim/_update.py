@@ -181,8 +181,10 @@ class Update(Operator):
             with writers.hold():
                 return self(params, grads, states, numbers, flags)
         n = len(params)
-        vals = [read(p) for p in params] + [read(g) for g in grads] + [read(s) for group in states for s in group]
-        out = record(context, self, (n, 2 + len(states), flags), vals, tuple(map(number, numbers)), "f" * len(numbers))[0]
+        given = [*params, *grads, *[s for group in states for s in group]]
+        vals = [t._ts_st.value if t._ts_view is None else read(t) for t in given]
+        out = record(context, self, (n, 2 + len(states), flags), vals, tuple([x if x.__class__ is float else number(x) for x in numbers]),
+                     "f" * len(numbers))[0]
         out = out if out.__class__ is list else [out]
         store_all([*params, *[s for group in states for s in group]], out)
         return [wrap(v) for v in out[(1 + len(states)) * n:]]

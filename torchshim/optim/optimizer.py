@@ -48,9 +48,12 @@ def _refuse_sparse(optimizer, error):
     raise RuntimeError(f"{name} does not support sparse gradients{hint}") from error
 
 
+_DENSE = frozenset((Tensor, Parameter))
+
+
 def sparse_and_dense(params, grads):
     """([(parameter, sparse gradient)], other parameters, their gradients)."""
-    if not any([g.is_sparse for g in grads]):
+    if _DENSE.issuperset(map(type, grads)) or not any([g.is_sparse for g in grads]):
         return [], params, grads
     pairs = list(zip(params, grads))
     dense = [(p, g) for p, g in pairs if not g.is_sparse]

@@ -92,6 +92,22 @@ class Program:
         return calls[::-1]
 
     def __call__(self, inputs, nums):
+        """The arrays of the slots `where`, in that order."""
+        packed = [None]
+        for (idx, _), (given, _, array) in zip(self.packs, self.sent):
+            if given is None or array.__class__ is np.ndarray or not all(map(is_, [nums[n] for n in idx], given)):
+                break
+            packed.append(array)
+        else:
+            args = [inputs[k].array for k in self.inputs]
+            if np.ndarray not in map(type, args):
+                return self._run(packed, args)
+            del args
+        with jax.enable_x64(True):             # what is sent to the device stays as wide as it is
+            return self._run(*self._sent(inputs, nums))
+
+    def _sent(self, inputs, nums):
+        """(the numbers' arrays, the inputs') where some of them have to be sent first."""
         packed = [None]
         for k, (idx, dtype) in enumerate(self.packs):
             array, self.sent[k] = _packed([nums[n] for n in idx], dtype, self.device, self.sent[k])
@@ -110,6 +126,9 @@ class Program:
                 else:
                     v.extra = PASSED
             args.append(a)
+        return packed, args
+
+    def _run(self, packed, args):
         if len(self.calls) == 1:
             fn, floats, ints = self.calls[0][:3]
             return fn(self.zero, packed[floats], packed[ints], *args)

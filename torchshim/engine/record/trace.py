@@ -120,7 +120,7 @@ class Trace:
         The new one begins before anything is computed, so that what is recorded meanwhile (by a finalizer) has its place.
         """
         context = self.context
-        after = Trace(context, self.device)
+        executor, after = context.executor, Trace(context, self.device)
         if context.trace is self:
             context.trace = after
         state = self.state
@@ -135,7 +135,7 @@ class Trace:
                 counters["flushes"] += 1
                 state.last = counters["flushes"]
                 counters["ops"] += state.n_ops
-                failure = context.executor.run_trace(self)
+                failure = executor.run_trace(self)
                 error = undo_failed(self) if self.checks else None
                 self.checks = self.undo = self.end = None
         self.end = None
@@ -144,7 +144,7 @@ class Trace:
         self.values.clear()
         self.inputs.clear()
         self.nums.clear()
-        after.direct = context.executor.granted(context, after)
+        after.direct = executor.granted(context, after)
         if error is not None:
             raise error
         if failure is not None and raise_failure:

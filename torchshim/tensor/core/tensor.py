@@ -480,9 +480,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def item(self):
         """The only element as a Python number."""
         if self._ts_view is None:
-            a = self._ts_st.value.array
-            if a.__class__ is ndarray and a.size == 1 and a.dtype.kind != "V":
-                return a.item()
+            v = self._ts_st.value
+            m, a = v.meta, v.array
+            if a is not None and m.numel == 1 and m.dtype.kind != "V":
+                return (a if a.__class__ is ndarray else np.asarray(a)).item()
         m = self._ts_meta
         if m.numel != 1:
             raise RuntimeError(f"a Tensor with {m.numel} elements cannot be converted to Scalar")
