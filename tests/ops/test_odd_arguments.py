@@ -31,6 +31,8 @@ def test_weights_of_a_cross_entropy_do_not_enlarge_it():
         with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"):
             loss(x, x, torch.ones(2, 3))
         assert loss(x, x, torch.ones(1), reduction="none").shape == (3,)
+    with pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
+        F.binary_cross_entropy_with_logits(x[0], x[0], pos_weight=x[:1])
 
 
 def test_an_expanded_tensor_can_be_resized_and_written():

@@ -400,7 +400,8 @@ def binary_cross_entropy(self, target, weight, reduction):
     **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
-    _weighs(self if pos_weight is None else jnp.broadcast_arrays(self, pos_weight)[0], weight)
+    _weighs(self, pos_weight)
+    _weighs(self, weight)
     less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))
     if pos_weight is None:
         y = (1 - target) * self + less
