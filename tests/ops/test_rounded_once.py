@@ -78,3 +78,22 @@ def test_steps_of_gradient_descent_are_rounded_once(tier):
     p.grad = torch.from_numpy(g)
     torch.optim.SGD([p], lr=0.1).step()
     assert np.array_equal(p.detach().numpy(), fused(x, np.float32(-0.1), g))
+
+
+def test_gradients_multiply_in_the_order_of_torch(tier):
+    x, z, g = arrays(100, np.float32)
+    a, b, ct = torch.from_numpy(x).requires_grad_(), torch.from_numpy(z).requires_grad_(), torch.from_numpy(g)
+
+    def gradient(y, *inputs):
+        return [t.numpy() for t in torch.autograd.grad(y, inputs, ct if y.ndim else torch.tensor(1.3))]
+    y = a.sigmoid()
+    assert np.array_equal(gradient(y, a)[0], g * (1 - y.detach().numpy()) * y.detach().numpy())
+    y = a.tanh()
+    out = y.detach().numpy()
+    assert np.array_equal(gradient(y, a)[0], g * fused(np.ones_like(out), -out, out))
+    ga, gb = gradient(a / b, a, b)
+    assert np.array_equal(ga, g / z) and np.array_equal(gb, -g * ((x / z) / z))
+    assert np.array_equal(gradient(a / 3, a)[0], g / np.float32(3))
+    assert np.array_equal(gradient(torch.nn.functional.mse_loss(a, b), a)[0], np.float32(2 / 100) * (x - z) * np.float32(1.3))
+    d, = torch.autograd.grad(torch.nn.functional.mse_loss(a, b), a, create_graph=True)
+    assert torch.allclose(torch.autograd.grad(d.sum(), a)[0], torch.full((100,), 0.02))

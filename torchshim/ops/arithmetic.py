@@ -11,7 +11,7 @@ from . import promotion as P
 from .common import is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, cast, common_of, op, short, with_partials
+from .registry import SB, SC, SF, SI, T, Over, cast, common_of, op, short, with_partials
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -226,7 +226,7 @@ def _flat(mode, value):
     check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
-    rule=(lambda out, self, other, mode: _flat(mode, 1 / other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
+    rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
 def div(self, other, rounding_mode, half=None):
     """self / other, rounded towards zero ("trunc") or down ("floor")."""
     return quotient(self, other, rounding_mode, half)
@@ -234,7 +234,7 @@ def div(self, other, rounding_mode, half=None):
 
 @op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0", promote="float",
     inplace="method", scalar_left="alone",
-    saves_number=True, wide_number=True, rule=(lambda out, self, other: 1 / other, lambda out, self, other: -(self / other) / other))
+    saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), lambda out, self, other: -(self / other) / other))
 def true_divide(self, other):
     """self / other."""
     return self / other

@@ -443,8 +443,22 @@ def elementwise_rule(op, pullback):
     return rule
 
 
+class Over:
+    """A partial derivative 1 / divisor: the gradient is divided, which rounds once."""
+
+    def __init__(self, divisor):
+        self.divisor = divisor
+
+
 def term(t, partial):
-    """A tangent times a partial derivative; see the module docstring for masks."""
+    """A tangent times a partial derivative; see the module docstring for masks. A list: by one factor after the other, the last one
+    first in the gradient."""
+    if partial.__class__ is Over:
+        return t / partial.divisor
+    if partial.__class__ is list:
+        for factor in partial:
+            t = t * factor
+        return t
     mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
     if mask is not None:                       # first here, so last in the transposed program: it has the last word there
         t = jnp.where(mask, t, jnp.zeros_like(t))

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
-from .common import is_complex, is_float, special
+from .common import is_complex, is_float, plus_product, special
 from .layout import chosen, elementwise_strides
 from .registry import op
 
@@ -50,7 +50,7 @@ log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambd
 log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
-                  rule=(lambda out, x: out * (1 - out),), grad_back="SigmoidBackward")
+                  rule=(lambda out, x: [out, 1 - out],), grad_back="SigmoidBackward")
 
 # -- trigonometry ------------------------------------------------------------------------------------------------------------
 sin = declare("sin", jnp.sin, "The sine.", "Sin")
@@ -61,7 +61,8 @@ acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), r
 atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),))
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
-tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: 1 - out * out,), grad_back="TanhBackward")
+tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: plus_product(jnp.ones((), out.dtype), -out, out),),
+               grad_back="TanhBackward")
 asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh",), inplace_grad="AsinhBackward1",
                 rule=(lambda out, x: jax.lax.rsqrt(x * x + 1),))
 acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1", rule=(

@@ -11,9 +11,9 @@ import numpy as np
 from ...engine.interpret import fused, losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
-from ..common import taken, wide
+from ..common import as_number, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
-from ..registry import op
+from ..registry import cast, op
 from .softmax import half_of, log_softmax_of, refuse_integers
 
 
@@ -270,14 +270,28 @@ def _on_host(forward, backward, target_too=True):
     return dict(host=host, host_back=host_back)
 
 
+@jax.custom_jvp
+def _mean_square(d):
+    return jnp.mean(jnp.square(d))
+
+
+@_mean_square.defjvp
+def _mean_square_jvp(primals, tangents):
+    # the cotangent comes last, as in torch's kernel
+    d, = primals
+    with np.errstate(divide="ignore"):         # of nothing
+        factor = cast(2 / as_number(d.size, np.float64), d.dtype)
+    return _mean_square(d), jnp.sum(tangents[0] * (factor * d))
+
+
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
     grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
 def mse_loss(self, target, weight, reduction):
     """The squared difference; with weights, torch divides by their sum."""
-    y = jnp.square(self - target)
+    d = self - target
     if weight is None:
-        return reduced(y, reduction)
-    y = y * weight
+        return _mean_square(d) if reduction == "mean" else reduced(jnp.square(d), reduction)
+    y = jnp.square(d) * weight
     return jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight, y.shape)) if reduction == "mean" else reduced(y, reduction)
 
 
