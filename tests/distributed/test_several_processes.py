@@ -128,10 +128,25 @@ def _training(rank, n):
         torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1, bias=rank == 0))
 
 
+def _meshes(rank, n):
+    mesh = dist.init_device_mesh("cpu", (3, 1), mesh_dim_names=("dp", "tp"))
+    assert repr(mesh) == "DeviceMesh((dp=3, tp=1), 'cpu', stride=(1, ()))" and mesh.get_coordinate() == (rank, 0)
+    assert mesh["dp"].get_coordinate() == (rank,)
+    assert dist.get_process_group_ranks(mesh.get_group("dp")) == [0, 1, 2] and dist.get_process_group_ranks(mesh.get_group("tp")) == [rank]
+    assert mesh.get_local_rank("dp") == rank == mesh.get_rank() and mesh._flatten().size() == 3
+    assert dist.init_device_mesh("cpu", (3,)).get_group() is dist.group.WORLD
+    with pytest.raises(RuntimeError, match="Mesh should not be bigger than default world size 3, but found 4 ranks!"):
+        dist.init_device_mesh("cpu", (4,))
+    with pytest.raises(NotImplementedError, match="torch.distributed.tensor.DTensor with more than one process"):
+        dist.tensor.distribute_tensor(torch.ones(3), mesh["dp"])
+    with pytest.raises(NotImplementedError, match="torch.distributed.fsdp.fully_shard with more than one process"):
+        dist.fsdp.fully_shard(torch.nn.Linear(1, 1))
+
+
 def _everything(rank, n, path):
     dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=n)
     assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (rank, n, "gloo")
-    for part in (_collectives, _to_neighbours, _groups, _digits, _gradients, _training):
+    for part in (_collectives, _to_neighbours, _groups, _digits, _gradients, _meshes, _training):
         part(rank, n)
     with pytest.raises(NotImplementedError, match="torch.distributed.checkpoint.save with more than one process"):
         torch.distributed.checkpoint.save({}, checkpoint_id="nowhere")

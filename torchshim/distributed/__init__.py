@@ -75,7 +75,8 @@ def get_default_backend_for_device(device):
 
 
 __getattr__ = _missing_attribute(__name__,
-                                 lazy=("_composable", "_functional_collectives", "_shard", "_symmetric_memory", "_tensor", "algorithms",
+                                 lazy=("autograd", "config", "launcher", "_composable",
+                                       "_functional_collectives", "_shard", "_symmetric_memory", "_tensor", "algorithms",
                                        "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "nn", "optim",
                                        "pipelining", "rpc", "run", "tensor"),
                                  elsewhere={"DeviceMesh": "device_mesh", "_rank_not_in_group": "distributed_c10d",

@@ -108,6 +108,11 @@ class ProcessGroup:
         """`barrier`."""
         return self._via("barrier")
 
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        """`monitored_barrier`."""
+        from . import _collectives
+        _collectives.monitored_barrier(self, timeout, wait_all_ranks)
+
     def send(self, tensors, dstRank, tag):
         """`isend` to a member."""
         from . import _collectives

@@ -136,7 +136,8 @@ def _options(name, **defaults):
     def __init__(self):
         for field, value in defaults.items():
             setattr(self, field, value)
-    return type(name, (), {"__init__": __init__, "__module__": "torch.distributed", "__doc__": f"Settings: {', '.join(defaults)}."})
+    return type(name, (), {**defaults, "__init__": __init__, "__module__": "torch.distributed",
+                           "__doc__": f"Settings: {', '.join(defaults)}."})
 
 
 _UNSET = datetime.timedelta(milliseconds=-1)

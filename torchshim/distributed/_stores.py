@@ -210,9 +210,11 @@ class FileStore(Store):
 
     def __init__(self, file_name, world_size=-1):
         super().__init__()
-        self.path, self._read, self._known = str(file_name), 0, _Held()
+        self._path, self._read, self._known = str(file_name), 0, _Held()
         self._do("add", "efcount/", 1)         # as in PyTorch, the file's users are counted in it, and the last removes it
         weakref.finalize(self, _leave, self.path)
+
+    path = property(lambda self: self._path, doc="The file's name.")
 
     @contextlib.contextmanager
     def _locked(self):
@@ -252,13 +254,13 @@ class FileStore(Store):
     def clone(self):
         made = FileStore.__new__(FileStore)
         Store.__init__(made)
-        made.path, made._read, made._known = self.path, 0, _Held()
+        made._path, made._read, made._known = self.path, 0, _Held()
         return made
 
 
 def _leave(path):
     made = FileStore.__new__(FileStore)
-    made.path, made._read, made._known = path, 0, _Held()
+    made._path, made._read, made._known = path, 0, _Held()
     if os.path.exists(path) and made._do("add", "efcount/", -1) <= 0:
         os.remove(path)
 
@@ -336,7 +338,7 @@ class TCPStore(Store):
     def __init__(self, host_name, port, world_size=None, is_master=False, timeout=_TIMEOUT, wait_for_workers=True, multi_tenant=False,
                  master_listen_fd=None, use_libuv=True):
         super().__init__()
-        self._timeout, self.host, self._lock, self.libuvBackend = timeout, host_name, threading.Lock(), use_libuv
+        self._timeout, self._host, self._lock, self._libuv = timeout, host_name, threading.Lock(), use_libuv
         self._server = None
         if is_master:
             self._server = _servers.get(port) if multi_tenant else None
@@ -345,10 +347,14 @@ class TCPStore(Store):
                 if multi_tenant:
                     _servers[self._server.port] = self._server
             port = self._server.port
-        self.port = port
+        self._port = port
         self._socket = self._connected(timeout.total_seconds())
         if world_size and world_size > 0 and wait_for_workers:
             self._gather(world_size, timeout)
+
+    host = property(lambda self: self._host, doc="The name of the master's machine.")
+    port = property(lambda self: self._port, doc="The master's port.")
+    libuvBackend = property(lambda self: self._libuv, doc="What was asked for; nothing depends on it.")
 
     def _connected(self, seconds):
         end = time.monotonic() + seconds
@@ -389,8 +395,8 @@ class TCPStore(Store):
     def clone(self):
         made = TCPStore.__new__(TCPStore)
         Store.__init__(made)
-        made.host, made.port, made._timeout, made._server = self.host, self.port, self._timeout, None
-        made._lock, made.libuvBackend, made._socket = threading.Lock(), self.libuvBackend, made._connected(self._timeout.total_seconds())
+        made._host, made._port, made._timeout, made._server = self.host, self.port, self._timeout, None
+        made._lock, made._libuv, made._socket = threading.Lock(), self._libuv, made._connected(self._timeout.total_seconds())
         return made
 
     def __repr__(self):
@@ -402,8 +408,10 @@ class PrefixStore(Store):
 
     def __init__(self, prefix, store):
         super().__init__()
-        self.prefix, self.underlying_store = prefix, store
+        self.prefix, self._below = prefix, store
         self._timeout = store.timeout
+
+    underlying_store = property(lambda self: self._below, doc="The store whose keys they are.")
 
     def set_timeout(self, timeout):
         self._timeout = timeout

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from .. import get_rank
+from .._group import get_world_size
+from .._names import more
 
 __all__ = ["JoinHook", "Joinable", "Join"]
 
@@ -55,7 +56,8 @@ class Join:
         group = joinables[0].join_process_group
         if any([j.join_process_group != group for j in joinables]):
             raise ValueError("Using join context manager with multiple process groups")
-        get_rank(group)                        # raises where no group was begun
+        if get_world_size(group) > 1 and enable:   # raises where no group was begun
+            raise more("torch.distributed.algorithms.Join")
 
     def __enter__(self):
         return None

@@ -1,4 +1,4 @@
-"""torch.distributed.elastic: `multiprocessing.errors.record`; starting processes is torchrun's, which is not there."""
+"""torch.distributed.elastic: `multiprocessing.errors.record`; `metrics`, `utils`; torchrun starts processes."""
 from ...dropin import missing_attribute as _missing_attribute
 
-__getattr__ = _missing_attribute(__name__, lazy=('multiprocessing',))
+__getattr__ = _missing_attribute(__name__, lazy=("metrics", "multiprocessing", "utils"))

@@ -15,7 +15,8 @@ from ...accelerator import current_accelerator
 from ...autograd.variable import Variable
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
-from ..device_mesh import DeviceMesh, init_device_mesh
+from .._group import get_world_size, is_initialized
+from ..device_mesh import DeviceMesh, alone, init_device_mesh
 from ..tensor import DTensor, Replicate, Shard, distribute_tensor
 from ..tensor._api import _made, _plain
 from .policies import MixedPrecisionPolicy, OffloadPolicy
@@ -298,7 +299,9 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
     for m in modules:
         if isinstance(m, (nn.ModuleList, nn.ModuleDict)) and type(m).forward is nn.Module.forward:
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {m}")
-    mesh = mesh or init_device_mesh((current_accelerator() or torch.device("cpu")).type, (1,))
+    mesh = mesh or init_device_mesh((current_accelerator() or torch.device("cpu")).type,
+                                    (get_world_size() if is_initialized() else 1,))
+    alone(mesh, "torch.distributed.fsdp.fully_shard")
     state = _State(modules, mp_policy, _reshards(reshard_after_forward))
     for p, owners in _managed(modules, set(ignored_params or ())).items():
         if not p.dim():

@@ -13,7 +13,7 @@ from ...engine import warn
 from ...tensor.core.handle import TensorBase
 from ...tensor.core.overriding import DisableTorchFunctionSubclass, of_class
 from ...tensor.core.tensor import Tensor
-from ..device_mesh import current_mesh
+from ..device_mesh import current_mesh, alone
 from ._dtensor_spec import DTensorSpec, TensorMeta
 from ._placing import placed
 from .placement_types import Partial, Placement, Replicate, Shard  # noqa: F401
@@ -62,6 +62,7 @@ def _made(t, mesh, placements):
 
 
 def _checked(placements, mesh):
+    alone(mesh, "torch.distributed.tensor.DTensor")
     placements = [Replicate()] * mesh.ndim if placements is None else list(placements)
     if len(placements) != mesh.ndim:
         raise ValueError("`placements` must have the same length as `device_mesh.ndim`! "

@@ -4,6 +4,7 @@ import functools
 
 from ....dropin import missing_attribute as _missing_attribute
 from . import default_hooks as _default
+from . import post_localSGD_hook as _post
 
 __all__ = ["DDPCommHookType", "register_ddp_comm_hook"]
 
@@ -17,6 +18,7 @@ class DDPCommHookType(enum.Enum):
     ALLREDUCE = functools.partial(_registered, comm_hook=_default.allreduce_hook)
     FP16_COMPRESS = functools.partial(_registered, comm_hook=_default.fp16_compress_hook)
     BF16_COMPRESS = functools.partial(_registered, comm_hook=_default.bf16_compress_hook)
+    POST_LOCALSGD = functools.partial(_registered, comm_hook=_post.post_localSGD_hook)
     NOOP = functools.partial(_registered, comm_hook=_default.noop_hook)
 
 
@@ -25,4 +27,4 @@ def register_ddp_comm_hook(comm_hook_type, model, state=None):
     comm_hook_type.value(model=model, state=state)
 
 
-__getattr__ = _missing_attribute(__name__, lazy=("default_hooks", "powerSGD_hook"))
+__getattr__ = _missing_attribute(__name__, lazy=("default_hooks", "post_localSGD_hook", "powerSGD_hook"))
