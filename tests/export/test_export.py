@@ -84,3 +84,13 @@ def test_what_is_refused():
         export(Net(), X)
     with pytest.raises(torch._dynamo.exc.UserError, match="top-level keys must be the arg names"):
         export(Net(), (X,), dynamic_shapes={"y": None})
+
+
+def test_an_input_may_be_called_as_a_builtin():
+    class Builtin(torch.nn.Module):
+        def forward(self, input, max):
+            return input + max
+    program = export(Builtin(), (X, X))
+    for p in (program, program.run_decompositions()):
+        assert [n.name for n in p.graph.nodes][:2] == ["input", "max"] and p.graph_signature.user_inputs == ("input", "max")
+        assert "input_1 = input" in p.graph_module.code and torch.equal(p.module()(X, X), X + X)

@@ -17,7 +17,7 @@ from ..utils import _pytree as pytree
 from ..utils._python_dispatch import TorchDispatchMode
 from .graph_signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument)
 from .program import ExportedProgram
-from .tracing import _asking
+from .tracing import _asking, entry
 
 aten = ops.aten
 #: Operators whose results share memory with an argument.
@@ -276,7 +276,7 @@ def decomposed(program, table):
     order = _ordered(program, placeholders, specs)
     env, ins = {}, []
     for n in order:
-        step = graph.placeholder(n.target)
+        step = entry(graph, n.target)
         step.meta.update(n.meta)
         val = n.meta["val"]
         if isinstance(val, Tensor):

@@ -160,7 +160,7 @@ class _Export:
         made = []
         given = {}
         for k, (name, x) in enumerate(zip(self.names, self.leaves)):
-            step = graph.placeholder(name)
+            step = tracing.entry(graph, name)
             specs[step] = InputKind.USER_INPUT, None, None
             self.inputs.append(step)
             if isinstance(x, Tensor):

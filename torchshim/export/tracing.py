@@ -28,6 +28,13 @@ APART = "grad_enabled"                         # what steps that have gradients 
 depth = [0]                                    # how many traces we are in the midst of
 
 
+def entry(graph, name):
+    """A new placeholder, which is called what its argument is, be that a builtin's name."""
+    step = graph.placeholder(name)
+    step.name = name
+    return step
+
+
 class Tracing(TorchDispatchMode):
     """Writes each operator down as a step of `graph`, and gives tensors without values.
 
