@@ -34,7 +34,8 @@ CALLS = [
     lambda x, y: F.pad(x, (1, 1), "reflect"),
     lambda x, y: F.interpolate(x, 9), lambda x, y: F.interpolate(x[None], scale_factor=2, mode="bilinear"),
     lambda x, y: F.mse_loss(x, y), lambda x, y: F.mse_loss(x, x), lambda x, y: F.smooth_l1_loss(x, y, beta=0.5),
-    lambda x, y: F.huber_loss(x, y, reduction="none"), lambda x, y: F.kl_div(x, y.abs(), reduction="sum"), lambda x, y: F.l1_loss(x[:1], y[:1]),
+    lambda x, y: F.huber_loss(x, y, reduction="none"), lambda x, y: F.kl_div(x, y.abs(), reduction="sum"),
+    lambda x, y: F.l1_loss(x[:1], y[:1]),
     lambda x, y: F.binary_cross_entropy_with_logits(x, y), lambda x, y: F.cosine_similarity(x, y), lambda x, y: F.unfold(x[None], (2, 3)),
     lambda x, y: F.pixel_shuffle(x.reshape(3, 4, 2, 3), 2), lambda x, y: F.grid_sample(x[None], y[None, :2, :, :2], align_corners=True),
     lambda x, y: torch.fft.fft(x), lambda x, y: torch.fft.ifft(x, norm="ortho"), lambda x, y: torch.fft.fft2(x, (5, 4)),
@@ -73,6 +74,30 @@ def test_a_call_is_looked_up_from_the_third_time_on():
     states = torch.stats()["states"]
     F.instance_norm(x).sum().item()
     assert torch.stats()["states"] == states
+
+
+def test_new_tensors_are_where_and_what_they_are_asked_for():
+    for f in (lambda **how: torch.hann_window(8, **how), lambda **how: torch.arange(5.0, **how), lambda **how: torch.zeros(2, 3, **how),
+              lambda **how: torch.ones((2, 3), **how)):
+        for _ in range(4):
+            x, y = f(), f()
+            assert x.device.type == "cpu" and x.dtype is torch.float32 and not x.requires_grad
+            assert f(dtype=torch.float64).dtype is torch.float64
+            x.zero_()
+            assert y.abs().sum() > 0 or y.shape == (2, 3)
+            assert f(requires_grad=True).requires_grad and f(requires_grad=True).is_leaf and f(device="meta").device.type == "meta"
+            with torch.device("meta"):
+                assert f().device.type == "meta"
+            torch.set_default_dtype(torch.float64)
+            try:
+                assert f().dtype is torch.float64
+            finally:
+                torch.set_default_dtype(torch.float32)
+    for n in (*range(5), 3, 4, 3, 3):
+        assert torch.arange(n).tolist() == list(range(n)) and torch.arange(1, n + 1, 2).tolist() == list(range(1, n + 1, 2))
+        assert torch.zeros(n, 2).tolist() == [[0.0, 0.0]] * n and torch.arange(n).dtype is torch.int64
+    for _ in range(4):
+        assert torch.arange(0.0, -1.5, -0.5).tolist() == [0.0, -0.5, -1.0] and torch.arange(3, dtype=torch.uint8).dtype is torch.uint8
 
 
 def test_an_empty_trace_stays():
@@ -143,7 +168,8 @@ INDEXED = [
     lambda x, i: x.masked_fill(i > 1, 0.5), lambda x, i: x.take_along_dim(i[:, :1], 1), lambda x, i: F.cross_entropy(x, i[:, 0]),
     lambda x, i: F.nll_loss(x, i[:, 0], ignore_index=1), lambda x, i: x.scatter_reduce(1, i, x, "amax"),
     lambda x, i: x.index_put((i[:, 0] % 3,), x[:1]), lambda x, i: x.index_put([i[0] % 3, i[1]], x[0], accumulate=True),
-    lambda x, i: x.index_put((i > 1,), x[0, :1]), lambda x, i: x.index_copy(1, i[0], x), lambda x, i: F.cross_entropy(x, i[:, 1], label_smoothing=0.1, reduction="none"),
+    lambda x, i: x.index_put((i > 1,), x[0, :1]), lambda x, i: x.index_copy(1, i[0], x),
+    lambda x, i: F.cross_entropy(x, i[:, 1], label_smoothing=0.1, reduction="none"),
 ]
 
 

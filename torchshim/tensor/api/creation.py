@@ -10,6 +10,7 @@ from ...engine.direct import number as number_array
 from ...ops import promotion as P
 from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
+from .looked_up import looked_up
 from .out import refuse_history
 from .signatures import guarded
 from .views import ints, warn_once
@@ -164,7 +165,8 @@ def _factory(name, op=None):
     return make
 
 
-zeros, ones, empty = [guarded(f, f.__name__, False) for f in (_factory("zeros", ZEROS), _factory("ones", ONES), _factory("empty"))]
+zeros, ones, empty = [guarded(f, f.__name__, False)
+                      for f in (looked_up(_factory("zeros", ZEROS)), looked_up(_factory("ones", ONES)), _factory("empty"))]
 FUNCTIONS.update(zeros=zeros, ones=ones, empty=empty)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...engine import context, site, value_of
 from ...engine.direct import SMALL, known_number
 from ..core import dispatch
+from ..core.device import to_jax
 from ..core.dispatch import apply, wrap
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import read, without_history
@@ -71,6 +72,8 @@ def called(direct, f, args, kwargs):
             return f(*args, **kwargs)
     if kwargs:
         key += _NAMES, tuple(kwargs)
+    if not tensors:
+        key.append(to_jax(None))               # where new tensors are made
     if context.modes or apply.__code__ is not _CODE:
         return f(*args, **kwargs)
     key = tuple(key)

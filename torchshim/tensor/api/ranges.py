@@ -10,6 +10,7 @@ from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, LINSPACE, LOGSPACE
 from .bind import function, type_name
 from .creation import check_memory, delivered, destined, made
+from .looked_up import looked_up
 from .reduction import as_int
 from ..core.dtype import np_dtype
 from ..core.handle import TensorBase
@@ -50,6 +51,7 @@ def _spread(n, start, step, d, device):
 
 
 @function(method=False)
+@looked_up
 def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """start, start + step, … below end; arange(end) begins at 0."""
     if start is None or end is None:
