@@ -74,7 +74,7 @@ def called(direct, f, args, kwargs):
         key += _NAMES, tuple(kwargs)
     if not tensors:
         key.append(to_jax(None))               # where new tensors are made
-    if context.modes or apply.__code__ is not _CODE:
+    if context.modes and any(context.modes.values()) or apply.__code__ is not _CODE:
         return f(*args, **kwargs)
     key = tuple(key)
     plan = direct.calls.get(key)
