@@ -93,3 +93,23 @@ def test_a_context_for_tensors_beside_dtensors_changes_nothing():
     from torchshim.distributed._tensor.experimental import implicit_replication
     with implicit_replication():
         assert (torch.ones(2) + 1).tolist() == [2, 2]
+
+
+def test_names_that_only_more_processes_need_import_and_say_so():
+    from torchshim.distributed.checkpoint import QuantizedHuggingFaceStorageReader
+    from torchshim.distributed.elastic.agent.server import WorkerSpec
+    from torchshim.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
+    from torchshim.distributed.pipelining import PipelineStage, schedules
+    from torchshim.distributed.tensor.experimental import context_parallel
+    assert schedules.ScheduleGPipe is dist.pipelining.ScheduleGPipe
+    for f in (QuantizedHuggingFaceStorageReader, WorkerSpec, LocalElasticAgent, PipelineStage, schedules.get_schedule_class,
+              context_parallel, dist.ProcessGroupGloo):
+        with pytest.raises(NotImplementedError, match=f"torchshim: torch.distributed.*{f.__name__}"):
+            f()
+
+
+def test_dimensions_of_a_data_parallel_mesh():
+    dims = fsdp.DataParallelMeshDims(shard="dp")
+    assert (dims.shard, dims.replicate, dims.shard_names, dims.replicate_names) == ("dp", None, ("dp",), ())
+    with pytest.raises(ValueError, match="At least one of"):
+        fsdp.DataParallelMeshDims()

@@ -129,6 +129,14 @@ class ProcessGroup:
         return _collectives.irecv(*_one(tensors), group=self, tag=tag)
 
 
+class ProcessGroupGloo(ProcessGroup):
+    """What gloo's own class is called; `init_process_group` and `new_group` make groups, and it raises NotImplementedError."""
+    __unimplemented__ = True
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("torchshim: torch.distributed.ProcessGroupGloo(...); torch.distributed.new_group makes groups")
+
+
 def _one(x, kind=None):
     """A list of one element: the tensor, or the list itself where one of lists was given."""
     if isinstance(x, (list, tuple)) and (kind is None or not x or isinstance(x[0], (list, tuple))):

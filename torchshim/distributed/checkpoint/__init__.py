@@ -1,5 +1,6 @@
 """torch.distributed.checkpoint: state dicts in folders that PyTorch reads and writes too, from one process or many."""
 from ...dropin import missing_attribute as _missing_attribute
+from .._absent import absent_names
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from .filesystem import FileSystemReader, FileSystemWriter
@@ -14,4 +15,5 @@ __all__ = ["BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata"
            "FileSystemReader", "FileSystemWriter", "HuggingFaceStorageReader", "HuggingFaceStorageWriter", "LoadPlan", "LoadPlanner",
            "Metadata", "ReadItem", "SavePlan", "SavePlanner", "StorageReader", "StorageWriter", "TensorStorageMetadata", "WriteItem",
            "async_save", "load", "load_state_dict", "save", "save_state_dict"]
+globals().update(absent_names(__name__, classes="QuantizedHuggingFaceStorageReader", functions="load_sharded_optimizer_state_dict"))
 __getattr__ = _missing_attribute(__name__, lazy=("format_utils", "state_dict", "stateful"))

@@ -5,7 +5,7 @@ import dataclasses
 
 import torchshim as torch
 
-__all__ = ["CPUOffloadPolicy", "MixedPrecisionPolicy", "OffloadPolicy"]
+__all__ = ["CPUOffloadPolicy", "DataParallelMeshDims", "MixedPrecisionPolicy", "OffloadPolicy"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,3 +26,28 @@ class OffloadPolicy:
 class CPUOffloadPolicy(OffloadPolicy):
     """`fully_shard` keeps parameters, gradients and optimizer states in the host's memory."""
     pin_memory: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class DataParallelMeshDims:
+    """Which dimensions of a mesh replicate and which shard: names, or tuples of names."""
+    shard: str | tuple | None = None
+    replicate: str | tuple | None = None
+
+    def __post_init__(self):
+        if self.shard is None and self.replicate is None:
+            raise ValueError("At least one of shard or replicate must be set in DataParallelMeshDims")
+
+    @property
+    def shard_names(self):
+        """`shard` as a tuple."""
+        return _names(self.shard)
+
+    @property
+    def replicate_names(self):
+        """`replicate` as a tuple."""
+        return _names(self.replicate)
+
+
+def _names(said):
+    return () if said is None else (said,) if isinstance(said, str) else tuple(said)

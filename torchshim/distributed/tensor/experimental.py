@@ -3,6 +3,7 @@ import contextlib
 import functools
 
 from ...dropin import missing_attribute as _missing_attribute
+from .._absent import absent_names
 from ...tensor.core.tensor import Tensor
 from ...utils import _pytree
 from .._absent import absent_names
@@ -60,4 +61,5 @@ def local_map(func=None, out_placements=None, in_placements=None, in_grad_placem
     return mapped
 
 
+globals().update(absent_names(__name__, functions="context_parallel register_sharding"))
 __getattr__ = _missing_attribute(__name__)
