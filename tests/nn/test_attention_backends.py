@@ -37,3 +37,22 @@ def test_what_no_allowed_kernel_takes_is_refused():
         attend(q, q, q)
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Long"):
         attend(q.long(), q.long(), q.long())
+
+
+@pytest.mark.parametrize("causal, bits", [
+    (False,
+     [[-16474, -16872, -16706, -16804, -16534, 16264, -17075, 16178],
+         [-16597, 16235, -16624, 15935, -16553, 16152, 15593, 16148],
+         [-16717, 16318, -16599, 16078, -16553, 16059, 15686, 16133],
+         [-16492, 15775, -16746, -17063, -16524, 16270, -17000, 16168]]),
+    (True,
+     [[-16622, 16236, 16270, 16293, -16451, 16420, -16654, 16044],
+         [-16498, 15925, 16028, 16068, -16477, 16362, -16740, 16147],
+         [-16671, 16203, 16068, 16201, -16599, 16319, 15744, 16056],
+         [-16492, 15775, -16746, -17063, -16524, 16270, -17000, 16168]])])
+def test_half_numbers_weigh_by_rounded_exponentials(causal, bits):
+    """torch's kernel rounds the exponentials to bfloat16 before it multiplies the values by them, and not in their sum."""
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(1, 1, 4, 8).bfloat16() for _ in range(3))
+    mask = torch.ones(4, 4).tril().bool() if causal else None
+    assert torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)[0, 0].view(torch.int16).tolist() == bits

@@ -1,6 +1,7 @@
 """Scaled dot-product attention as one operator."""
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -50,6 +51,26 @@ def _weights_tangent(primals, tangents):
     return w, w * (t + -jnp.sum(w * t, -1, keepdims=True))
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _rounded_weights(s, dtype):
+    """`_weights` as torch's kernel has them for half numbers: the exponentials are rounded before they are multiplied, not in their sum."""
+    top = peak(s, -1)
+    e = jnp.exp(s - jnp.where(jnp.isneginf(top), 0, top))
+    total = jnp.sum(e, -1, keepdims=True)
+    return e.astype(dtype).astype(s.dtype) / jnp.where(total == 0, 1, total)
+
+
+@_rounded_weights.defjvp
+def _rounded_weights_tangent(dtype, primals, tangents):
+    return _rounded_weights(*primals, dtype), _weights_tangent(primals, tangents)[1]
+
+
+def _of_halves(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
+    """The body for half numbers that torch's CPU kernel takes."""
+    if query.dtype in (P.float16, P.bfloat16) and _is_flash(query, key, value, keep, enable_gqa):
+        return _attend_halves
+
+
 def _attention_of(inst, wants=()):
     """It in NumPy: for floats of as many heads, without dropout, at the usual scale."""
     q, k, v = inst.in_metas[:3]
@@ -72,12 +93,20 @@ def _back_on_host(inst, plan):
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
     "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, host=_on_host, host_back=_back_on_host, nondiff=("keep",),
-    function=False, method=False)
+    variant=_of_halves, function=False, method=False)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 
     keep, p: the mask and probability of dropout on the weights.
     """
+    return _attend(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa, _weights)
+
+
+def _attend_halves(query, *others):
+    return _attend(query, *others, lambda s: _rounded_weights(s, query.dtype))
+
+
+def _attend(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa, weights):
     q, k, v = wide(query), wide(key), wide(value)
     if enable_gqa:
         k = jnp.repeat(k, q.shape[-3] // k.shape[-3], -3)
@@ -94,7 +123,7 @@ def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gq
         s = jnp.where(seen, s, -jnp.inf)
     if attn_mask is not None:
         s = jnp.where(attn_mask, s, -jnp.inf) if attn_mask.dtype == jnp.bool_ else s + attn_mask.astype(s.dtype)
-    w = _weights(s)
+    w = weights(s)
     if keep is not None:
         w = w * (keep.astype(w.dtype) / (1 - p).astype(w.dtype))
     return jnp.matmul(w, v, precision=rounds).astype(query.dtype)
