@@ -10,8 +10,8 @@ requires_grad, is_leaf, name of grad_fn, how often it was written since it was m
 exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
 one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, or the end of the memory, do not count.
 Programs avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then),
-the sign of a NaN, roundings that a step function makes visible, and in-place operators inside of functionalize, which forgets what they
-refuse.
+the sign of a NaN, roundings that a step function makes visible, medians of expanded tensors (it reads other memory), and in-place operators
+inside of functionalize, which forgets what they refuse.
 """
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / ({}.abs() + 1)", "torch.maximum
           "torch.nn.functional.cosine_similarity({}, {}, -1)", "torch.addcdiv({}, {}, {}.abs() + 1)", "{}.inner({})"]
 REDUCE = ["{}.sum({d})", "{}.mean({d})", "{}.amax({d})", "{}.prod({d})", "{}.logsumexp({d})", "{}.softmax({d})", "{}.cumsum({d})",
           "{}.norm()", "{}.var({d})", "{}.max({d})[0]", "{}.log_softmax({d})", "{}.sort({d})[0]", "{}.cumprod({d})", "{}.sum()",
-          "{}.mean()", "{}.max()", "{}.prod()", "{}.std({d}, keepdim=True)", "{}.median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})",
+          "{}.mean()", "{}.max()", "{}.prod()", "{}.std({d}, keepdim=True)", "{}.contiguous().median({d})[0]", "{}.amin({d})", "{}.logcumsumexp({d})",
           "{}.norm(dim={d})", "{}.flip({d})", "{}.min()", "{}.argmax({d})", "{}.nansum()", "{}.cummax({d})[0]", "{}.topk(1, {d})[0]",
           "{}.kthvalue(1, {d})[0]", "{}.renorm(2, {d}, 1.0)", "{}.diff(dim={d})", "{}.roll(1, {d})",
           "{}.index_select({d}, torch.tensor([0]))", "{}.unfold({d}, 1, 1).sum(-1)", "{}.trace()"]

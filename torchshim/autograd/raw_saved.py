@@ -8,8 +8,8 @@ from .graph import HookedNode, Packed
 from .saved import residuals, saved_names, saved_tensors
 
 _FREED = ("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
-          "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
-          "need to access saved tensors after calling backward.")
+          "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+          "you need to access saved tensors after calling backward.")
 _TWICE = ("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
 _ARGUMENTS = ("register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
               "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n")
