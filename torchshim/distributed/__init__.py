@@ -14,7 +14,8 @@ from ._collectives import (P2POp, _all_gather_base, _reduce_scatter_base, all_ga
                            recv, recv_object_list, reduce, reduce_scatter, reduce_scatter_single, reduce_scatter_tensor, scatter,
                            scatter_object_list, send, send_object_list)
 from ._buckets import GradBucket
-from ._group import (GroupMember, ProcessGroup, ProcessGroupGloo, Work, destroy_process_group, get_backend, get_backend_config, get_global_rank,
+from ._group import (GroupMember, ProcessGroup, ProcessGroupGloo, Work,
+                     destroy_process_group, get_backend, get_backend_config, get_global_rank,
                      get_group_rank, get_node_local_rank, get_pg_count, get_process_group_ranks, get_rank, get_world_size, group,
                      init_process_group, is_initialized, new_group, new_subgroups, new_subgroups_by_enumeration, shrink_group, split_group)
 from ._names import (AllreduceCoalescedOptions, AllreduceOptions, AllToAllOptions, Backend, BackendConfig, BarrierOptions, BroadcastOptions,
@@ -27,7 +28,8 @@ from .rendezvous import register_rendezvous_handler, rendezvous
 __all__ = [
     "AllToAllOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "Backend", "BackendConfig", "BarrierOptions", "BroadcastOptions",
     "BuiltinCommHookType", "DebugLevel", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
-    "GatherOptions", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "ProcessGroupGloo", "QueueEmptyError", "ReduceOp",
+    "GatherOptions", "GradBucket", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup",
+    "ProcessGroupGloo", "QueueEmptyError", "ReduceOp",
     "ReduceOptions", "ReduceScatterOptions", "ScatterOptions", "Store", "TCPStore", "Work", "all_gather", "all_gather_coalesced",
     "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced", "all_to_all",
     "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",

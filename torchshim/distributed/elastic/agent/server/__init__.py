@@ -1,5 +1,4 @@
-"""torch.distributed.elastic.agent.server: importable. Processes are started by torchrun and `elastic_launch`; agents raise NotImplementedError.
-"""
+"""torch.distributed.elastic.agent.server: importable. torchrun and `elastic_launch` start processes; agents raise NotImplementedError."""
 from .....dropin import missing_attribute as _missing_attribute
 from ...._absent import absent_names
 
