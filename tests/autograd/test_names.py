@@ -121,3 +121,13 @@ def test_a_reshape_that_sees_memory_with_gaps_is_called_an_alias():
     for y in (x.reshape(2, 3), x[:1].reshape(-1), x[:, 0].view(1, 3)):
         assert type(y.grad_fn).__name__ == "ViewBackward0"
     assert type(x.t().reshape(-1).grad_fn).__name__ == "UnsafeViewBackward0"
+
+
+@pytest.mark.parametrize("f, n", [
+    (lambda y: y.add_(1), 2), (lambda y: y * 2, 2), (lambda y: y.pow_(2), 1), (lambda y: y.clamp(-1, 1), 1),
+    (lambda y: y.masked_fill(y > 0, 1.), 1),
+    (lambda y: torch.where(y > 0, y, 2.), 2), (lambda y: y.lerp(torch.ones(3), 0.5), 2), (lambda y: y[torch.tensor([0])], 1),
+    (lambda y: y.scatter_(0, torch.tensor([0]), torch.ones(1)), 2)])
+def test_edges_of_numbers_and_of_what_says_where(f, n):
+    y = f(torch.ones(3, requires_grad=True) * 1)
+    assert [g and g.name() for g, _ in y.grad_fn.next_functions] == ["MulBackward0", None][:n]

@@ -38,6 +38,10 @@ RELEASED = ("Trying to backward through the graph a second time (or directly acc
             "after calling backward.")
 
 
+_WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "where"))      # torch makes tensors of their numbers
+_PLACES = frozenset(("index", "indices", "mask", "condition"))                      # what says where has no edge
+
+
 class Node:
     """How one call is differentiated: its Plan, the Values it saved and the edges to its inputs.
 
@@ -89,13 +93,15 @@ class Node:
         params = getattr(self._ts_inst and self._ts_inst.op, "params", None)
         if params is None or len(params) != len(self._ts_inst.layout):
             return per_edge
-        left, out = iter(per_edge), []
+        left, out, numbers = iter(per_edge), [], self._ts_inst.op.name.rstrip("_") in _WRAPPING
         for p, x in zip(params, self._ts_inst.layout):
             if p.kind == "tensor":
                 if x.__class__ is tuple:
-                    out += [next(left, None) for y in x if y is not None]
-                elif x is not None:
-                    out.append(next(left, None) if x is T else None)
+                    made = [next(left, None) for y in x if y is not None]
+                else:
+                    made = [next(left, None)] if x is T else [None] if x is not None and numbers else []
+                if p.name not in _PLACES:
+                    out += made
         order = self._ts_inst.op.edges
         return [out[k] for k in order] if order is not None and (len(order) == len(out) or order == (0,)) else out
 
