@@ -56,3 +56,7 @@ def test_half_numbers_weigh_by_rounded_exponentials(causal, bits):
     q, k, v = (torch.randn(1, 1, 4, 8).bfloat16() for _ in range(3))
     mask = torch.ones(4, 4).tril().bool() if causal else None
     assert torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)[0, 0].view(torch.int16).tolist() == bits
+    with sdpa_kernel(SDPBackend.MATH):         # the other kernel does not round them
+        plain = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    wide = torch.nn.functional.scaled_dot_product_attention(q.float(), k.float(), v.float(), attn_mask=mask)
+    assert torch.equal(plain, wide.bfloat16()) and plain[0, 0].view(torch.int16).tolist() != bits

@@ -75,6 +75,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[1]}] but got: [{n}, {b[0]}].")
     if enable_gqa and (q.ndim < 3 or q.shape[-3] % k.shape[-3] or q.shape[-3] % v.shape[-3]):
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    if not allowed["flash"] and q.ndim == 4 and q.dtype in (P.float16, P.bfloat16):          # torch multiplies matrices of float32 then
+        mask = attn_mask if attn_mask is None or attn_mask._ts_meta.dtype.name == "bool" else attn_mask.float()
+        return scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale=scale,
+                                            enable_gqa=enable_gqa).to(query.dtype)
     tensors = (query, key, value)
     if attn_mask is not None:
         tensors += (attn_mask,)
