@@ -114,3 +114,9 @@ def test_hooks_of_a_leaf_are_told_of_an_undefined_gradient():
     accumulator.register_hook(lambda made, given: told.append(("post", made, given)))
     Nothing.apply(x).sum().backward()
     assert told == [("tensor", None), ("pre", (None,)), ("after", None), ("post", (), (None,))] and x.grad is None
+
+
+def test_an_edge_has_no_zeros():
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
+        torch.autograd.grad(x.sum(), torch.autograd.graph.get_gradient_edge(y), materialize_grads=True)
