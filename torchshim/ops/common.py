@@ -113,45 +113,46 @@ def product(x, y):
 
 
 
-@looped
-@jax.jit
-def multiply_add(x, y, z):
-    """x * y + z of arrays of one shape, or 0-d ones: rounded once where the function of this name has a rule, on CPUs."""
-    return x * y + z
+def _rounded_once(name):
+    """x * y + z of arrays of one shape, or 0-d ones, by a call of this name: rounded once where such calls have a rule, on CPUs."""
+    def of_arrays(x, y, z):
+        return x * y + z
+    of_arrays.__name__ = of_arrays.__qualname__ = name
+    call = looped(jax.jit(of_arrays))
+    batchable = custom_vmap(call)
+
+    @batchable.def_vmap
+    def of_batch(axis_size, in_batched, *args):
+        shape = jnp.broadcast_shapes(*[a.shape[1:] if b else a.shape for a, b in zip(args, in_batched)])
+        args = [jnp.broadcast_to(a.reshape(a.shape[:1] + (1,) * (len(shape) + 1 - a.ndim) + a.shape[1:]), (axis_size, *shape)) if b
+                else jnp.broadcast_to(a, (axis_size, *shape)) if a.ndim else a for a, b in zip(args, in_batched)]
+        return call(*args), True
+
+    @jax.custom_jvp
+    def once(x, y, z):
+        return looped(batchable)(x, y, z)
+
+    @partial(once.defjvp, symbolic_zeros=True)
+    def jvp(primals, tangents):
+        (x, y, z), (dx, dy, dz) = primals, tangents
+        terms = [f(t) for f, t in ((lambda t: t, dz), (lambda t: x * t, dy), (lambda t: t * y, dx)) if not isinstance(t, SymbolicZero)]
+        out = once(x, y, z)
+        total = terms[0] if terms else jnp.zeros_like(out)
+        for term in terms[1:]:
+            total = total + term
+        return out, jnp.broadcast_to(total, out.shape)
+    return once
 
 
-_batchable = custom_vmap(multiply_add)
+_of_any, _of_memory = _rounded_once("multiply_add"), _rounded_once("multiply_add_of_memory")
 
 
-@_batchable.def_vmap
-def _of_batch(axis_size, in_batched, *args):
-    shape = jnp.broadcast_shapes(*[a.shape[1:] if b else a.shape for a, b in zip(args, in_batched)])
-    args = [jnp.broadcast_to(a.reshape(a.shape[:1] + (1,) * (len(shape) + 1 - a.ndim) + a.shape[1:]), (axis_size, *shape)) if b
-            else jnp.broadcast_to(a, (axis_size, *shape)) if a.ndim else a for a, b in zip(args, in_batched)]
-    return multiply_add(*args), True
-
-
-@jax.custom_jvp
-def _once_rounded(x, y, z):
-    return looped(_batchable)(x, y, z)
-
-
-def _once_rounded_jvp(primals, tangents):
-    (x, y, z), (dx, dy, dz) = primals, tangents
-    terms = [f(t) for f, t in ((lambda t: t, dz), (lambda t: x * t, dy), (lambda t: t * y, dx)) if not isinstance(t, SymbolicZero)]
-    out = _once_rounded(x, y, z)
-    total = terms[0] if terms else jnp.zeros_like(out)
-    for term in terms[1:]:
-        total = total + term
-    return out, jnp.broadcast_to(total, out.shape)
-
-
-_once_rounded.defjvp(_once_rounded_jvp, symbolic_zeros=True)
-
-
-def plus_product(z, x, y):
-    """z + x * y rounded once, as torch's kernels for CPUs do with float32 and float64; other dtypes as they are. x may be a number."""
+def plus_product(z, x, y, in_memory=False):
+    """z + x * y rounded once, as torch's kernels for CPUs do with float32 and float64; other dtypes as they are. x may be a number.
+    in_memory: z and y are memory, not smaller arrays spread out: then XLA needs no float64 for it, with which it would copy what it is to
+    write in place."""
     if x in (1, -1) if x.__class__ is int else not (x.dtype == y.dtype == z.dtype and x.dtype in (np.float32, np.float64)):
         return z + x * y
     shape = jnp.broadcast_shapes(x.shape, y.shape, z.shape)
-    return _once_rounded(*[a if a.shape in ((), shape) else jnp.broadcast_to(a, shape) for a in (x, y, z)])
+    once = _of_memory if in_memory else _of_any
+    return once(*[a if a.shape in ((), shape) else jnp.broadcast_to(a, shape) for a in (x, y, z)])

@@ -1,6 +1,7 @@
 """An optimizer's step as one recorded operator over all its parameters, and the steps of arithmetic that it is written in."""
 from __future__ import annotations
 
+import functools
 import itertools
 from operator import itemgetter
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_mode
 from ..engine import Instance, Operator, context, literal, meta_of, record, writers
 from ..engine.compile.cost import weighed
-from ..ops.common import plus_product
+from ..ops.common import plus_product as _plus_product
 from ..tensor.core.dispatch import apply, wrap
 from ..tensor.core.handle import read
 from ..tensor.core.storage import log_writes
@@ -37,6 +38,7 @@ def _stepwise(f):
     return step
 
 
+plus_product = functools.partial(_plus_product, in_memory=True)
 add = _stepwise(lambda x, y: x + y)
 mul = _stepwise(lambda x, y: x * y)
 div = _stepwise(lambda x, y: x / y)

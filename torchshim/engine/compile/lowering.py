@@ -18,7 +18,7 @@ from ..errorfunction import LIMIT, P, Q, polynomial
 # Calls that run their jaxpr once: what they add (names, gradients) no longer counts when a program is compiled.
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
           "custom_vmap_call": "call"}
-_LEFT_ALONE, _ONCE_ROUNDED = "peak", "multiply_add"    # see ops.common
+_LEFT_ALONE, _ONCE_ROUNDED, _IN_MEMORY = "peak", "multiply_add", "multiply_add_of_memory"      # see ops.common
 _FEW = 2048            # elements of a reduction that XLA surely does not vectorise (it does from 4096 on)
 
 
@@ -97,9 +97,9 @@ def _rule(*names):
 @_rule(*_CALLS)
 def _call(eqn, operands, fence):
     inner = eqn.params.get(_CALLS[eqn.primitive.name])
-    if eqn.params.get("name") == _ONCE_ROUNDED and eqn.primitive.name != "custom_jvp_call":
+    if eqn.params.get("name") in (_ONCE_ROUNDED, _IN_MEMORY) and eqn.primitive.name != "custom_jvp_call":
         x, y, z = operands
-        if x.dtype == np.float32:              # the product of two is exact in float64
+        if x.dtype == np.float32 and eqn.params["name"] == _ONCE_ROUNDED:              # the product of two is exact in float64
             return [(x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)).astype(np.float32)]
         return [x * y + z]                     # without a fence LLVM makes one instruction of both
     if eqn.params.get("name") != _LEFT_ALONE and hasattr(inner, "consts"):
