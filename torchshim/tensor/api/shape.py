@@ -316,8 +316,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
             raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
         y = as_strided(y, shape, strides, storage_offset)
         y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
-    if self._ts_edge is True:
-        begin_anew(self)
+    if self._ts_edge is True and not (y._ts_st is self._ts_st and y._ts_meta == self._ts_meta and offset_of(y) == offset_of(self)):
+        begin_anew(self)                       # not where it is its own memory, as when most parametrizations are registered: it is dear
     bump(self)
     log_edge(self)
     keep_count(self)
