@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import torchshim as torch
-from torchshim.engine.interpret import build
+from torchshim.engine.interpret import build, fused
+from torchshim.engine.interpret.kept import Kept
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
 from torchshim.ops.nn.loss import OUTSIDE, binary_cross_entropy_with_logits, cross_entropy, huber_loss, nll_loss, smooth_l1_loss
@@ -199,6 +200,41 @@ def test_gelu_where_it_ends(approximate):
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
 
 
+def test_gelu_is_differentiated_with_what_was_kept_of_it():
+    x, g = 3 * numbers(300, 200), numbers(300, 200)[::-1].copy()
+    again = fused.gelu_back(x, g)[0]
+    held = len(fused._kept.entries)
+    fused.gelu(x)
+    assert len(fused._kept.entries) <= held + 1 and fused._kept.entries[-1][0][0] is x
+    np.testing.assert_array_equal(fused.gelu_back(x, g)[0], again)
+    assert not any(entry[0][0] is x for entry in fused._kept.entries)      # it is asked for once
+    large = numbers(600, 600)
+    fused.gelu(large)
+    assert not any(entry[0][0] is large for entry in fused._kept.entries)
+
+
+def test_what_nobody_can_ask_for_is_not_kept():
+    kept, x, y = Kept(3, 100), np.zeros(3), np.zeros(4)
+    kept.keep((x, True), 1)
+    kept.keep((np.zeros(3), True), 2)
+    kept.keep((y, False), 3)
+    assert [made for _, made in kept.entries] == [1, 3]
+    assert kept.taken((y, True)) is None and kept.taken((y, False)) == 3 and kept.taken((y, False)) is None
+    for number in range(4, 8):
+        kept.keep((x, y), number)
+    assert [made for _, made in kept.entries] == [5, 6, 7] and kept.small((x, y)) and not kept.small((x, np.zeros(13)))
+
+
+def test_a_written_operand_is_not_what_was_kept():
+    x = torch.randn(40, 50, requires_grad=True)
+    inner = x * 2
+    y = torch.nn.functional.gelu(inner)
+    y.sum().item()
+    inner.detach().numpy()[...] = 1.0
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * 1.0833155, rtol=1e-5)
+
+
 @pytest.mark.parametrize("biases", [True, False])
 @pytest.mark.parametrize("reverse", [True, False])
 def test_lstm(biases, reverse):
@@ -300,7 +336,6 @@ def test_samples_of_images(shape, padding, align):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_silu_block_by_block_is_silu_step_by_step(dtype):
     """The same operations in the same order: the same bits, also of what is not finite."""
-    from torchshim.engine.interpret import fused
     x = np.random.RandomState(0).randn(3, 70_001).astype(str(dtype).split(".")[1])
     x.flat[:4] = np.inf, -np.inf, np.nan, -800
     g = np.random.RandomState(1).randn(*x.shape).astype(x.dtype)

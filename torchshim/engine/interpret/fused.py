@@ -14,9 +14,11 @@ import numpy as np
 
 from ..errorfunction import into as erf_into
 from .copies import contiguous
+from .kept import Kept
 from .sum_rules import _last, _middle, _ones
 
 _BLOCK = 1 << 15           # elements of a block
+_STRETCH = 1 << 14         # of a block of which there are several copies
 _LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
 _SHORT = 400               # rows up to this length have their maximum found sooner by where it is
 _BROAD = 512               # rows up to this length are summed by a single product
@@ -355,9 +357,9 @@ def _flat(one, spare):
     def run(x, *others):
         flat = [np.ascontiguousarray(a).reshape(-1) for a in (x, *others)]
         out = np.empty_like(flat[0])
-        free = [np.empty(min(out.size, _BLOCK), out.dtype) for _ in range(spare)]
-        for start in range(0, out.size, _BLOCK):
-            part = [a[start:start + _BLOCK] for a in (out, *flat)]
+        free = [np.empty(min(out.size, _STRETCH), out.dtype) for _ in range(spare)]
+        for start in range(0, out.size, _STRETCH):
+            part = [a[start:start + _STRETCH] for a in (out, *flat)]
             one(*part, *[a[:part[0].size] for a in free])
         return [out.reshape(x.shape)]
     return run
@@ -367,6 +369,9 @@ _HALF, _ROOT = np.float32(0.5), np.float32(0.5 ** 0.5)
 _CUBE, _SLOPE, _PEAK_OF_NORMAL = np.float32(0.044715), np.float32((2 / np.pi) ** 0.5), np.float32((2 * np.pi) ** -0.5)
 
 
+_kept = Kept(8, 1 << 20)    # 1 + erf(x / sqrt(2)), by x
+
+
 def _normal(out, x, t, y):
     """1 + erf(x / sqrt(2)) in y."""
     np.multiply(x, _ROOT, out)
@@ -374,23 +379,43 @@ def _normal(out, x, t, y):
     y += 1
 
 
-def _gelu(out, x, t, y):
+def _gelu(out, x, y, t):
     _normal(out, x, t, y)
     np.multiply(x, _HALF, out)
     out *= y
 
 
-def _gelu_back(out, x, g, t, y):
+def _gelu_back(out, x, g, y, t):
     # g (Phi(x) + x phi(x)), in torch's order
-    _normal(out, x, t, y)
-    y *= _HALF
     np.multiply(x, x, t)
     t *= -_HALF
     np.exp(t, t)
     t *= _PEAK_OF_NORMAL
     t *= x
-    y += t
-    np.multiply(g, y, out)
+    np.multiply(y, _HALF, out)
+    out += t
+    out *= g
+
+
+def _gelu_back_alone(out, x, g, t, y):
+    _normal(out, x, t, y)
+    _gelu_back(out, x, g, y, t)
+
+
+def gelu(x):
+    """x Phi(x)."""
+    if not _kept.small((x,)):
+        return _gelu_of_many(x)
+    normal = np.empty(x.size, np.float32)
+    made = _flat(_gelu, 1)(x, normal)
+    _kept.keep((x,), normal)
+    return made
+
+
+def gelu_back(x, g):
+    """The gradient of `gelu` from x and the cotangent."""
+    normal = _kept.taken((x,))
+    return _gelu_back_of_many(x, g) if normal is None else _flat(_gelu_back, 1)(x, g, normal)
 
 
 def _inner(x, t, y):
@@ -457,7 +482,7 @@ def many(meta):
 
 
 silu, silu_back = _flat(_silu, 0), _flat(_silu_back, 2)
-gelu, gelu_back = _flat(_gelu, 2), _flat(_gelu_back, 2)
+_gelu_of_many, _gelu_back_of_many = _flat(_gelu, 2), _flat(_gelu_back_alone, 2)
 gelu_tanh, gelu_tanh_back = _flat(_gelu_tanh, 2), _flat(_gelu_tanh_back, 2)
 
 

@@ -7,16 +7,14 @@ state is differentiated. The first three are computed with their signs changed, 
 
 from __future__ import annotations
 
-from operator import is_
-
 import numpy as np
 
+from .kept import Kept
 from .sum_rules import _ones
 
 _ORDER = [3, 0, 1, 2]      # of torch's gates: input, forget, candidate, output
 _BACK = [1, 2, 3, 0]       # the place of each of these in our order
-_KEPT, _SMALL = 8, 1 << 16 # layers whose gates are kept for their backward, and bytes of each of their operands at most
-_kept: list = []           # (operands and direction, what `_run` gave), the last one last
+_kept = Kept(8, 1 << 16)    # what `_run` gave, by operands and direction
 
 
 def _ordered(a, hidden):
@@ -29,21 +27,6 @@ def _restored(a, hidden):
     return a.reshape(4, hidden, -1)[_BACK].reshape(4 * hidden, -1)
 
 
-def _keep(of, ran):
-    """Remember what the backward of a layer would compute again. Who holds an array keeps it from being written or given away."""
-    _kept.append((of, ran))
-    del _kept[:-_KEPT]
-
-
-def _taken(operands, reverse):
-    """What was kept of a layer of these very arrays, and is no longer; None where there is nothing."""
-    for entry in reversed(_kept):
-        (known, direction), ran = entry
-        if direction is reverse and len(known) == len(operands) and all(map(is_, known, operands)):
-            _kept[:] = [e for e in _kept if e is not entry]
-            return ran
-
-
 class Lstm:
     """One layer in one direction, of these sizes: `forward` and `backward` are functions for where it is interpreted."""
 
@@ -53,10 +36,10 @@ class Lstm:
 
     def forward(self, x, h, c, w_ih, w_hh, *biases):
         operands = x, h, c, w_ih, w_hh, *biases
-        small = all([a.nbytes < _SMALL for a in operands])
+        small = _kept.small(operands)
         ran = self._run(x, h, c, w_ih, w_hh, biases, small)
         if small:
-            _keep((operands, self.reverse), ran)
+            _kept.keep((*operands, self.reverse), ran)
         states, cells, _ = ran
         out = states.transpose(0, 2, 1)
         last = np.ascontiguousarray(out[-1])
@@ -101,7 +84,7 @@ class Lstm:
         """Gradients of the operands numbered in `wants`, from all operands and the cotangents of the three results."""
         biases, (d_out, d_last, d_cell) = more[:-3], [np.asarray(a) for a in more[-3:]]
         times, batch, hidden, dtype = self.times, self.batch, self.hidden, self.dtype
-        states, cells, (gates, tops) = (_taken((x, h, c, w_ih, w_hh, *biases), self.reverse)
+        states, cells, (gates, tops) = (_kept.taken((x, h, c, w_ih, w_hh, *biases, self.reverse))
                                         or self._run(x, h, c, w_ih, w_hh, biases, keep=True))
         o, i, f, g = [gates[:, k:k + hidden] for k in range(0, 4 * hidden, hidden)]
         one = dtype.type(1)
