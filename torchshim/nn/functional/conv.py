@@ -15,8 +15,12 @@ def numbers(value, dims):
     if value.__class__ is int:
         return (value,) * dims
     if isinstance(value, (tuple, list)):
+        if bool in map(type, value):
+            raise TypeError(f"expected a tuple of ints, but found element of type bool at pos {[*map(type, value)].index(bool)}")
         value = tuple([v.__index__() for v in value])
         return value * dims if len(value) == 1 else value
+    if value.__class__ is bool:
+        raise TypeError("expected an int or a tuple of ints, not bool")
     return (value.__index__(),) * dims
 
 

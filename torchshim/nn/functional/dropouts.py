@@ -10,6 +10,7 @@ from ...random.fills import placed
 from ...random.generator import stream
 from ...tensor.api.bind import call, call_inplace
 from ...tensor.api.creation import like_strides
+from ...tensor.api.reduction import need_tensor
 from ...tensor.core.dispatch import apply, wrap
 from ...tensor.core.write import apply_inplace
 
@@ -145,6 +146,7 @@ def _alpha(input, p, shape, inplace):
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps SELU's mean and variance."""
     _check(p)
+    need_tensor("alpha_dropout", input)
     if not training or p == 0:
         return input
     return _alpha(input, p, tuple(input.shape), inplace)
@@ -153,6 +155,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels."""
     _check(p)
+    need_tensor("feature_alpha_dropout", input)
     if not training or p == 0:
         return input
     if input.dim() < 2 and input._ts_meta.numel and p != 1:

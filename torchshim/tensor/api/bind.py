@@ -22,7 +22,7 @@ from .placement import placed
 from .out import SHARED, dtype_of, history_first, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded, shown_name, type_name
-from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator
+from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
@@ -82,6 +82,8 @@ def static(p, x, op):
             except (TypeError, AttributeError):
                 raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be int, not {type_name(x)}") from None
         return x.item() if hasattr(x, "item") else x
+    if p.type.startswith(("int", "SymInt")):
+        raise TypeError(f"{op.name}(): argument '{shown_name(p)}' must be {_said(p)}, not {type_name(x)}")
     try:
         hash(x)
     except TypeError:
@@ -149,7 +151,7 @@ def prepare(op, args, name=None, first=1):
 def fitting(p, x):
     """Whether a static parameter takes a bool, or a bool parameter or one without None takes what is given."""
     if x is None:
-        return p.optional or p.python is None
+        return p.optional or p.python is None and not (p.type.startswith("int[") and p.default is REQUIRED)
     if x.__class__ is bool:
         return p.python is not int and not p.type.startswith("int[")
     return isinstance(x, np.bool_)
@@ -288,6 +290,9 @@ def _source(op, first, inplace, with_out, flag):
         sig[names.index("dim")] = "dim=_unset"
         aliases += "    if dim is _unset:\n        dim = None\n"
         aliases += f"        if keepdim is not False: raise kept_of_nothing(_op, {first == 'self'}, dtype)\n"
+        if not op.params[names.index("dim")].is_list:                  # one dimension, which must be said
+            given = "None" if first == "self" else "input, None"
+            aliases += f"    elif dim is None: raise no_overload(_name, _op, ({given},), {first == 'self'}, {with_out})\n"
     if flag:
         sig.append("inplace=False")
     if with_out:
@@ -400,7 +405,7 @@ _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "appl
            "apply_number": apply_number, "apply_scaled": apply_scaled, "apply": apply, "inplace1": inplace1, "inplace2": inplace2,
            "inplace_number": inplace_number, "inplace_scaled": inplace_scaled,
            "apply_inplace": apply_inplace, "precheck": precheck, "dtype_of": dtype_of, "old_form": old_form,
-           "kept_of_nothing": kept_of_nothing, "foreign": foreign, "refused_by_operator": refused_by_operator,
+           "kept_of_nothing": kept_of_nothing, "no_overload": no_overload, "foreign": foreign, "refused_by_operator": refused_by_operator,
            "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 
@@ -485,7 +490,7 @@ def function(*names, method=True, torch=True, namespace=None, out=False):
         for name in names or (f.__name__,):
             spoken = name if namespace in (None, "nn.functional") else f"{namespace}_{name}"
             known = spoken in SIGNED and namespace != "nn.functional"
-            g = with_out(f, spoken) if out else guarded(f, spoken, False) if known and (namespace or torch) else f
+            g = with_out(strict(f, spoken, False), spoken) if out else guarded(f, spoken, False) if known and (namespace or torch) else f
             if namespace:
                 NAMESPACES.setdefault(namespace, {})[name] = g
             elif torch:

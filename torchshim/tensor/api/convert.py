@@ -99,7 +99,7 @@ Tensor.to = to
 
 
 def _cast_method(name, dtype):
-    def method(self, memory_format=None):
+    def method(self, *, memory_format=None):
         if memory_format is None:
             return to(self, dtype)
         check_format(name, memory_format)
@@ -155,7 +155,7 @@ def type_as(self, other):
 Tensor.type_as = type_as
 
 
-def cpu(self, memory_format=None):
+def cpu(self, *, memory_format=None):
     """This tensor on the CPU."""
     if memory_format is None:
         return to(self, torch_device("cpu"))
@@ -163,7 +163,7 @@ def cpu(self, memory_format=None):
     return to(self, torch_device("cpu"), memory_format=memory_format)
 
 
-def cuda(self, device=None, non_blocking=False, memory_format=None):
+def cuda(self, device=None, non_blocking=False, *, memory_format=None):
     """This tensor on the current CUDA device."""
     device = torch_device("cuda" if device is None else device)
     if device.type != "cuda":
@@ -172,7 +172,7 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
 
 
 def _not_here(kind, error, text):
-    def method(self, device=None, non_blocking=False, memory_format=None):
+    def method(self, device=None, non_blocking=False, *, memory_format=None):
         raise error(text)
     method.__name__ = method.__qualname__ = kind
     method.__doc__ = f"{error.__name__}: there is no such device."

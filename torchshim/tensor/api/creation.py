@@ -12,7 +12,7 @@ from ...ops.creation import FULL, ONES, ZEROS
 from .bind import FUNCTIONS, function, into, number, type_name
 from .looked_up import looked_up
 from .out import refuse_history
-from .signatures import guarded
+from .signatures import ask_parser, guarded
 from .views import ints, warn_once
 from ..core import settings
 from ..core.device import device as torch_device, to_jax
@@ -518,6 +518,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 @function(method=False)
 def scalar_tensor(s, *, dtype=None, device=None, **kw):
     """A 0-d tensor of the default floating dtype."""
+    if s.__class__ not in (int, float, bool, complex):
+        ask_parser("scalar_tensor", (s,), {})
     return tensor(s, dtype=dtype or get_default_dtype(), device=device)
 
 

@@ -18,6 +18,7 @@ from . import return_types
 from .bind import call, function
 from .picking import flag, in_range
 from .reduction import as_int, need_tensor
+from .signatures import ask_parser
 from .undefined import undefined
 from .views import warn_once
 from ..core.handle import edge, look, read
@@ -172,6 +173,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 def lu(A, pivot=True, get_infos=False):
     """torch.linalg.lu_factor and lu_factor_ex are its successors. Looks at the values unless `get_infos`."""
     need_tensor("lu", A, "A")
+    if pivot.__class__ is not bool:
+        ask_parser("_lu_with_info", (A,), dict(pivot=pivot))
     _deprecated("lu")
     LU, pivots, info = call(factor.linalg_lu_factor_ex, (A, pivot, True))
     if get_infos:

@@ -242,7 +242,7 @@ def overloaded(name, overloads, method):
                 function = chosen.get(key)
             if function is None:
                 function = choose(args, kwargs).function
-                if not _decided_by_values(args, kwargs):
+                if not decided_by_values(args, kwargs):
                     chosen.keep(key, function)
             return function(*args, **kwargs)
         except Exception as error:
@@ -256,7 +256,7 @@ def overloaded(name, overloads, method):
     return f
 
 
-def _decided_by_values(args, kwargs):
+def decided_by_values(args, kwargs):
     """Whether more than the types took part: a 0-d tensor may stand for a number, and a list may be mixed."""
     every = [*args[1:], *kwargs.values()]
     return any([isinstance(x, TensorBase) or x.__class__ in (list, tuple) and len({y.__class__ for y in x}) > 1 for x in every])

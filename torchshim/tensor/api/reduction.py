@@ -72,7 +72,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
             made = call(R.nuclear_norm, (input if dtype is None else input.to(dtype), dim, keepdim))
             return made if out is None else into(out, made, "norm")
         p = 2
-    made = call(R.linalg_vector_norm, (input, 2 if p is None else p, dim, keepdim, dtype))
+    made = call(R.linalg_vector_norm, (input, 2 if p is None else p, dim, keepdim, dtype), "linalg_vector_norm")
     return made if out is None else into(out, made, "norm")
 
 

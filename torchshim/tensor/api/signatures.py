@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import re
 
+from ...engine.record.memo import Memo
 from ...engine.site import TRACED_ERRORS, asked_by, leaving
 from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
-from .overloads import Overload, foreign, misfit, shown_name
+from .overloads import Overload, decided_by_values, foreign, misfit, shown_name
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 _MADE = "Tensor? out=None, " + _OPTIONS
+_RECURRENT = "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 _LIKE = "MemoryFormat? memory_format=None, " + _OPTIONS
 
 #: torch's signatures and the names that have them; a name that occurs more than once is overloaded, in this order.
@@ -180,6 +182,26 @@ _SIGNATURES = (
     ("Tensor A, Tensor B, *, bool left=True", "linalg_solve"),
     ("Tensor A, *, bool check_errors=False", "linalg_inv_ex"),
     ("Tensor A", "linalg_inv"),
+    ("Tensor self, bool upper=False", "cholesky"),
+    ("Tensor self, Device? device=None", "is_pinned pin_memory"),
+    (f"Scalar s, *, {_OPTIONS}", "scalar_tensor"),
+    ("Tensor self", "detach detach_ dequantize int_repr q_scale q_zero_point q_per_channel_axis q_per_channel_scales "
+     "q_per_channel_zero_points indices_copy values_copy crow_indices_copy col_indices_copy ccol_indices_copy row_indices_copy"),
+    ("Tensor[] tensors", "dequantize"),
+    ("Tensor self, ScalarType dtype, *, Tensor? out=None", "view_copy"),
+    ("Tensor self, int[] size, *, Tensor? out=None", "view_copy"),
+    *[(f"Tensor data, Tensor batch_sizes, {states} hx, Tensor[] params, {_RECURRENT}", names)
+      for states, names in (("Tensor[]", "lstm"), ("Tensor", "gru rnn_tanh rnn_relu"))],
+    *[(f"Tensor self, {states} hx, Tensor[] params, {_RECURRENT}, bool batch_first", names)
+      for states, names in (("Tensor[]", "lstm"), ("Tensor", "gru rnn_tanh rnn_relu"))],
+    ("Tensor self, int[] size, int sparse_dim, int dense_dim", "sparse_resize_ sparse_resize_and_clear_"),
+    ("Tensor self, float padding, int[]? output_size=None", "to_padded_tensor"),
+    ("Tensor self, Tensor mat2", "smm"),
+    ("Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None", "to_dense"),
+    ("Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False", "_unique2"),
+    ("Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False", "unique_dim"),
+    ("Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None", "unique_consecutive"),
+    ("Tensor self, bool pivot=True, bool check_errors=True", "_lu_with_info"),
     ("Tensor self, Tensor b, float? rcond=None, *, str? driver=None", "linalg_lstsq"),
     ("Tensor self, int ind=2", "linalg_tensorinv"),
     ("Tensor self, Tensor other, int[]? dims=None", "linalg_tensorsolve"),
@@ -391,8 +413,45 @@ def refusal(name, args, kwargs, method=False, out=False):
             if name in NAMES else None)
 
 
+#: Functions that are lenient, beside those of linalg: they would make something of arguments that torch's parser refuses.
+_LENIENT = frozenset(
+    "qr svd cholesky pinverse bernoulli dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ "
+    "feature_alpha_dropout feature_alpha_dropout_ is_pinned pin_memory detach detach_ dequantize view_copy int_repr q_scale "
+    "q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points indices_copy values_copy crow_indices_copy "
+    "col_indices_copy ccol_indices_copy row_indices_copy lstm gru rnn_tanh rnn_relu sparse_resize_ sparse_resize_and_clear_ "
+    "to_padded_tensor smm to_dense".split())
+
+
+def ask_parser(name, args, kwargs):
+    """Raise torch's TypeError for arguments that its operator `name` does not take: what a function of Python's hands on to it."""
+    failure = refusal(name, args, kwargs)
+    if failure is not None:
+        raise failure
+
+
+def strict(f, name, method):
+    """`f`, or where it is lenient a function that asks torch's parser first: once for arguments of these types."""
+    if name not in NAMES or not (name in _LENIENT or name.startswith("linalg_")):
+        return f
+    taken = Memo(256)
+
+    @functools.wraps(f)
+    def g(*args, **kwargs):
+        key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        if taken.get(key) is None:
+            failure = refusal(name, args, kwargs, method)
+            if failure is not None:
+                raise failure
+            if not decided_by_values(args, kwargs):
+                taken.keep(key, True)
+        return f(*args, **kwargs)
+    return g
+
+
 def guarded(f, name, method):
     """`f` with torch's argument errors; `name` is one of NAMES."""
+    f = strict(f, name, method)
+
     @functools.wraps(f)
     def g(*args, **kwargs):
         try:

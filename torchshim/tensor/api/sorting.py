@@ -13,6 +13,7 @@ from .picking import in_range
 from ..core.dtype import FROM_NP
 from ..core.handle import TensorBase, read
 from .reduction import as_int, need_tensor
+from .signatures import ask_parser
 from .undefined import undefined
 from ..core.tensor import tensor_from
 
@@ -174,6 +175,9 @@ def _check_dim(name, x, dim):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order, or the distinct slices along `dim`. Looks at the data."""
     need_tensor("unique", input)
+    if not sorted.__class__ is return_inverse.__class__ is return_counts.__class__ is bool or dim.__class__ not in (int, type(None)):
+        flags = dict(sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
+        ask_parser("_unique2", (input,), flags) if dim is None else ask_parser("unique_dim", (input, dim), flags)
     _refuse_complex("unique" if dim is None else "unique_dim", input)
     a, back = _host(input)
     if dim is None:
@@ -215,6 +219,8 @@ def _runs(rows):
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The first of each run of equal elements, or of equal slices along `dim`. Looks at the data."""
     need_tensor("unique_consecutive", input)
+    if not return_inverse.__class__ is return_counts.__class__ is bool:
+        ask_parser("unique_consecutive", (input,), dict(return_inverse=return_inverse, return_counts=return_counts, dim=dim))
     _refuse_complex("unique", input)
     a, back = _host(input)
     d = None if dim is None else _check_dim("unique_consecutive", input, dim)

@@ -10,7 +10,7 @@ from .bind import FUNCTIONS, function
 
 def _wants(layout, *names):
     for name in names:
-        def f(self, *args, _name=name, **kwargs):
+        def f(self, *, _name=name):
             raise RuntimeError(f"{_name} expected sparse {layout} layout but got Strided")
         f.__doc__ = "Of sparse tensors; a dense one raises torch's error."
         f.__name__ = f.__qualname__ = name
@@ -42,7 +42,7 @@ def is_distributed(self):
 
 def _no_kernel(*names, torch=False):
     for name in names:
-        def f(self, *args, _name=name, **kwargs):
+        def f(self, *args, _name=name):
             kind = "CPU" if self.device.type == "cpu" else self.device.type.upper()
             raise NotImplementedError(f"Could not run 'aten::{_name}' with arguments from the '{kind}' backend: the tensor is dense.")
         f.__doc__ = "Of sparse or quantized tensors; a dense one raises torch's error."

@@ -13,6 +13,7 @@ from ...ops.promotion import c_name, type_name as tensor_type
 from ...ops.registry import T
 from ...ops.views import view_strides
 from .bind import FUNCTIONS, call, function, type_name
+from .signatures import UNSET, guarded
 from ..core.settings import warn_once
 from ..core.dispatch import Tensor
 from ..core.dtype import FROM_NP, dtype as torch_dtype, np_dtype
@@ -390,7 +391,7 @@ def squeezed(t, drop, name):
 def _squeeze_dims(t, dim):
     """(dimensions, which of the three forms)."""
     m = meta(t)
-    if dim is None:
+    if dim is UNSET:
         return range(m.ndim), "SqueezeBackward0"
     if isinstance(dim, (list, tuple)):
         dims = [wrap_dim(d, m.ndim, t) for d in ints(dim, "squeeze", "dim")]
@@ -401,7 +402,7 @@ def _squeeze_dims(t, dim):
 
 
 @function("squeeze")
-def squeeze(input, dim=None, *, axis=None):
+def squeeze(input, dim=UNSET, *, axis=None):
     """Without the dimensions of size 1 (all, or those named)."""
     return squeezed(input, *_squeeze_dims(input, dim if axis is None else axis))
 
@@ -552,9 +553,11 @@ def alias_copy(input):
     return call(COPIED, (input, "AliasBackward0_copy"))
 
 
-FUNCTIONS["detach"] = lambda input: input.detach()
-FUNCTIONS["detach_"] = lambda input: input.detach_()
-FUNCTIONS["is_same_size"] = lambda input, other: input.is_same_size(other)
+FUNCTIONS["detach"] = guarded(lambda input: input.detach(), "detach", False)
+FUNCTIONS["detach_"] = guarded(lambda input: input.detach_(), "detach_", False)
+FUNCTIONS["is_same_size"] = guarded(lambda input, other: input.is_same_size(other), "is_same_size", False)
+for _name in ("is_same_size", "is_pinned"):
+    setattr(Tensor, _name, guarded(getattr(Tensor, _name), _name, True))
 
 
 # -- the tensor itself seen otherwise ---------------------------------------------------------------------------------------
@@ -608,7 +611,7 @@ def _inplace(name, f):
         return become(self, y)
     g.__name__ = g.__qualname__ = name
     g.__doc__ = f"`{name[:-1]}` of the tensor itself."
-    setattr(Tensor, name, g)
+    setattr(Tensor, name, guarded(g, name, True))
 
 
 for _name, _f in (("transpose_", transpose), ("swapdims_", transpose), ("swapaxes_", swapaxes), ("t_", t), ("squeeze_", squeeze),

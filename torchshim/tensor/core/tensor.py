@@ -13,7 +13,7 @@ from numpy import ndarray
 from ...engine import TRACED, context, half, is_host, literal, meta_of, value_of, warn
 from ...ops import promotion as P
 from . import dispatch, host, settings, storage
-from .device import from_jax
+from .device import device as as_device, from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
 from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere,
@@ -148,7 +148,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Where the tensor begins in its storage, in elements."""
         return 0 if self._ts_view is None else self._ts_view.offset
 
-    def is_contiguous(self, memory_format=None):
+    def is_contiguous(self, *, memory_format=None):
         """Whether the elements lie row-major without gaps (or in `memory_format`)."""
         if memory_format is not None:
             from .memory_format import check_format, is_in_format, refuse_batched
@@ -356,6 +356,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return is_inference(self)
 
     def is_pinned(self, device=None):
+        """False: memory is not pinned."""
+        if device is not None:
+            as_device(device)
         return False
 
     def is_shared(self):

@@ -1,0 +1,64 @@
+"""Arguments that a body would make something of, and that torch's parser refuses: flags that are no bools, None where something must be
+said, positions where only a keyword is."""
+import pytest
+
+import torchshim as torch
+import torchshim.nn.functional as F
+
+X = torch.arange(6.).reshape(2, 3)
+EYE = torch.eye(2)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: X.squeeze(None), r"squeeze\(\) received an invalid combination of arguments - got \(NoneType\)"),
+    (lambda: X.clone().squeeze_(None), r"squeeze_\(\) received an invalid combination of arguments - got \(NoneType\)"),
+    (lambda: torch.squeeze(X, None), r"squeeze\(\) received an invalid combination of arguments - got \(Tensor, NoneType\)"),
+    (lambda: X.prod(None), r"prod\(\) received an invalid combination of arguments - got \(NoneType\)"),
+    (lambda: X.logsumexp(None), r"logsumexp\(\): argument 'dim' \(position 1\) must be tuple of ints, not NoneType"),
+    (lambda: X.tril(object), r"tril\(\): argument 'diagonal' \(position 1\) must be int, not type"),
+    (lambda: X.svd(1), r"svd\(\): argument 'some' \(position 1\) must be bool, not int"),
+    (lambda: torch.svd(X, some=1), r"svd\(\): argument 'some' must be bool, not int"),
+    (lambda: X.qr(None), r"qr\(\): argument 'some' \(position 1\) must be bool, not NoneType"),
+    (lambda: torch.cholesky(EYE, 1), r"cholesky\(\): argument 'upper' \(position 2\) must be bool, not int"),
+    (lambda: torch.linalg.cholesky(EYE, upper=1), r"linalg_cholesky\(\): argument 'upper' must be bool, not int"),
+    (lambda: torch.linalg.svd(X, 1), r"linalg_svd\(\): argument 'full_matrices' \(position 2\) must be bool, not int"),
+    (lambda: torch.linalg.pinv(X, None), r"linalg_pinv\(\) received an invalid combination of arguments"),
+    (lambda: X.pinverse(None), r"pinverse\(\): argument 'rcond' \(position 1\) must be float, not NoneType"),
+    (lambda: X.lu(1), r"_lu_with_info\(\): argument 'pivot' must be bool, not int"),
+    (lambda: X.unique(1), r"_unique2\(\): argument 'sorted' must be bool, not int"),
+    (lambda: X.unique(dim=0, sorted=1), r"unique_dim\(\): argument 'sorted' must be bool, not int"),
+    (lambda: X.unique_consecutive(return_inverse=None), r"unique_consecutive\(\): argument 'return_inverse' must be bool, not NoneType"),
+    (lambda: X.float(None), r"float\(\) takes"),
+    (lambda: X.cpu(None), r"cpu\(\) takes"),
+    (lambda: X.is_contiguous(None), r"is_contiguous\(\) takes"),
+    (lambda: X.is_pinned(object), r"is_pinned\(\): argument 'device' \(position 1\) must be torch.device, not type"),
+    (lambda: X.is_same_size(None), r"is_same_size\(\): argument 'other' \(position 1\) must be Tensor, not NoneType"),
+    (lambda: torch.scalar_tensor(None), r"scalar_tensor\(\): argument 's' \(position 1\) must be Number, not NoneType"),
+    (lambda: torch.scalar_tensor(X), r"scalar_tensor\(\): argument 's' \(position 1\) must be Number, not Tensor"),
+    (lambda: torch.detach(None), r"detach\(\): argument 'input' \(position 1\) must be Tensor, not NoneType"),
+    (lambda: torch.values_copy(None), r"values_copy\(\): argument 'input' \(position 1\) must be Tensor, not NoneType"),
+    (lambda: torch.lstm(None), r"lstm\(\) received an invalid combination of arguments - got \(NoneType\)"),
+    (lambda: torch.dropout(X, 0.5, 1), r"dropout\(\): argument 'train' \(position 3\) must be bool, not int"),
+    (lambda: X.norm(2, 0, 3), r"linalg_vector_norm\(\): argument 'keepdim' \(position 4\) must be bool, not int"),
+    (lambda: F.alpha_dropout(None), r"alpha_dropout\(\): argument 'input' \(position 1\) must be Tensor, not NoneType"),
+    (lambda: F.feature_alpha_dropout("a"), r"feature_alpha_dropout\(\): argument 'input' \(position 1\) must be Tensor, not str"),
+    (lambda: F.max_pool1d(X, True), r"max_pool1d\(\): argument 'kernel_size' \(position 2\) must be tuple of ints, not bool"),
+    (lambda: F.max_pool1d(X, [True]), r"max_pool1d\(\): argument 'kernel_size' \(position 2\) must be tuple of ints, but found element of type"
+                                      " bool at pos 0"),
+    (lambda: X.coalesce(1), r"coalesce\(\) takes"),
+])
+def test_what_the_parser_refuses(call, text):
+    for _ in range(2):                         # what was refused once is not remembered as taken
+        with pytest.raises(TypeError, match=text):
+            call()
+
+
+def test_what_it_takes():
+    assert X.amax(None) == 5                   # a list with a default may be None
+    assert X.squeeze().shape == X.shape
+    assert torch.scalar_tensor(torch.tensor(1.5)) == 1.5 and torch.scalar_tensor(True) == 1
+    assert X.is_pinned("cpu") is False and X.is_pinned() is False
+    assert torch.linalg.pinv(X, 1e-3).shape == (3, 2) and torch.linalg.pinv(X, rtol=torch.tensor(1e-3)).shape == (3, 2)
+    assert torch.svd(X, True, False)[1].shape == (2,)
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
+        X.is_pinned("a")
