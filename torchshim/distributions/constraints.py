@@ -160,11 +160,16 @@ class _Bounded(Constraint):
         super().__init__()
 
 
+def _if_whole(value, within):
+    """`within`, where value has no fraction; integers need no look."""
+    return within if not value.is_floating_point() and not value.is_complex() else (value % 1 == 0) & within
+
+
 class _IntegerInterval(_Bounded):
     is_discrete = True
 
     def check(self, value):
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+        return _if_whole(value, (self.lower_bound <= value) & (value <= self.upper_bound))
 
 
 class _IntegerLessThan(_Bounded):
@@ -172,7 +177,7 @@ class _IntegerLessThan(_Bounded):
     _shown = ("upper_bound",)
 
     def check(self, value):
-        return (value % 1 == 0) & (value <= self.upper_bound)
+        return _if_whole(value, value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_Bounded):
@@ -180,7 +185,7 @@ class _IntegerGreaterThan(_Bounded):
     _shown = ("lower_bound",)
 
     def check(self, value):
-        return (value % 1 == 0) & (value >= self.lower_bound)
+        return _if_whole(value, value >= self.lower_bound)
 
 
 class _Real(Constraint):

@@ -104,7 +104,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     m, tm = input._ts_meta, target._ts_meta
     if m.ndim == 2 and weight is None and tm.dtype == P.int64 and tm.shape == m.shape[:1] and P.kind_of(m.dtype) == 2:
         _check_targets(target, m.shape[1], ignore_index)
-        return unguarded(apply(ops.nll_loss, (input, target), (T, T, None, reduction, ignore_index), (), ""))
+        return unguarded(apply2(ops.nll_loss, input, target, (T, T, None, reduction, ignore_index)))
     if m.ndim:
         ops.check_classes(m, tm, None if weight is None else weight._ts_meta)
         not_differentiable(_classes_kernel(m.ndim), weight=weight)

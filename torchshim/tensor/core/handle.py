@@ -59,10 +59,10 @@ def _read_again(t, vw, root):
         inst, nums = steps[0]
         op, layout, kinds = inst.op, inst.layout, inst.kinds
         if op is SLICE_OP and not kinds:
-            free = moving(op, layout[0], layout[1], (root,))
-            if free is not None:
-                nums = [e[1] for e, f in zip(layout[0], free) if e is not f]
-                layout, kinds = (free, layout[1]), "i" * len(nums)
+            open_ = moving(op, layout[0], layout[1], (root,))
+            if open_ is not None:
+                layout, nums = (open_[0], layout[1]), open_[1]
+                kinds = "i" * len(nums)
         return record(context, op, layout, (root,), nums, kinds)[0]
     return read_steps(root, steps)
 

@@ -4,6 +4,8 @@ become run-time numbers. So do places in memory that is known, wherever it is cu
 """
 from __future__ import annotations
 
+import functools
+
 from ...engine import Immediate, context, user_site
 from ...ops.views import NEW, SELECT
 
@@ -15,7 +17,7 @@ _parts_seen: dict = {}
 
 
 def moving(op, spec, name, vals, kinds=""):
-    """The spec with run-time places, if this is a place in the program that slices at changing ones."""
+    """(the spec with run-time places, the places), if this is a place in the program that slices at changing ones, else None."""
     tr = context.trace
     try:
         slots = tuple([v.slot if v.trace is tr else tr.enter(v) for v in vals])
@@ -24,18 +26,15 @@ def moving(op, spec, name, vals, kinds=""):
     state = tr.state
     if state is None or (op, (spec, name), kinds, slots) in state.next:
         return None
-    free = _free_spec(spec, vals[0].meta)
-    return free if free is not spec and _moves(state, op, free, name, slots, spec, vals[0].meta) else None
+    m = vals[0].meta
+    opened = _opened(spec, m.shape)
+    return opened if opened is not None and _moves(state, op, opened[0], name, slots, spec, m) else None
 
 
 def moving_part(spec, m):
     """(the spec with open places, the places) of a part of memory like `m` that was cut at several other places before, else None."""
-    free = _free_spec(spec, m)
-    if free is spec:
-        return None
-    if not _several(_parts_seen, 10_000, (m, free), spec):
-        return None
-    return free, tuple([e[1] for e, f in zip(spec, free) if e is not f])
+    opened = _opened(spec, m.shape)
+    return opened if opened is not None and _several(_parts_seen, 10_000, (m, opened[0]), spec) else None
 
 
 def _several(table, most, key, spec, different=DIFFERENT):
@@ -48,17 +47,21 @@ def _several(table, most, key, spec, different=DIFFERENT):
     return len(seen) > different
 
 
-def _free_spec(spec, m):
-    """`spec` with the places of its parts left open; itself where it has none."""
-    free, d = [], 0
+@functools.lru_cache(maxsize=4096)
+def _opened(spec, shape):
+    """(`spec` with the places of its parts left open, the places); None where it has no such parts."""
+    free, places, d = [], [], 0
     for e in spec:
         if e[0] == NEW:
             free.append(e)
             continue
-        free.append((e[0], None, e[2], e[3]) if e[0] == SELECT or e[2] != m.shape[d] else e)
+        if (e[0] == SELECT or e[2] != shape[d]) and e[1] is not None:
+            free.append((e[0], None, e[2], e[3]))
+            places.append(e[1])
+        else:
+            free.append(e)
         d += 1
-    free = tuple(free)
-    return spec if free == spec else free
+    return (tuple(free), tuple(places)) if places else None
 
 
 def _moves(state, op, free, name, slots, spec, m):
@@ -73,6 +76,6 @@ def _moves(state, op, free, name, slots, spec, m):
         return False
     state.kept()[key] = True
     for k in [k for k in list(state.next) if k.__class__ is tuple and k[0] is op and k[3] == slots]:
-        if k[1][1] == name and k[1][0] != free and _free_spec(k[1][0], m) == free:
+        if k[1][1] == name and (_opened(k[1][0], m.shape) or k[1])[0] == free and k[1][0] != free:
             state.next.pop(k, None)            # else the first rounds would go on being programs of their own
     return True

@@ -111,9 +111,9 @@ def first_view(t, op, layout, offset):
                 free, nums = open_
                 inst = SLICE_OP.resolve((free, name), (meta(t),), "i" * len(nums))
                 return _seen_as(t, ((inst, nums),), inst.out, None, offset, None, None)
-        free = moving(SLICE_OP, spec, name, (read(t),))
-        if free is not None:
-            nums = [e[1] for e, f in zip(spec, free) if e is not f]
+        open_ = moving(SLICE_OP, spec, name, (read(t),))
+        if open_ is not None:
+            free, nums = open_
             return make_view_any(t, SLICE_OP, (free, name), offset, nums, "i" * len(nums))
     return make_view_any(t, op, layout, offset)
 

@@ -137,10 +137,10 @@ def put_slice_any(t, value, layout, nums=(), kinds=""):
     va = read(t)
     vals = (va,) if value is None else (va, read(value))
     spec, number = layout
-    free = moving(SLICE_PUT, spec, number, vals, kinds)
-    if free is not None:
-        starts = [e[1] for e, f in zip(spec, free) if e is not f]
-        spec, nums, kinds = free, [*starts, *nums], "i" * len(starts) + kinds
+    open_ = moving(SLICE_PUT, spec, number, vals, kinds)
+    if open_ is not None:
+        spec, starts = open_
+        nums, kinds = [*starts, *nums], "i" * len(starts) + kinds
     write(t, record(context, SLICE_PUT, (spec, number), vals, nums, kinds)[0])
 
 
