@@ -348,3 +348,18 @@ def test_silu_block_by_block_is_silu_step_by_step(dtype):
     with np.errstate(all="ignore"):
         for a, b in zip((*fused.silu(x), *fused.silu_back(x, g)), want):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("shape", [(32, 32), (3, 4, 6), (64, 100), (7, 1)])
+def test_softmax_of_few_rows_has_the_bits_of_blocks(shape, log, monkeypatch):
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for special in (None, np.nan, np.inf, -np.inf):
+        if special is not None:
+            x.flat[3] = special
+        with np.errstate(all="ignore"):
+            few, = fused.softmax(shape, len(shape) - 1, x.dtype, log)(x)
+            with monkeypatch.context() as patch:
+                patch.setattr(fused, "_FEW", 0)
+                many, = fused.softmax(shape, len(shape) - 1, x.dtype, log)(x)
+        assert few.shape == shape and few.tobytes() == many.tobytes()

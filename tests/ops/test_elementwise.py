@@ -263,3 +263,16 @@ def test_half_types_round_the_logarithm_and_each_step_of_its_gradients(f, want, 
     x, y, g = (torch.tensor(v, dtype=torch.bfloat16) for v in ([0.3, 1.7, 2.9, 0.77], [0.13, 5.3, 0.031, 3.3], [0.7, 1.3, 2.1, 0.9]))
     out = f(x.requires_grad_(), y.requires_grad_())
     assert out.tolist() == want and [t.tolist() for t in torch.autograd.grad(out, (x, y), g)] == gradients
+
+
+def test_remainders_of_many_numbers_are_the_c_librarys():
+    """Above some numbers they are computed by way of float64; what is not finite, or too large a quotient, is not."""
+    rng = np.random.default_rng(0)
+    x, y = [rng.standard_normal((2, 300)).astype(np.float32) * 50 for _ in range(2)]
+    for a, b in ((None, None), (np.inf, 1), (np.nan, 2), (-4, 2), (-0.0, 3), (1, 0), (2, np.inf), (1e30, 1e-30), (-5, np.nan)):
+        if a is not None:
+            x[1, 7], y[1, 7] = a, b
+        with np.errstate(all="ignore"):
+            wanted = np.fmod(x, y)
+        for made in (torch.fmod(torch.tensor(x), torch.tensor(y)), torch.fmod(torch.tensor(x.T.copy()).t(), torch.tensor(y))):
+            assert np.array_equal(made.numpy(), wanted, equal_nan=True) and np.array_equal(np.signbit(made.numpy()), np.signbit(wanted))

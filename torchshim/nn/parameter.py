@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ..engine import present
 from ..ops.promotion import kind_of
+from ..tensor.api.looked_up import like_tensors
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
 from ..tensor.core.layout import strided
@@ -55,6 +56,7 @@ def _marked(cls, data, requires_grad):
     return t
 
 
+@like_tensors
 @never_asks
 class Parameter(Tensor, metaclass=_Kind):
     """A tensor to be trained: assigned to a Module it appears in its `parameters()`.

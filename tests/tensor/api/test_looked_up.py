@@ -77,6 +77,22 @@ def test_a_call_is_looked_up_from_the_third_time_on():
     assert torch.stats()["states"] == states
 
 
+def test_parameters_are_looked_up_without_gradients_and_keep_theirs_with():
+    norm = torch.nn.LayerNorm(11)
+    norm.weight.data = torch.arange(11.0) + 2
+    x = torch.randn(3, 4, 11)
+    with torch.no_grad():
+        for _ in range(direct.CALM):
+            [t.sum().item() for t in (x, norm.weight, norm.bias)]
+        before = plans()
+        made = [norm(x) for _ in range(4)]
+    assert plans() == before + 1 and not any(y.requires_grad for y in made)
+    assert type(made[-1]) is torch.Tensor and type(norm.weight) is torch.nn.Parameter
+    y = norm(x)
+    assert y.requires_grad and y.grad_fn.name() == "NativeLayerNormBackward0"
+    assert all(torch.equal(y, z) for z in made)
+
+
 def test_new_tensors_are_where_and_what_they_are_asked_for():
     for f in (lambda **how: torch.hann_window(8, **how), lambda **how: torch.arange(5.0, **how), lambda **how: torch.zeros(2, 3, **how),
               lambda **how: torch.ones((2, 3), **how)):

@@ -297,6 +297,17 @@ def _remainder_float(x, y):
     """C's fmod. For float32 by way of float64, where it is x - trunc(x / y) * y: NumPy's own loop asks the C library for each element."""
     if x.dtype != F32 or x.shape != y.shape or x.size <= _FEW_REMAINDERS:
         return np.fmod(x, y)
+    if x.size <= _BLOCK:
+        rest, divisor = x.astype(F64), y.astype(F64)
+        quotient = np.divide(rest, divisor)
+        np.trunc(quotient, quotient)
+        # the first is true of what is not finite, too
+        if not np.vdot(quotient, quotient) < _EXACT or not np.vdot(divisor, divisor) < np.inf:
+            return np.fmod(x, y)
+        quotient *= divisor
+        rest -= quotient
+        rest = rest.astype(F32)
+        return np.copysign(rest, x, rest)
     result, x, y = np.empty(x.shape, F32), np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1)
     flat, room = result.reshape(-1), np.empty((3, min(x.size, _BLOCK)), F64)
     for start in range(0, x.size, _BLOCK):

@@ -36,7 +36,11 @@ def _adder(shape, size, dtype):
 
 def _wide(x, y, z):
     """The product is exact in float64."""
-    out = np.multiply(x, y, dtype=np.float64)
+    if x.shape:                                # to convert one operand first costs less than to let NumPy do it in pieces
+        out = x.astype(np.float64)
+        out *= y
+    else:
+        out = np.multiply(x, y, dtype=np.float64)
     out += z
     return [out.astype(np.float32)]
 

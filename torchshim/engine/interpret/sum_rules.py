@@ -138,6 +138,11 @@ def make_sum_of_products(params, ins, outs):
     n = sizes[-1]
     block = n if n <= 2 * _BLOCK else _BLOCK
     whole, out = n - n % block, outs[0].shape
+    if block == n and len(sizes) == 1 and out == ():
+
+        def sum_of_all(x, y):
+            return np.vdot(x, y) if x.flags.c_contiguous and y.flags.c_contiguous else total(x * y)
+        return sum_of_all
     others = (*(d for d, this in enumerate(summed[:-1]) if this), len(sizes) - 1)
 
     def sum_of_products(x, y):

@@ -25,8 +25,15 @@ from ..core.view import _seen_as as seen_as
 
 _FLOAT, _NAMES, _FALSE, _TRUE = object(), object(), object(), object()         # a number's class counts: 1, 1.0 and True are equal
 _LISTS = frozenset((tuple, list, Size))
+_LIKE_TENSORS = set()                          # classes of which no function asks more than of Tensor
 _CODE = apply.__code__                         # autocast gives it another, which casts first
 _ndarray = np.ndarray
+
+
+def like_tensors(cls):
+    """Let calls with instances of exactly this class be looked up, too."""
+    _LIKE_TENSORS.add(cls)
+    return cls
 
 
 def looked_up(f):
@@ -43,7 +50,7 @@ def called(direct, f, args, kwargs):
     key, tensors, arrays, grad = [f], [], [], context.grad
     for x in (*args, *kwargs.values()) if kwargs else args:
         c = x.__class__
-        if c is dispatch.Tensor:               # without dimensions it may stand for a number, which is looked at
+        if c is dispatch.Tensor or c in _LIKE_TENSORS:         # without dimensions it may stand for a number, which is looked at
             v = x._ts_st.value if x._ts_view is None else read(x)
             if v.array.__class__ is not _ndarray or not 0 < v.meta.ndim or v.meta.numel > SMALL or grad and not without_history(x):
                 return f(*args, **kwargs)
