@@ -264,3 +264,44 @@ def test_a_view_turned_before_its_base_required_grad_follows_it():
     view.squeeze_()
     x.requires_grad = True
     assert view.requires_grad and view.grad_fn.name() == "AsStridedBackward0" and not view.is_leaf
+
+
+def test_hooks_on_the_accumulation_of_a_leaf_live_as_long_as_what_leads_there():
+    x, said = torch.ones(3, requires_grad=True), []
+    edge = torch.autograd.graph.get_gradient_edge
+    edge(x).node.register_prehook(lambda g: said.append("nobody leads there"))
+    y = x * 2
+    edge(x).node.register_prehook(lambda g: said.append("pre"))
+    z = x * 3
+    y.sum().backward()
+    del y
+    z.sum().backward()
+    assert said == ["pre", "pre"]
+    del z
+    x.sum().backward()
+    assert said == ["pre", "pre"]
+
+
+def test_what_a_formula_had_no_need_to_save_is_none():
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    assert (x * y).grad_fn._saved_self is None and torch.equal((x * y).grad_fn._saved_other, y)
+    assert (x * y).grad_fn._raw_saved_self.unpack() is None
+    of_number = (x * 2).grad_fn
+    assert of_number._saved_self is None and of_number._saved_other.dtype == torch.int64 and of_number._saved_other.item() == 2
+    with pytest.raises(AttributeError):
+        x.exp().grad_fn._saved_self
+
+
+def test_what_inference_tensors_alone_make_has_no_gradient():
+    with torch.inference_mode():
+        x = torch.ones(2, requires_grad=True)
+    assert not torch.nn.functional.softplus(x).requires_grad and not x.sin().requires_grad
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        x * torch.ones(2, requires_grad=True)
+
+
+def test_silu_of_complex_numbers_has_no_gradient():
+    x = torch.ones(2, dtype=torch.complex64)
+    torch.nn.functional.silu(x)
+    with pytest.raises(RuntimeError, match="silu does not support automatic differentiation for outputs with complex dtype."):
+        torch.nn.functional.silu(x.requires_grad_())

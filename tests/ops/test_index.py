@@ -68,3 +68,42 @@ def test_errors(text, kind, message):
     with pytest.raises(kind) as e:
         eval(text, {"x": torch.arange(6.0).reshape(2, 3), "torch": torch}).tolist()
     assert str(e.value) == message
+
+
+def test_scatter_of_an_empty_index_asks_for_no_shape():
+    nothing = torch.zeros(0, dtype=torch.int64)
+    for source in (torch.ones(3), torch.ones(3, 3), torch.ones(())):
+        assert torch.equal(torch.zeros(3, 3).scatter(0, nothing, source), torch.zeros(3, 3))
+        assert torch.equal(torch.zeros(3, 3).scatter_reduce(0, nothing, source, "amax"), torch.zeros(3, 3))
+    source = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Function ScatterBackward0 returned an invalid gradient at index 1 - got .0. but expected shape "
+                                           "compatible with .3."):
+        torch.zeros(3, 3).scatter(0, nothing, source).sum().backward()
+
+
+@pytest.mark.parametrize("shape, index, source, error, words", [
+    ((2, 1), (2, 1), (4,), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ((2, 3), (3, 4), (3,), RuntimeError, "Index tensor must have the same number of dimensions as src tensor"),
+    ((2, 3), (2, 3), (1,), RuntimeError, "Index tensor must have the same number of dimensions as src tensor"),
+    ((3,), (3,), (), RuntimeError, "Expected index [3] to be no larger than self [3] apart from dimension 0 and to be no larger size than "
+                                   "src []")])
+def test_scatter_looks_at_the_sizes_of_its_source_first(shape, index, source, error, words):
+    with pytest.raises(error) as e:
+        torch.zeros(shape).scatter(0, torch.zeros(index, dtype=torch.int64), torch.ones(source))
+    assert str(e.value) == words
+
+
+@pytest.mark.parametrize("shape, index, source", [((), 1, (1,)), ((), 2, (2,)), ((), 0, (0,)), ((3,), 1, ())])
+def test_index_add_of_a_number_takes_a_number(shape, index, source):
+    at = torch.zeros(index, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape, excluding the specified dimension."):
+        torch.zeros(shape).index_add(0, at, torch.ones(source))
+    with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
+        torch.zeros(()).index_add_(0, torch.zeros(2, dtype=torch.int64), torch.ones(()))
+
+
+def test_masked_scatter_in_place_expands_its_mask():
+    with pytest.raises(RuntimeError, match="The expanded size of the tensor .3. must match the existing size .2."):
+        torch.zeros(3).masked_scatter_(torch.ones(2) > 0, torch.ones(9))
+    with pytest.raises(RuntimeError, match="expand.CPUBoolType.*the number of sizes provided"):
+        torch.zeros(3).masked_scatter_(torch.ones(2, 3) > 0, torch.ones(9))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from ..tensor.core.graph import RELEASED, Node, node_class
 from .graph import HookedNode, Packed
-from .saved import residuals, saved_names, saved_tensors
+from .saved import names_at_most, residuals, saved_names, saved_tensors
 
 _FREED = ("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
           "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
@@ -115,4 +115,6 @@ def raw_saved(node, name):
                 return tuple([SavedTensor(node, None if y is None else next(at)) for y in x])
         if name in names:
             return SavedTensor(node, names.index(name))
+        if name in names_at_most(node):
+            return SavedTensor(node, None)
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'", name="_raw_saved_" + name, obj=node)

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from ..engine import VjpOp, meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
@@ -11,6 +13,7 @@ from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import RELEASED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps
+from ..tensor.core.tensor import tensor_from
 from ..tensor.core.view import tensor_on
 from . import anomaly_mode
 from .second_order import by_comparison
@@ -32,9 +35,9 @@ def saved_tensors(node, saved):
     return tensors
 
 
-def saved_names(node):
-    """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`."""
-    inst, plan, given = node._ts_inst, node._ts_plan, []
+def saved_names(node, plan=None):
+    """What torch calls the tensors that a node saved, in their order: the parameters' names, and `result`. `plan`: another than its own."""
+    inst, plan, given = node._ts_inst, plan or node._ts_plan, []
     declared = getattr(inst.op, "op", inst.op)                       # of an operator in place it is the one it is made of
     for p, x in zip(getattr(declared, "params", ()), inst.layout):
         if p.kind == "tensor":
@@ -48,6 +51,16 @@ def saved_names(node):
     return [given[i] for i in plan.args] + results
 
 
+def names_at_most(node):
+    """What torch calls the tensors that a node's formula would save if all its operands wanted gradients: those it had no need of are None."""
+    inst, all_of = node._ts_inst, 0
+    if not saved_names(node) and node._ts_plan.args:
+        return ()
+    for i in inst.diff_ins:
+        all_of |= 1 << i
+    return saved_names(node, inst.plan(all_of))
+
+
 def _saved_attribute(node, name):
     """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
     if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
@@ -59,6 +72,11 @@ def _saved_attribute(node, name):
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return node._ts_saved[k].unpack()
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
+        number = name in ("_saved_self", "_saved_other") and node._ts_nums and node._ts_inst.op.saves_number
+        if number or name[7:] in names_at_most(node):
+            if node._ts_saved is None:
+                raise RuntimeError(RELEASED)
+            return tensor_from(np.asarray(node._ts_nums[0])) if number and name == "_saved_other" else None
     if name.startswith("_raw_saved_"):
         from .raw_saved import raw_saved
         return raw_saved(node, name[11:])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..engine.interpret import fused
 from . import promotion as P
+from .arithmetic import real_alone
 from .common import is_complex, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
 from .registry import NUMBER_KIND, SF, op
@@ -203,7 +204,7 @@ def logsigmoid(self):
     return jnp.minimum(self, 0) - jnp.log1p(jnp.exp(-jnp.abs(self)))
 
 
-@op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"),
+@op("silu(Tensor self) -> Tensor", grad="SiluBackward0", inplace="method", functional="inplace", refuses=("silu_cpu", "bi"), grad_for=real_alone,
     host=lambda inst: fused.silu if fused.many(inst.in_metas[0]) else None,
     host_back=lambda inst, plan: fused.silu_back if fused.many(inst.in_metas[0]) and plan.args == (0,) and not plan.outs else None,
     **FUNCTIONAL)

@@ -655,13 +655,14 @@ def frac(self):
     return self - jnp.trunc(self)
 
 
-def _real_alone(inst, needs):
+def real_alone(inst, needs):
+    """grad_for of an operator whose gradients torch has for real results only."""
     if P.kind_of(inst.out.dtype) == 3 and not inst.op.name.endswith("_"):
         raise RuntimeError(f"{inst.op.name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 @op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,
-    grad="NanToNumBackward0", twice="compared", grad_for=_real_alone)
+    grad="NanToNumBackward0", twice="compared", grad_for=real_alone)
 def nan_to_num(self, nan, posinf, neginf):
     """nan by 0, infinities by the largest finite numbers, or by what is given."""
     if is_complex(self):

@@ -234,9 +234,22 @@ def _cleared(ct, dim, index):
 
 def _picked(ct, dim, index, src):
     """The cotangent of `src`: what lies at the places, zero where `src` is larger than the index."""
+    if not index.size:
+        return jnp.zeros(src.shape, ct.dtype)
     g = _one(_gather(ct, dim, index))
     s = _one(src)
     return jax.lax.pad(g, zero(g), [(0, n - k, 0) for n, k in zip(s.shape, g.shape)]).reshape(src.shape)
+
+
+def _smaller(inst, needs):
+    """back_refuses: torch gives `src` a gradient of the index's shape, which refuses where it does not expand to its own."""
+    index, src = inst.in_metas[1:]
+    if 2 in needs and index.shape != src.shape and src.ndim:
+        fits = index.ndim >= src.ndim and all([s in (1, n) for n, s in zip(index.shape[::-1], src.shape[::-1])])
+        if not fits:
+            return (f"Function {inst.grad_fn_name} returned an invalid gradient at index 1 - got {list(index.shape)} but expected shape "
+                    f"compatible with {list(src.shape)}")
+    return None
 
 
 def _scatter_on_host(add):
@@ -249,6 +262,7 @@ def _scatter_on_host(add):
 
 
 SCATTER = op("scatter.values(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", plain_gradients=True, grad="ScatterBackward0",
+    back_refuses=_smaller,
     inplace=True,
     host=_scatter_on_host(False), rule=lambda ct, self, dim, index, src: [_cleared(ct, dim, index), None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "set"))
@@ -264,7 +278,7 @@ SCATTER_OLD_NUMBER = op("scatter.old_number(Tensor self, int dim, Tensor index, 
     grad="NotImplemented", inplace=True)(
     lambda self, dim, index, value, reduce: _scatter_into(self, dim, index, value, _OLD[reduce]))
 SCATTER_ADD = op("scatter_add.along(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    grad="ScatterAddBackward0", inplace=True, host=_scatter_on_host(True),
+    grad="ScatterAddBackward0", inplace=True, host=_scatter_on_host(True), back_refuses=_smaller,
     rule=lambda ct, self, dim, index, src: [ct, None, _picked(ct, dim, index, src)])(
     lambda self, dim, index, src: _scatter_into(self, dim, index, _one(src), "sum"))
 
@@ -305,6 +319,8 @@ def _reduced(self, how, include_self, combine):
 
 
 def _scatter_reduce(self, dim, index, src, reduce, include_self):
+    if not index.size:
+        return self
     values = wide(_one(src))
     return _reduced(self, reduce, include_self,
                     lambda base, v, method: _scatter_into(base, dim, index, values if v is None else v, method))
@@ -384,6 +400,8 @@ def _product_gradients(ct, self, src, index, how, include_self):
 
 
 def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self):
+    if not index.size:
+        return [ct, None, jnp.zeros(src.shape, ct.dtype)]
     out = _scatter_reduce(self, dim, index, src, reduce, include_self)
     part = _src(src, _one(index))
     if reduce == "prod" and index.size:

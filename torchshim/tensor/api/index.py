@@ -17,7 +17,7 @@ from ..core.handle import TensorBase, edge, look, meta, offset_of, read
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
 from .looked_up import looked_up
-from .indexing import _check_put, _index_list, _is_mask, put_values
+from .indexing import expand_check, _check_put, _index_list, _is_mask, put_values
 from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
@@ -128,11 +128,15 @@ def _check_scatter(name, t, d, index, src):
     sm = meta(src) if src is not None else None
     if max(im.ndim, 1) != max(m.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    if sm is not None and max(im.ndim, 1) != max(sm.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     bad = im.shape != m.shape and any([n > s for k, (n, s) in enumerate(zip(im.shape, m.shape)) if k != d])
     if sm is not None and im.shape != sm.shape:
-        bad = bad or any([n > s for n, s in zip(im.shape, sm.shape)])
+        if not bad:                            # torch looks at the sizes before it compares how many there are
+            short = sm.shape if sm.ndim else (1,) * im.ndim
+            bad = any([n > s for n, s in zip(im.shape, short)])
+            if not bad and len(short) < im.ndim:
+                raise IndexError(f"Dimension out of range (expected to be in range of [{-sm.ndim}, {sm.ndim - 1}], but got {sm.ndim})")
+        if max(im.ndim, 1) != max(sm.ndim, 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if bad:
         tail = f" and to be no larger size than src {list(sm.shape)}" if sm is not None else ""
         raise RuntimeError(f"Expected index {list(im.shape)} to be no larger than self {list(m.shape)} apart from dimension {d}{tail}")
@@ -226,9 +230,15 @@ def _fitting(name, self, d, index, source):
     if sm.dtype != m.dtype:
         raise RuntimeError(f"{name}_(): self ({P.c_name(m.dtype)}) and source ({P.c_name(sm.dtype)}) must have the same scalar type")
     n = (sm.shape[d] if d < sm.ndim else 1) if sm.ndim else 1
+    if im.numel != n and not sm.ndim:
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     if im.numel != n:
         raise RuntimeError(f"{name}_(): Number of indices ({im.numel}) should be equal to source.size(dim): ({n}), for dim: {d}")
-    if [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]:
+    if m.ndim and sm.ndim:
+        differ = [k for j, k in enumerate(m.shape) if j != d] != [k for j, k in enumerate(sm.shape) if j != d]
+    else:
+        differ = m.shape != sm.shape
+    if differ:
         raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                            f"{list(m.shape)} source.shape = {list(sm.shape)}")
     return m, sm
@@ -392,9 +402,9 @@ def _masked_scatter(inplace, self, mask, source):
     if sm.dtype != m.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
                            + P.c_name(sm.dtype))
-    shape = broadcast_shapes([mm.shape, m.shape])
-    if inplace and shape != m.shape:
-        raise RuntimeError(f"output with shape {list(m.shape)} doesn't match the broadcast shape {list(shape)}")
+    if inplace:
+        expand_check(mm, m)
+    shape = m.shape if inplace else broadcast_shapes([mm.shape, m.shape])
     n = sm.numel
     error = lambda _=None: RuntimeError("Number of elements of source < number of ones in mask")
     repeats = 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -213,6 +214,19 @@ class AccumulateGrad(Node):
         self._ts_saved = self._ts_guard = self._ts_next = ()
         self._ts_seq = 2 ** 63 - 1
 
+    def __del__(self):
+        """Nobody holds it any more, but what was computed from its leaf leads there: as in torch, its hooks live as long as that."""
+        hooks = self._ts_extra
+        if hooks is None or not (hooks.pre or hooks.post) or sys.is_finalizing():
+            return
+        nodes = _nodes_at(self.variable)
+        if nodes:
+            node = AccumulateGrad(self.variable)
+            node.known, node._ts_extra = self.known, hooks
+            self.variable._ts_more().accumulator = weakref.ref(node)
+            for n in nodes:
+                n._ts_next = tuple([node if e is self.variable else e for e in n._ts_next])
+
     @property
     def _ts_n_outputs(self):
         return 1
@@ -351,6 +365,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                 st, vw, x = t._ts_st, t._ts_view, t._ts_extra
                 version = st.version
                 if version != version and unversioned(t):         # NaN: made in inference mode
+                    if all([x is not None and unversioned(x) for x in tensors]):
+                        return None            # torch has no gradients of what is made of such tensors alone
                     raise RuntimeError(INFERENCE)
                 if x is not None and x.version is not None:
                     born, st = version, OwnVersion(st, x.version)
