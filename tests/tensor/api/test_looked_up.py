@@ -207,3 +207,11 @@ def test_indices_are_looked_at_each_time(number):
     context.record_all()
     for i, y in zip(places, made):
         assert y.tolist() == call(x, i).tolist()
+
+
+@pytest.mark.parametrize("call", [lambda x, i: x.index_copy(0, i, x), lambda x, i: x.index_fill(0, i, 2), lambda x, i: x.index_add(0, i, x)])
+def test_what_jax_computes_is_left_to_it(call):
+    """Writes by an index into a single element have no rule of NumPy's."""
+    for dtype in (torch.int64, torch.float32):
+        x, i = torch.ones(1, dtype=dtype), torch.zeros(1, dtype=torch.int64)
+        assert len({call(x, i).item() for _ in range(4)}) == 1

@@ -169,9 +169,9 @@ def _plan(arrays, log, result, storages):
         return None                            # one tensor twice
     plan = _Plan()
     plan.constants, plan.steps, plan.results = [], [], []
-    for _, given, _ in log:
-        if not all([a.__class__ is _ndarray for a in given]):
-            return None
+    for _, given, out in log:
+        if not all([a.__class__ is _ndarray for a in (*given, *(out if out.__class__ in (list, tuple) else (out,)))]):
+            return None                        # JAX computed it
         plan.constants += [a for a in given if known_number(a)]
     made = arrays + plan.constants
     for g, given, out in log:
@@ -193,6 +193,8 @@ def _plan(arrays, log, result, storages):
         if t.__class__ is not dispatch.Tensor or t._ts_edge is not None or t._ts_extra is not None or t._ts_st in storages:
             return None
         v, vw = t._ts_st.value, t._ts_view
+        if v.array.__class__ is not _ndarray:
+            return None
         place, writes = _place(v.array, made), t._ts_st.version - context.version
         if place is None or writes != writes:
             return None
