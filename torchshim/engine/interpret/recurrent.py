@@ -14,7 +14,7 @@ from .sum_rules import _ones
 
 _ORDER = [3, 0, 1, 2]      # of torch's gates: input, forget, candidate, output
 _BACK = [1, 2, 3, 0]       # the place of each of these in our order
-_kept = Kept(8, 1 << 16)    # what `_run` gave, by operands and direction
+_kept = Kept(8, 1 << 16)   # what `_run` gave, by operands and direction
 
 
 def _ordered(a, hidden):
@@ -63,20 +63,18 @@ class Lstm:
         states, cells = np.empty((times, hidden, batch), dtype), np.empty((times, hidden, batch), dtype)
         tops = np.empty((times, hidden, batch), dtype) if keep else [np.empty((hidden, batch), dtype)] * times
         h, c = np.ascontiguousarray(np.asarray(h).T), np.ascontiguousarray(np.asarray(c).T)
-        product, one = np.empty((4 * hidden, batch), dtype), dtype.type(1)
-        for gates, state, cell, top in zip(given, states, cells, tops):
-            np.matmul(u, h, out=product)
-            gates += product
-            logistic, candidate = gates[:first], gates[first:]
-            np.exp(logistic, out=logistic)
-            logistic += one
-            np.divide(one, logistic, out=logistic)
-            np.tanh(candidate, out=candidate)
-            np.multiply(gates[2 * hidden:first], c, out=cell)
-            np.multiply(gates[hidden:2 * hidden], candidate, out=top)
-            cell += top
-            np.tanh(cell, out=top)
-            np.multiply(gates[:hidden], top, out=state)
+        product, one = np.empty((4 * hidden, batch), dtype), np.ones((), dtype)
+        matmul, add, multiply, divide, exp, tanh = np.matmul, np.add, np.multiply, np.divide, np.exp, np.tanh
+        # iterated along the times: a view that a loop takes costs less than one that an index makes
+        views = (given, given[:, :first], given[:, first:], given[:, :hidden], given[:, hidden:2 * hidden], given[:, 2 * hidden:first])
+        for gates, logistic, candidate, shown, entered, stays, state, cell, top in zip(*views, states, cells, tops):
+            add(gates, matmul(u, h, product), gates)
+            exp(logistic, logistic)
+            divide(one, add(logistic, one, logistic), logistic)
+            tanh(candidate, candidate)
+            multiply(stays, c, cell)
+            add(cell, multiply(entered, candidate, top), cell)
+            multiply(shown, tanh(cell, top), state)
             h, c = state, cell
         return states, cells, (given, tops)
 
@@ -98,17 +96,17 @@ class Lstm:
         back = np.ascontiguousarray(_ordered(np.asarray(w_hh), hidden).T)
         out = d_out[::-1] if self.reverse else d_out
         out = np.ascontiguousarray(out.transpose(0, 2, 1))
-        d_h, d_c = np.ascontiguousarray(d_last.T), np.array(d_cell.T, order="C")
+        d_h, d_c = np.array(d_last.T, order="C"), np.array(d_cell.T, order="C")      # they are written
         part = np.empty((hidden, batch), dtype)
-        for t in range(times - 1, -1, -1):
-            d_h = d_h + out[t]
-            d_c += np.multiply(d_h, through[t], out=part)
-            now = slope[t]
-            now[:hidden] *= d_h
-            rest = now[hidden:].reshape(3, hidden, batch)
-            rest *= d_c
-            d_c *= f[t]
-            d_h = back @ now
+        matmul, add, multiply = np.matmul, np.add, np.multiply
+        shown, rest = slope[:, :hidden], slope[:, hidden:].reshape(times, 3, hidden, batch)
+        for given, along, all_, first, others, stays in zip(*[a[::-1] for a in (out, through, slope, shown, rest, f)]):
+            add(d_h, given, d_h)
+            add(d_c, multiply(d_h, along, part), d_c)
+            multiply(first, d_h, first)
+            multiply(others, d_c, others)
+            multiply(d_c, stays, d_c)
+            matmul(back, all_, d_h)
         flat = np.ascontiguousarray(slope.transpose(0, 2, 1)).reshape(times * batch, 4 * hidden)
         made = {1: lambda: np.ascontiguousarray(d_h.T), 2: lambda: np.ascontiguousarray(d_c.T)}
 
