@@ -11,9 +11,9 @@ def runs(monkeypatch):
     """The runs over time: one for each entry."""
     made, run = [], recurrent.Lstm._run
     monkeypatch.setattr(recurrent.Lstm, "_run", lambda self, *args, **more: made.append(1) or run(self, *args, **more))
-    recurrent._kept.clear()
+    recurrent._kept.entries.clear()
     yield made
-    recurrent._kept.clear()
+    recurrent._kept.entries.clear()
 
 
 def gradients(model, x, retain=False):
@@ -31,7 +31,7 @@ def test_the_backward_takes_the_gates_that_the_forward_made(runs, bidirectional)
     model, x = torch.nn.LSTM(3, 4, 2, bidirectional=bidirectional), torch.randn(5, 2, 3, requires_grad=True)
     layers = 4 if bidirectional else 2
     first = gradients(model, x)
-    assert len(runs) == layers and not recurrent._kept
+    assert len(runs) == layers and not recurrent._kept.entries
     again = gradients(model, x, retain=True)       # the second backward runs anew
     assert first == again and len(runs) == 3 * layers
 
@@ -39,15 +39,15 @@ def test_the_backward_takes_the_gates_that_the_forward_made(runs, bidirectional)
 def test_what_is_large_is_not_kept(runs):
     model, x = torch.nn.LSTM(8, 80), torch.randn(3, 2, 8, requires_grad=True)       # 102,400 bytes of recurrent weights
     gradients(model, x)
-    assert len(runs) == 2 and not recurrent._kept
+    assert len(runs) == 2 and not recurrent._kept.entries
 
 
 def test_forwards_without_a_backward_are_forgotten(runs):
     model = torch.nn.LSTM(3, 4)
     with torch.no_grad():
-        for _ in range(3 * recurrent._KEPT):
+        for _ in range(3 * recurrent._kept.count):
             model(torch.randn(2, 1, 3))[0].tolist()
-    assert len(recurrent._kept) <= recurrent._KEPT
+    assert len(recurrent._kept.entries) <= recurrent._kept.count
 
 
 def test_both_biases_have_one_gradient_and_memory_of_their_own(runs):
