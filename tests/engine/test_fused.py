@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
-from torchshim.engine.interpret import build, fused
+from torchshim.engine.interpret import build, fused, losses
 from torchshim.engine.interpret.kept import Kept
 from torchshim.ops.activation import gelu, leaky_relu
 from torchshim.ops.nn.attention import attention
@@ -363,3 +363,37 @@ def test_softmax_of_few_rows_has_the_bits_of_blocks(shape, log, monkeypatch):
                 patch.setattr(fused, "_FEW", 0)
                 many, = fused.softmax(shape, len(shape) - 1, x.dtype, log)(x)
         assert few.shape == shape and few.tobytes() == many.tobytes()
+
+
+def few_and_many(monkeypatch, module, make, *arrays):
+    """What `make()` gives for few rows and what it gives in blocks."""
+    few, = make()(*arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_FEW", 0)
+        many, = make()(*arrays)
+    return few, many
+
+
+@pytest.mark.parametrize("given", [(), ("weight",), ("bias",), ("weight", "bias")])
+@pytest.mark.parametrize("shape", [(32, 32), (3, 4, 6), (1, 9), (7, 1)])
+def test_layer_norm_of_few_rows_has_the_bits_of_blocks(shape, given, monkeypatch):
+    rng, n = np.random.default_rng(0), shape[-1]
+    for special in (1, np.nan, np.inf):
+        x, *more = [rng.standard_normal(size).astype(np.float32) for size in (shape, *[(n,)] * len(given))]
+        x.flat[3] = special
+        make = lambda: fused.layer_norm(x.size // n, n, shape, x.dtype, "weight" in given, "bias" in given)
+        with np.errstate(all="ignore"):
+            few, many = few_and_many(monkeypatch, fused, make, x, *more, np.array(1e-5))
+        assert few.shape == shape and few.tobytes() == many.tobytes()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("rows, n", [(32, 32), (12, 6), (64, 100), (7, 1)])
+def test_cross_entropy_of_few_rows_has_the_bits_of_blocks(rows, n, reduction, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, target = rng.standard_normal((rows, n)).astype(np.float32), rng.integers(0, n, rows)
+    for special, ignored in ((0, -100), (np.nan, 2), (-np.inf, target[0])):
+        x[0, 0] = special
+        with np.errstate(all="ignore"):
+            few, many = few_and_many(monkeypatch, losses, lambda: losses.cross_entropy(rows, n, x.dtype, reduction, ignored), x, target)
+        assert few.shape == many.shape and few.tobytes() == many.tobytes()

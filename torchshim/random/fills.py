@@ -221,7 +221,9 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
         most = 2 ** 11 + 1 if d == P.float16 else f"2^{_EXACT[d]}+1"
         raise RuntimeError(f"n cannot be greater than {most} for {P.c_name(d)} type.")
     s = stream(generator, where)
-    draw = lambda k, c: np.concatenate([s.randperm(n, d) for _ in range(k // n if n else 1)])        # one after the other under vmap
+
+    def draw(k, _):                            # one after the other under vmap
+        return s.randperm(n, d) if k == n else np.concatenate([s.randperm(n, d) for _ in range(k // n)])
     return delivered("randperm", made(draw, (n,), d, where), out, requires_grad, layout)
 
 

@@ -1,6 +1,7 @@
 """Random permutations: the result of a shuffle by swaps, in turn where LAPACK can do them, else computed all at once."""
 
 import array
+import functools
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from ..engine.blas import can_swap, swapped
 WIDE = (2**32 - 1) // 20  # from this length on 64-bit draws and another shuffle
 _SEQUENTIAL = 64  # up to here a plain loop is the quicker way
 _CHUNK = 16384
+_FEW = 4096  # what does not depend on the words is kept up to here
 
 
 def shuffled(n, words):
@@ -24,10 +26,27 @@ def shuffled(n, words):
     return np.array(order, np.int64)
 
 
+@functools.lru_cache(maxsize=16)
+def _places(n):
+    """The first places of the swaps, and among how many the second one is chosen."""
+    places = np.arange(n - 1, dtype=np.float64)
+    return places, n - places
+
+
 def _targets(n, words):
     """Each step's second place, the last step's being its own."""
     out = np.empty(n, np.int64)
     out[-1] = n - 1
+    if n <= _FEW:
+        places, spans = _places(n)
+        part = words.astype(np.float64)
+        quotient = np.divide(part, spans)
+        np.floor(quotient, quotient)
+        quotient *= spans
+        part -= quotient
+        part += places
+        out[:-1] = part
+        return out
     for at in range(0, n - 1, _CHUNK):
         part = words[at:at + _CHUNK].astype(np.float64)
         places = np.arange(at, at + part.size, dtype=np.float64)

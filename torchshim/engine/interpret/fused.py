@@ -228,76 +228,6 @@ def _softmax_across_back(rows, n, inner, dtype, log):
     return run
 
 
-# ---------------------------------------------------------------- classes
-
-
-def cross_entropy(rows, n, dtype, reduction, ignore_index):
-    """Of rows of logits and class numbers: -log_softmax at the class; the mean is over those that count."""
-    def one(x, target, loss):
-        e = x - _spread(_peak(x), x)
-        at = _starts(len(x), n) + target
-        np.negative(e.reshape(-1)[at], out=loss)
-        np.exp(e, out=e)
-        loss += np.log(_summed(len(x), n, dtype)(e))
-
-    every = _over(_by_blocks(rows, n), one)
-
-    def run(x, target, *_):
-        target, loss = _inside(target, n, ignore_index), np.empty(rows, dtype)
-        every(_contiguous(x, (rows, n)), target.at, loss)
-        if target.kept is not None:
-            loss = np.where(target.kept, loss, dtype.type(0))
-        if reduction == "none":
-            return [loss]
-        total = np.add.reduce(loss)
-        if reduction == "mean":
-            total = total / dtype.type(target.count)
-        return [np.asarray(total, dtype)]
-    return run
-
-
-class _inside:
-    """Class numbers as places in rows; `kept` are those that count, None where all do, `count` how many they are."""
-    __slots__ = ("at", "kept", "count")
-
-    def __init__(self, target, n, ignore_index):
-        at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
-        self.kept, self.count, self.at = None, at.size, at
-        if not 0 <= ignore_index < n and (not at.size or at.view(np.uint64).max() < n):
-            return
-        low, high = (at.min(), at.max()) if at.size else (0, 0)
-        if low <= ignore_index <= high:
-            self.kept = at != ignore_index
-            self.count = np.count_nonzero(self.kept)
-        if low < 0 or high >= n:
-            self.at = np.clip(at, 0, n - 1)
-
-
-def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
-    """The gradient of `cross_entropy` from logits, class numbers and the cotangent."""
-    def one(x, target, scale, out):
-        np.subtract(x, _spread(_peak(x), x), out=out)
-        np.exp(out, out=out)
-        total = _summed(len(x), n, dtype)(out)
-        out *= _spread((scale.reshape(-1) / total).reshape(-1, 1), out)
-        flat, at = out.reshape(-1), _starts(len(x), n) + target
-        flat[at] -= scale.reshape(-1)
-
-    every = _over(_by_blocks(rows, n), one)
-
-    def run(x, target, ct):
-        shape, target, out = np.shape(x), _inside(target, n, ignore_index), np.empty((rows, n), dtype)
-        scale = np.asarray(ct)
-        if reduction == "mean":
-            scale = scale / dtype.type(target.count)
-        scale = np.broadcast_to(scale, (rows,))
-        if target.kept is not None:
-            scale = np.where(target.kept, scale, dtype.type(0))
-        every(_contiguous(x, (rows, n)), target.at, np.ascontiguousarray(scale), out)
-        return [out.reshape(shape)]
-    return run
-
-
 # ---------------------------------------------------------------- normalisation
 
 
@@ -311,8 +241,34 @@ def _centred(x, n, dtype, eps, out):
     return np.divide(dtype.type(1), var, out=var)
 
 
+def _layer_norm_few(rows, n, shape, dtype, weight, bias):
+    """Of a few short rows: the same calls of NumPy with nothing between them."""
+    ones, size, count, one = _ones(n, dtype), (rows, n), dtype.type(n), np.ones((), dtype)
+
+    def run(x, *more):
+        x = _contiguous(x, size)
+        mean = x.dot(ones)
+        mean /= count
+        out = np.subtract(x, mean.repeat(n).reshape(size))
+        scale = np.vecdot(out, out)
+        scale /= count
+        scale += more[-1].astype(dtype)
+        np.sqrt(scale, scale)
+        np.divide(one, scale, scale)
+        out *= scale.repeat(n).reshape(size)
+        if weight:
+            out *= np.asarray(more[0]).reshape(-1)
+        if bias:
+            out += np.asarray(more[int(weight)]).reshape(-1)
+        return [out if shape == size else out.reshape(shape)]
+    return run
+
+
 def layer_norm(rows, n, shape, dtype, weight, bias):
     """Rows with zero mean and unit variance, times a weight (if there is one), plus a bias (likewise)."""
+    if rows * n <= _FEW and 0 < n < _SPREAD:
+        return _layer_norm_few(rows, n, shape, dtype, weight, bias)
+
     def run(x, *more):
         more = [np.asarray(a) for a in more]
         eps = more[-1].astype(dtype)

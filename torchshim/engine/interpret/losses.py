@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from .fused import _BLOCK, _contiguous, _inside, _starts, _summed
+from .fused import _BLOCK, _FEW, _NARROW, _SEVERAL, _SPREAD, _by_blocks, _contiguous, _over, _peak, _spread, _starts, _summed
+from .sum_rules import _ones
 
 
 def _elementwise(term, spare):
@@ -126,6 +127,91 @@ entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_ba
 
 
 # ---------------------------------------------------------------- classes
+
+
+def cross_entropy(rows, n, dtype, reduction, ignore_index):
+    """Of rows of logits and class numbers: -log_softmax at the class; the mean is over those that count."""
+    def one(x, target, loss):
+        e = x - _spread(_peak(x), x)
+        at = _starts(len(x), n) + target
+        np.negative(e.reshape(-1)[at], out=loss)
+        np.exp(e, out=e)
+        loss += np.log(_summed(len(x), n, dtype)(e))
+
+    every = _over(_by_blocks(rows, n), one)
+    if rows * n <= _FEW and 0 < n < _SPREAD and (n >= _NARROW or rows < _SEVERAL):
+        every = _losses_of_few(rows, n, dtype)
+
+    def run(x, target, *_):
+        target, loss = _inside(target, n, ignore_index), np.empty(rows, dtype)
+        every(_contiguous(x, (rows, n)), target.at, loss)
+        if target.kept is not None:
+            loss = np.where(target.kept, loss, dtype.type(0))
+        if reduction == "none":
+            return [loss]
+        total = np.add.reduce(loss)
+        if reduction == "mean":
+            total = total / dtype.type(target.count)
+        return [np.asarray(total, dtype)]
+    return run
+
+
+def _losses_of_few(rows, n, dtype):
+    """The losses of a few short rows: the same calls of NumPy with nothing between them."""
+    starts, ones, size = _starts(rows, n), _ones(n, dtype), (rows, n)
+
+    def losses(x, target, loss):
+        at = x.argmax(1)
+        at += starts
+        e = np.subtract(x, x.take(at).repeat(n).reshape(size))
+        np.add(starts, target, at)
+        np.negative(e.take(at), loss)
+        np.exp(e, e)
+        total = e.dot(ones)
+        loss += np.log(total, total)
+    return losses
+
+
+class _inside:
+    """Class numbers as places in rows; `kept` are those that count, None where all do, `count` how many they are."""
+    __slots__ = ("at", "kept", "count")
+
+    def __init__(self, target, n, ignore_index):
+        at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
+        self.kept, self.count, self.at = None, at.size, at
+        if not 0 <= ignore_index < n and (not at.size or at.view(np.uint64).max() < n):
+            return
+        low, high = (at.min(), at.max()) if at.size else (0, 0)
+        if low <= ignore_index <= high:
+            self.kept = at != ignore_index
+            self.count = np.count_nonzero(self.kept)
+        if low < 0 or high >= n:
+            self.at = np.clip(at, 0, n - 1)
+
+
+def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
+    """The gradient of `cross_entropy` from logits, class numbers and the cotangent."""
+    def one(x, target, scale, out):
+        np.subtract(x, _spread(_peak(x), x), out=out)
+        np.exp(out, out=out)
+        total = _summed(len(x), n, dtype)(out)
+        out *= _spread((scale.reshape(-1) / total).reshape(-1, 1), out)
+        flat, at = out.reshape(-1), _starts(len(x), n) + target
+        flat[at] -= scale.reshape(-1)
+
+    every = _over(_by_blocks(rows, n), one)
+
+    def run(x, target, ct):
+        shape, target, out = np.shape(x), _inside(target, n, ignore_index), np.empty((rows, n), dtype)
+        scale = np.asarray(ct)
+        if reduction == "mean":
+            scale = scale / dtype.type(target.count)
+        scale = np.broadcast_to(scale, (rows,))
+        if target.kept is not None:
+            scale = np.where(target.kept, scale, dtype.type(0))
+        every(_contiguous(x, (rows, n)), target.at, np.ascontiguousarray(scale), out)
+        return [out.reshape(shape)]
+    return run
 
 
 _UNSIGNED, _NONE = np.dtype(np.uint64), np.zeros((), np.int64)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...engine.interpret import fused, losses
+from ...engine.interpret import losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, taken, wide
@@ -180,13 +180,13 @@ def _check_cross_entropy(x, target, weight, reduction, ignore_index, smoothing):
 
 def _cross_entropy_on_host(inst):
     rows, (weight, *rest, smoothing) = _classes_on_host(inst), inst.layout[2:]
-    return fused.cross_entropy(*rows, *rest) if rows and weight is None and smoothing is None else None
+    return losses.cross_entropy(*rows, *rest) if rows and weight is None and smoothing is None else None
 
 
 def _cross_entropy_back_on_host(inst, plan):
     rows, (weight, *rest, smoothing) = _classes_on_host(inst), inst.layout[2:]
     known = rows and weight is None and smoothing is None and plan.args == (0, 1) and not plan.outs
-    return fused.cross_entropy_back(*rows, *rest) if known else None
+    return losses.cross_entropy_back(*rows, *rest) if known else None
 
 
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, "
