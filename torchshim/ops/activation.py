@@ -210,7 +210,19 @@ def logsigmoid(self):
     **FUNCTIONAL)
 def silu(self):
     """x * sigmoid(x)."""
-    return self / (1 + jnp.exp(-self)) if is_complex(self) else self * jax.lax.logistic(self)
+    return self / (1 + jnp.exp(-self)) if is_complex(self) else _silu(self)
+
+
+@jax.custom_jvp
+def _silu(x):
+    return x / (1 + jnp.exp(-x))               # a product with the sigmoid would be 0 where that is, and torch's is not yet
+
+
+@_silu.defjvp
+def _silu_jvp(primals, tangents):
+    x, = primals
+    s = jax.lax.logistic(x)
+    return _silu(x), tangents[0] * (1 + x * (1 - s)) * s         # in the gradient the sigmoid comes first, as in torch
 
 
 @op("mish(Tensor self) -> Tensor", grad="MishBackward0", inplace="method", functional="inplace", refuses=("mish_cpu", "bic"), **FUNCTIONAL)
@@ -298,4 +310,16 @@ def check_glu(self, dim):
 def glu(self, dim):
     """The first half times the sigmoid of the second."""
     a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)
-    return (a * jax.lax.logistic(b)).astype(self.dtype)
+    return _gated(a, b).astype(self.dtype)
+
+
+@jax.custom_jvp
+def _gated(a, b):
+    return a * jax.lax.logistic(b)
+
+
+@_gated.defjvp
+def _gated_jvp(primals, tangents):
+    a, b = primals
+    s = jax.lax.logistic(b)
+    return a * s, tangents[0] * s + tangents[1] * ((1 - s) * s * a)          # torch's order of multiplication

@@ -462,7 +462,7 @@ def term(t, partial):
     mask, factor = partial if partial.__class__ is tuple else (partial, None) if partial.dtype == jnp.bool_ else (None, partial)
     if mask is not None:                       # first here, so last in the transposed program: it has the last word there
         t = jnp.where(mask, t, jnp.zeros_like(t))
-    return t if factor is None else t * factor
+    return t if factor is None else t / factor.divisor if factor.__class__ is Over else t * factor
 
 
 PACKED_SET = frozenset((SB, SI, SF, SC))

@@ -11,7 +11,7 @@ from . import promotion as P
 from .arithmetic import NEGATED_BOOL, no_bools
 from .common import is_complex, is_float, plus_product, special
 from .layout import chosen, elementwise_strides
-from .registry import op
+from .registry import Over, op
 
 
 def declare(name, f, doc, grad, aliases=(), **options):
@@ -23,6 +23,12 @@ def declare(name, f, doc, grad, aliases=(), **options):
     body.__name__, body.__doc__ = name, doc
     return op(f"{name}(Tensor self) -> Tensor", promote="float", grad=grad if "Backward" in grad else grad + "Backward0", aliases=aliases,
               **options)(body)
+
+
+def _log10(x):
+    if x.dtype != np.float32:
+        return jnp.log10(x)
+    return (jnp.log(x.astype(np.float64)) * (1 / math.log(10))).astype(x.dtype)     # a quotient of float32 would miss log10(1e-9) = -9
 
 
 @jax.custom_jvp
@@ -47,7 +53,7 @@ exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
 log = declare("log", jnp.log, "The natural logarithm.", "Log")
 log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambda out, x: 1 / (x * math.log(2)),))
-log10 = declare("log10", jnp.log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
+log10 = declare("log10", _log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
 log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
                   rule=(lambda out, x: [out, 1 - out],), grad_back="SigmoidBackward")
@@ -139,10 +145,10 @@ digamma = declare("digamma", _digamma, "The derivative of lgamma.", "Digamma", i
 
 
 def _logit_slope(out, x, eps):
-    slope = 1 / (x * (1 - x))
+    by = x * (1 - x)
     if eps is None:
-        return jnp.where((x < 0) | (x > 1), jnp.nan, slope)
-    return ~((x < eps) | (x > 1 - eps)), slope
+        return Over(jnp.where((x < 0) | (x > 1), jnp.nan, by))
+    return ~((x < eps) | (x > 1 - eps)), Over(by)
 
 
 @op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),

@@ -442,19 +442,20 @@ def _sigmoid(x, s):
 
 
 def _silu(out, x):
-    _sigmoid(x, out)
-    np.multiply(x, out, out)
+    np.negative(x, out)
+    np.exp(out, out)
+    out += 1
+    np.divide(x, out, out)
 
 
-def _silu_back(out, x, g, s, y):
-    # g s + (x g) (s (1 - s)), in the order of JAX's gradient
+def _silu_back(out, x, g, s):
+    # (g s) (1 + x (1 - s)), in torch's order
     _sigmoid(x, s)
     np.subtract(1, s, out)
+    out *= x
+    out += 1
+    s *= g
     out *= s
-    np.multiply(x, g, y)
-    y *= out
-    np.multiply(g, s, out)
-    out += y
 
 
 def many(meta):
@@ -463,7 +464,7 @@ def many(meta):
     return meta.dtype == np.float32 and meta.numel > 1 << 14 or meta.dtype == np.float64
 
 
-silu, silu_back = _flat(_silu, 0), _flat(_silu_back, 2)
+silu, silu_back = _flat(_silu, 0), _flat(_silu_back, 1)
 _gelu_of_many, _gelu_back_of_many = _flat(_gelu, 2), _flat(_gelu_back_alone, 2)
 gelu_tanh, gelu_tanh_back = _flat(_gelu_tanh, 2), _flat(_gelu_tanh_back, 2)
 

@@ -38,16 +38,17 @@ def _elementwise(term, spare):
     return make
 
 
-def _elementwise_back(slope, spare):
+def _elementwise_back(slope, spare, divided_last=False):
     """The maker of the gradients of a loss from `slope`, which writes that of x in a block; it gets (where to, x, target, `spare` arrays,
-    numbers). The target's, where it is wanted, is the same with another sign."""
+    numbers). The target's, where it is wanted, is the same with another sign. A mean's are divided by the number of elements before the
+    product with the slope, or `divided_last`."""
     @functools.wraps(slope)
     def make(shape, dtype, reduction, wants):
         n = math.prod(shape)
 
         def run(x, target, ct, *more):
             x, target, ct = _contiguous(x, (n,)), _contiguous(target, (n,)), np.asarray(ct)
-            if reduction == "mean":
+            if reduction == "mean" and not divided_last:
                 ct = ct / dtype.type(n)
             ct = np.ascontiguousarray(ct).reshape(-1) if reduction == "none" else ct
             more = [a.astype(dtype) for a in more]
@@ -57,6 +58,8 @@ def _elementwise_back(slope, spare):
                 a, into = x[part], out[part]
                 slope(into, a, target[part], *[r[:len(a)] for r in room], *more)
                 into *= ct[part] if ct.ndim else ct
+                if reduction == "mean" and divided_last:
+                    into /= dtype.type(n)
             out = out.reshape(shape)
             return [out if k == 0 else np.negative(out) for k in wants]
         return run
@@ -115,7 +118,10 @@ def _entropy(out, x, target, less):
 
 def _entropy_back(out, x, target):
     np.negative(x, out=out)
-    np.exp(out, out=out)
+    if len(x) < _BLOCK and out.dtype == np.float32:        # NumPy's own misses the last digit now and then
+        out[...] = np.exp(out, dtype=np.float64)
+    else:
+        np.exp(out, out=out)
     out += 1
     np.divide(1, out, out=out)
     out -= target
@@ -123,7 +129,7 @@ def _entropy_back(out, x, target):
 
 smooth_l1, smooth_l1_back = _elementwise(_smooth_l1, 2), _elementwise_back(_smooth_l1_back, 0)
 huber, huber_back = _elementwise(_huber, 2), _elementwise_back(_huber_back, 0)
-entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_back, 0)
+entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_back, 0, divided_last=True)
 
 
 # ---------------------------------------------------------------- classes

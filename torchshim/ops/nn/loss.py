@@ -416,12 +416,39 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     """Cross entropy of sigmoid(self), without overflow."""
     _weighs(self, pos_weight)
     _weighs(self, weight)
-    less = -jax.nn.log_sigmoid(self)           # log(1 + exp(-x))
+    return _entropy_of_logits(self, target, weight, pos_weight, reduction)
+
+
+def _logit_terms(x, target, weight, pos_weight, reduction):
+    less = -jax.nn.log_sigmoid(x)              # log(1 + exp(-x))
     if pos_weight is None:
-        y = (1 - target) * self + less
+        y = (1 - target) * x + less
     else:
-        y = (1 - target) * self + (1 + (pos_weight - 1) * target) * less
+        y = (1 - target) * x + (1 + (pos_weight - 1) * target) * less
     return reduced(y if weight is None else y * weight, reduction)
+
+
+_entropy_of_logits = jax.custom_jvp(_logit_terms, nondiff_argnums=(4,))
+
+
+@_entropy_of_logits.defjvp
+def _entropy_of_logits_jvp(reduction, primals, tangents):
+    # in the gradient: the slope times the cotangent, times the weight, by the number of elements, in torch's order; weights have none
+    x, target, weight, pos_weight = primals
+    out = _entropy_of_logits(*primals, reduction)
+
+    def through(t, slope):
+        t = t / x.size if reduction == "mean" else t
+        t = (t if weight is None else t * weight) * slope
+        return jnp.sum(t) if reduction != "none" else t
+    s = jax.lax.logistic(x)
+    if pos_weight is None:
+        made = through(tangents[0], s - target) + through(tangents[1], -x)
+    else:
+        scaled = pos_weight * target
+        made = (through(tangents[0], (scaled + 1 - target) * s - scaled)
+                + through(tangents[1], jax.nn.log_sigmoid(-x) - pos_weight * jax.nn.log_sigmoid(x)))
+    return out, made.astype(out.dtype)
 
 
 @jax.custom_jvp
@@ -433,7 +460,7 @@ def _entropy_term(t):
 def _entropy_term_jvp(primals, tangents):
     # torch's slope, which at 0 is nan: that of t log y, both of them t
     t, = primals
-    return _entropy_term(t), tangents[0] * (jnp.where(t == 0, 0, jnp.log(t)) + t / t)
+    return _entropy_term(t), tangents[0] * jnp.where(t == 0, 0, jnp.log(t)) + tangents[0] / t * t
 
 
 def _kl_name(inst):
@@ -445,7 +472,11 @@ def _kl_name(inst):
     **_TARGET_FIRST)
 def kl_div(self, target, reduction, log_target):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
-    y = jnp.exp(target) * (target - self) if log_target else _entropy_term(target) - target * self
+    if log_target:
+        y = jnp.exp(target) * (target - self)
+    else:
+        product = target * self                # before the other term: so its gradient is added last, as in torch
+        y = _entropy_term(target) - product
     return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
 
 
