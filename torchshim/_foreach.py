@@ -47,7 +47,7 @@ def _named(made, inplace, others=(), numbers="", name=None):
     """The results, with the names that torch's formulas for lists have: with numbers others than with tensors."""
     for k, t in enumerate(made):
         e = t._ts_edge
-        if not isinstance(e, Node) or t._ts_view is not None or inplace and not context.grad:
+        if not isinstance(e, Node) or t._ts_view is not None and t._ts_view.base is not None or inplace and not context.grad:
             continue
         of_tensors, of_numbers = _OF_NUMBERS.get(name, (None, None))
         number = of_tensors is not None and not isinstance(others[k], Tensor)

@@ -305,3 +305,35 @@ def test_silu_of_complex_numbers_has_no_gradient():
     torch.nn.functional.silu(x)
     with pytest.raises(RuntimeError, match="silu does not support automatic differentiation for outputs with complex dtype."):
         torch.nn.functional.silu(x.requires_grad_())
+
+
+def test_inner_is_a_view_of_a_product_of_matrices():
+    x = torch.ones(2, 3, requires_grad=True)
+    for a, b, base, below in ((x, x, (2, 2), "MmBackward0"), (x, x[0], (2, 1), "MmBackward0"), (x[0], x[1], (), "DotBackward0")):
+        made = torch.inner(a, b)
+        assert made._is_view() and made._base.shape == base and made.grad_fn.name() == "ViewBackward0"
+        assert made.grad_fn.next_functions[0][0].name() == below
+        made -= 1
+        assert made.grad_fn.name() == "AsStridedBackward0"
+        made.sum().backward()
+    assert torch.equal(x.grad, torch.tensor([[8.0, 8, 8], [6, 6, 6]]))
+    number = torch.inner(x[0, 0], x)
+    assert not number._is_view() and number.grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize("wants, words", [((True, False), "Found dtype Float but expected Double"),
+                                          ((False, True), "Found dtype Double but expected Float"),
+                                          ((True, True), "Found dtype Float but expected Double")])
+def test_the_gradients_of_huber_loss_are_of_one_dtype(wants, words):
+    x, y = torch.zeros(3, dtype=torch.float64, requires_grad=wants[0]), torch.ones(3, requires_grad=wants[1])
+    loss = torch.nn.functional.huber_loss(x, y)
+    assert loss.item() == 0.5
+    with pytest.raises(RuntimeError, match=words):
+        loss.backward()
+
+
+def test_foreach_names_a_tensor_that_was_turned_in_place_as_any_other():
+    x = torch.ones(2, requires_grad=True) * 1
+    x.as_strided_((1,), (1,))
+    torch._foreach_add_([x], 1)
+    assert x.grad_fn.name() == "AddBackward1"

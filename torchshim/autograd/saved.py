@@ -52,7 +52,7 @@ def saved_names(node, plan=None):
 
 
 def names_at_most(node):
-    """What torch calls the tensors that a node's formula would save if all its operands wanted gradients: those it had no need of are None."""
+    """What torch calls the tensors that a node's formula would save if all operands wanted gradients. Those it did not save are None."""
     inst, all_of = node._ts_inst, 0
     if not saved_names(node) and node._ts_plan.args:
         return ()

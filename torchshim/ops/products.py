@@ -244,10 +244,12 @@ def vdot(self, other):
     return product(jnp.conj(self), other)
 
 
-@op("inner(Tensor self, Tensor other) -> Tensor",
-    grad=lambda inst: "ViewBackward0" if all(m.ndim for m in inst.in_metas) else "MulBackward0")
+@op("inner.matrix(Tensor self, Tensor other) -> Tensor",
+    grad=lambda inst: {0: "MulBackward0", 1: "DotBackward0" if inst.in_metas[0].ndim == inst.in_metas[1].ndim else "MmBackward0"}.get(
+        min([m.ndim for m in inst.in_metas]), "MmBackward0"))
 def inner(self, other):
-    """Sum of products over the last dimension of both."""
+    """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other; with a number, the
+    product."""
     if not self.ndim or not other.ndim:
         d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())
         return self.astype(d) * other.astype(d)
@@ -257,7 +259,8 @@ def inner(self, other):
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
-    return jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
+    made = jnp.tensordot(self, other, ((self.ndim - 1,), (other.ndim - 1,)), precision=precision())
+    return made.reshape(math.prod(self.shape[:-1]), math.prod(other.shape[:-1])) if made.ndim else made
 
 
 def vector(name, x, of):

@@ -361,9 +361,18 @@ def _huber_jvp(primals, tangents):
     return _huber(d, delta), tangents[0] * slope
 
 
+def _of_one_dtype(inst, needs):
+    """back_refuses: torch's gradient of either is computed in its own dtype, which must be the other's."""
+    dtypes = [m.dtype for m in inst.in_metas[:2]]
+    if dtypes[0] == dtypes[1] or inst.layout[2] is not None:
+        return None
+    own, other = dtypes if 0 in needs else dtypes[::-1]
+    return f"Found dtype {P.c_name(other)} but expected {P.c_name(own)}"
+
+
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", check=_no_integers("huber_cpu"), **_LOSS, plain_gradients=True,
-    **_on_host(losses.huber, losses.huber_back))
+    grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", back_refuses=_of_one_dtype, check=_no_integers("huber_cpu"), **_LOSS,
+    plain_gradients=True, **_on_host(losses.huber, losses.huber_back))
 def huber_loss(self, target, weight, reduction, delta):
     """Quadratic below delta, linear with slope delta above."""
     y = _huber(self - target, delta)

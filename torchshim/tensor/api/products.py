@@ -106,6 +106,14 @@ def _rearranged(equation, x):
     return x.permute([labels.index(c) for c in out])
 
 
+@function(out=True)
+def inner(input, other):
+    """Sum of products over the last dimension of both: a view of the product of two matrices."""
+    made = call(L.inner, (input, other))
+    a, b = meta(input).shape, meta(other).shape
+    return made.view(a[:-1] + b[:-1]) if a and b else made
+
+
 @function(method=False)
 def tensordot(a, b, dims=2, out=None):
     """Contraction of the last `dims` dimensions of a with the first of b, or of two lists of dimensions."""
