@@ -170,7 +170,8 @@ def product_back(shape, axis, dtype, slow):
     spec = Spec(shape, dtype)
     sums = _cumulative(np.add, _NUMBERS)({"axis": axis, "reverse": True}, [spec], [spec])
 
-    def run(x, y, ct):
+    def run(*given):
+        x, y, ct = map(np.asarray, given)
         if np.count_nonzero(x) < x.size:
             return slow(x, y, ct)
         total = sums(np.multiply(y, ct))
@@ -191,7 +192,8 @@ def logsumexp_back(shape, axis, dtype, slow):
         logs += x
         return np.exp(logs, out=logs)
 
-    def run(x, y, ct):
+    def run(*given):
+        x, y, ct = map(np.asarray, given)      # what a program made is JAX's, and turns what is added to it into one of its own
         if not (np.isfinite(x).all() and np.isfinite(y).all() and np.isfinite(ct).all()):
             return slow(x, y, ct)
         out = part(x, y, ct)
