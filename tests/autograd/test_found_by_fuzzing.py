@@ -337,3 +337,34 @@ def test_foreach_names_a_tensor_that_was_turned_in_place_as_any_other():
     x.as_strided_((1,), (1,))
     torch._foreach_add_([x], 1)
     assert x.grad_fn.name() == "AddBackward1"
+
+
+def test_what_inner_saved_is_seen_as_matrices():
+    x, y = torch.ones(2, 2, 3, requires_grad=True) * 1, torch.ones(3)
+    made = x.inner(y.requires_grad_())
+    x.add_(1)
+    with pytest.raises(RuntimeError, match=r"\[4, 3\]\], which is output 0 of AsStrided, is at version 1; expected version 0"):
+        made.sum().backward()
+
+
+def test_what_a_batched_function_saved_is_not_written():
+    class Sine(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos()
+
+    x = torch.ones(2, 3, requires_grad=True) * 1
+    made = torch.func.vmap(Sine.apply)(x)
+    x.tril_()
+    with pytest.raises(RuntimeError, match=r"\[2, 3\]\], which is output 0 of Tril, is at version 1; expected version 0"):
+        made.sum().backward()

@@ -114,6 +114,8 @@ def batched(fn, xs, dims, randomness="error"):
         info["names"] = [None if o.grad_fn is None else batched_name(type(o.grad_fn).__name__, meta(o).ndim) for o in outs]
         inner = list(nodes(outs)) if any(info["grads"]) else ()
         saved = {id(g[1]) for node in inner for g in node._ts_guard}
+        saved |= {id(s[0]._ts_st) for node in inner if hasattr(node, "_ts_forward_cls") for s in node._ts_saved or ()
+                  if s.__class__ is tuple and s[0] is not None}
         info["keeps"] = any([node._ts_keeps() for node in inner])
         info["saved"] = [id(t._ts_st) in saved for t in ts]
         made = outs + [ts[k] for k in info["written"]]

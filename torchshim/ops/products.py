@@ -244,9 +244,20 @@ def vdot(self, other):
     return product(jnp.conj(self), other)
 
 
+def _inner_seen(inst):
+    """The matrices, or the vectors, as which torch sees what it multiplies."""
+    a, b = inst.in_metas
+    if not a.ndim or not b.ndim:
+        return {}
+    if a.ndim == b.ndim == 1:
+        return {0: a.shape, 1: b.shape}
+    rows = [(math.prod(m.shape[:-1]), m.shape[-1]) for m in (a, b)]
+    return {k: s for k, (m, s) in enumerate(zip((a, b), (rows[0], rows[1][::-1]))) if m.ndim < 3 or m.contiguous}
+
+
 @op("inner.matrix(Tensor self, Tensor other) -> Tensor",
     grad=lambda inst: {0: "MulBackward0", 1: "DotBackward0" if inst.in_metas[0].ndim == inst.in_metas[1].ndim else "MmBackward0"}.get(
-        min([m.ndim for m in inst.in_metas]), "MmBackward0"))
+        min([m.ndim for m in inst.in_metas]), "MmBackward0"), seen=_inner_seen)
 def inner(self, other):
     """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other; with a number, the
     product."""
