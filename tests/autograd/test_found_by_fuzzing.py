@@ -368,3 +368,11 @@ def test_what_a_batched_function_saved_is_not_written():
     x.tril_()
     with pytest.raises(RuntimeError, match=r"\[2, 3\]\], which is output 0 of Tril, is at version 1; expected version 0"):
         made.sum().backward()
+
+
+def test_a_matrix_that_got_its_history_when_it_was_written_is_seen_with_it():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3)
+    made = x.inner(y)
+    y.mul_(x)
+    with pytest.raises(RuntimeError, match=r"\[3\]\], which is output 0 of AsStrided, is at version 1; expected version 0"):
+        made.backward()

@@ -145,7 +145,7 @@ def residuals(node):
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
-                                                     None if e is None else "AsStrided")))
+                                                     None if e is None and (now is None or edge(now) is None) else "AsStrided")))
             continue
         if _is_result(node, args[k]) and e is not None:
             producer, nr = end_of(e)
