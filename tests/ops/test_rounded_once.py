@@ -97,3 +97,9 @@ def test_gradients_multiply_in_the_order_of_torch(tier):
     assert np.array_equal(gradient(torch.nn.functional.mse_loss(a, b), a)[0], np.float32(2 / 100) * (x - z) * np.float32(1.3))
     d, = torch.autograd.grad(torch.nn.functional.mse_loss(a, b), a, create_graph=True)
     assert torch.allclose(torch.autograd.grad(d.sum(), a)[0], torch.full((100,), 0.02))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_factors_may_have_no_dimensions(tier, dtype):
+    x, y = torch.arange(4.0, dtype=dtype), torch.tensor(2.0, dtype=dtype)
+    assert torch.add(x, y, alpha=0.5).tolist() == [1, 2, 3, 4] and torch.addcmul(x, y, y).tolist() == [4, 5, 6, 7]

@@ -364,6 +364,8 @@ def get_group_rank(group, global_rank):
 
 def get_global_rank(group, group_rank):
     """A member's number among all processes. ValueError for one that is not there."""
+    if group is globals()["group"].WORLD:      # None before init_process_group
+        return group_rank
     made = chosen(group)
     if made is globals()["group"].WORLD:
         return group_rank

@@ -47,7 +47,7 @@ def _wide(x, y, z):
 
 def _twice(x, y, z):
     out = np.multiply(x, y)
-    return [np.add(out, z, out=out)]
+    return [np.add(out, z, out=out if out.__class__ is np.ndarray and out.shape else None)]
 
 
 @functools.partial(known_call, name="multiply_add_of_memory")

@@ -14,7 +14,7 @@ from ..utils.rnn import PackedSequence
 from .module import Module
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-_FUNCTIONS = {"LSTM": recurrent.lstm, "GRU": recurrent.gru, "RNN_TANH": recurrent.rnn_tanh, "RNN_RELU": recurrent.rnn_relu}
+_FUNCTIONS = {name: FUNCTIONS[name.lower()] for name in ("LSTM", "GRU", "RNN_TANH", "RNN_RELU")}     # these are what dispatch modes ask for
 
 
 def apply_permutation(tensor, permutation, dim=1):
