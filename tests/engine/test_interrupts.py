@@ -15,7 +15,7 @@ from torchshim.autograd.backward import accumulate_grad
 from torchshim.autograd.replay import Walk
 from torchshim.engine.compile import policy
 from torchshim.engine.record import trace, trie
-from torchshim.tensor.core import dispatch, handle, host, view, write
+from torchshim.tensor.core import dispatch, handle, host, inplace, view, write
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +32,8 @@ class Stop(Exception):
 
 RECORDING = [dispatch.apply, dispatch.apply1, dispatch.apply2, dispatch.apply3, dispatch.apply_number, dispatch.finish, dispatch.wrap,
              handle.read, handle.edge, view.make_view, view.make_view_any, write.write, write.rewrite, write._rewrite_hosted,
-             write.set_value, write.count, write.inplace1, write.inplace2, write.inplace_number, write.put_slice, write.put_slice_number,
-             write.apply_inplace, write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record,
+             write.set_value, write.count, inplace.inplace1, inplace.inplace2, inplace.inplace_number, inplace.put_slice,
+             inplace.put_slice_number, write.apply_inplace, write._history, host.HostStorage.__setattr__, host.HostStorage._write_through, trace.record,
              trace.place_input, trace.Trace.enter, trace.Trace.trim, trace.Trace.flush, trie.State.miss, trie.State.grow,
              trie.State.__init__, Walk.replay, Walk._record, accumulate_grad]
 CODES = {f.__code__ for f in RECORDING}

@@ -12,7 +12,8 @@ from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
 from .layout import broadcast_shapes, iterated
 from .loops import searchsorted
-from .reduction import p_norm, root, summable, unsupported, vector_norm
+from .norms import p_norm, vector_norm
+from .reduction import root, summable, unsupported
 from .registry import cast, op, shown
 
 

@@ -5,7 +5,7 @@ from ...ops.nn import loss as L, margin_loss as ops
 from ...ops import promotion as P
 from ...ops.common import size_at
 from ...ops.activation import logsigmoid
-from ...ops.reduction import norm_along
+from ...ops.norms import norm_along
 from ...tensor.api.bind import call
 from ...tensor.api.picking import in_range
 from .common import REDUCTIONS, not_differentiable, reduction_of

@@ -28,7 +28,8 @@ from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
 from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase, meta, read
-from ..core.write import apply_inplace, inplace1, inplace2, inplace_number, inplace_scaled
+from ..core.inplace import inplace1, inplace2, inplace_number, inplace_scaled
+from ..core.write import apply_inplace
 
 FUNCTIONS: dict = {}       # torch.<name>
 NAMESPACES: dict = {}      # "nn.functional" -> {name: function}

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from ...engine import warn
-from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, special, unary     # noqa: F401  (they declare operators)
+from ...ops import activation, arithmetic, bessel, clamping as bounds, logic, rounding, special, unary     # noqa: F401  (they declare)
 from ...ops import promotion as P
 from ...ops.half_kernels import refused
 from ...ops.registry import PACKED, SF, T

@@ -20,8 +20,9 @@ from ..core.elements import at_hand, element
 from ..core.handle import TensorBase, edge, look, meta, offset_of, read, refusal
 from ..core.host import HostStorage
 from ..core.view import make_view
-from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice,
-                          put_slice_any, put_slice_number, refuse_overlap)
+from ..core.inplace import put_slice, put_slice_number
+from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice_any,
+                          refuse_overlap)
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from

@@ -13,7 +13,7 @@ from ...engine import TRACED
 from ...ops.common import wrap_dim
 from ...ops.linalg import common as C, factor, functions, householder, ldl, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
-from ...ops.reduction import linalg_vector_norm
+from ...ops.norms import linalg_vector_norm
 from . import return_types
 from .bind import call, function
 from .picking import flag, in_range

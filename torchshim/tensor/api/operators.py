@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.site import leaving
-from ...ops import arithmetic, logic, products
+from ...ops import arithmetic, logic, products, rounding
 from ...ops import promotion as P
 from ...ops.registry import PACKED
 from . import elementwise
@@ -17,7 +17,8 @@ from .overloads import foreign
 from ..core.dispatch import apply, apply1, apply2, apply_number
 from ..core.handle import TensorBase, read
 from ..core.tensor import Tensor
-from ..core.write import apply_inplace, inplace2, inplace_number
+from ..core.inplace import inplace2, inplace_number
+from ..core.write import apply_inplace
 
 POWERS = {int: elementwise.STATIC_POWERS, float: elementwise.STATIC_FLOATS}
 
@@ -141,11 +142,11 @@ def __invert__(self):
 
 
 def __neg__(self):
-    return apply1(arithmetic.neg, self, arithmetic.neg.layout)
+    return apply1(rounding.neg, self, rounding.neg.layout)
 
 
 def __abs__(self):
-    return apply1(arithmetic.abs, self, arithmetic.abs.layout)
+    return apply1(rounding.abs, self, rounding.abs.layout)
 
 
 def __pos__(self):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from ...engine import TRACED, is_host, meta_of, value_of
-from ...ops import promotion as P, reduction as R, scan as _scan, sorting as _sorting        # noqa: F401  (they declare operators)
+from ...ops import norms as _norms, promotion as P, reduction as R, scan as _scan, sorting as _sorting      # noqa: F401  (they declare)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from .bind import FUNCTIONS, call, function, into, type_name

@@ -20,8 +20,8 @@ from ..core.graph import begin_anew
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
 from ..core.view import detached, make_view, still_view
-from ..core.write import (apply_inplace, ask, bump, check_inplace, inplace1, inplace_number, needs_grad, rebase, refuse_inference,
-                          refuse_overlap, write)
+from ..core.inplace import inplace1, inplace_number
+from ..core.write import apply_inplace, ask, bump, check_inplace, needs_grad, rebase, refuse_inference, refuse_overlap, write
 from .joining import stack
 from .undefined import no_derivative
 from .views import as_strided, expanded, given_size, ints, reshaped, unsqueezed, view, warn_once

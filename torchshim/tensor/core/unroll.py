@@ -230,7 +230,7 @@ WRITTEN = '''\
         s.value = v
     else:
         if tr.version.__class__ is Born:
-            _captured(a, op, {tensors}, 0)
+            writes._captured(a, op, {tensors}, 0)
         write(a, v)
 '''
 
@@ -335,7 +335,7 @@ def put(name, tensors, number, doc):
 
 
 FILES = {"dispatch.py": [*(form(*f) for f in FORMS), general()], "view.py": [view()],
-         "write.py": [*(inplace(*f) for f in INPLACE), *(put(*f) for f in PUTS)]}
+         "inplace.py": [*(inplace(*f) for f in INPLACE), *(put(*f) for f in PUTS)]}
 
 
 def written(name, source):
