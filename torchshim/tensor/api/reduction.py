@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from ...engine import TRACED, is_host, meta_of, value_of
-from ...ops import norms as _norms, promotion as P, reduction as R, scan as _scan, sorting as _sorting      # noqa: F401  (they declare)
+from ...ops import norms as N, promotion as P, reduction as R, scan as _scan, sorting as _sorting      # noqa: F401  (declare)
 from ...ops.common import wrap_dim
 from ...ops.registry import OPS
 from .bind import FUNCTIONS, call, function, into, type_name
@@ -69,10 +69,10 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if dim is not None and (len(dim) > 2 or p == "nuc" and len(dim) != 2):
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
         if p == "nuc":
-            made = call(R.nuclear_norm, (input if dtype is None else input.to(dtype), dim, keepdim))
+            made = call(N.nuclear_norm, (input if dtype is None else input.to(dtype), dim, keepdim))
             return made if out is None else into(out, made, "norm")
         p = 2
-    made = call(R.linalg_vector_norm, (input, 2 if p is None else p, dim, keepdim, dtype), "linalg_vector_norm")
+    made = call(N.linalg_vector_norm, (input, 2 if p is None else p, dim, keepdim, dtype), "linalg_vector_norm")
     return made if out is None else into(out, made, "norm")
 
 
