@@ -7,7 +7,9 @@ import pytest
 import torchshim as torch
 import torchshim.nn.functional as F
 from torchshim.engine import context, direct
+from torchshim.tensor.api import looked_up
 from torchshim.tensor.api.looked_up import _Plan
+from torchshim.tensor.core.dispatch import apply
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +21,7 @@ def calm(monkeypatch):
     for k in range(direct.CALM):
         (torch.tensor([1.0, 2.0]) + k).sum().item()
     assert context.trace.direct is not None
+    assert apply.__code__ is looked_up._CODE and not any(context.modes.values()), (context.modes, apply.__code__)
     context.trace.direct.left = direct.CALLS   # none of the traces between is due
 
 
