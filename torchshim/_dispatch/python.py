@@ -29,6 +29,9 @@ class State:
     def __init__(self):
         self.off, self.stack = False, []
 
+    def __bool__(self):
+        return self.off or bool(self.stack)
+
 
 def state():
     """That of this thread."""

@@ -218,3 +218,13 @@ def test_what_jax_computes_is_left_to_it(call):
     for dtype in (torch.int64, torch.float32):
         x, i = torch.ones(1, dtype=dtype), torch.zeros(1, dtype=torch.int64)
         assert len({call(x, i).item() for _ in range(4)}) == 1
+
+
+def test_switches_that_were_used_once_are_off():
+    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
+        torch.ones(2)
+    x = torch.randn(3, 4, 12)
+    before = plans()
+    for _ in range(3):
+        F.instance_norm(x)
+    assert plans() == before + 1

@@ -58,6 +58,9 @@ class Switches:
     def __init__(self):
         self.off, self.stack = None, []
 
+    def __bool__(self):
+        return self.off is not None or bool(self.stack)
+
 
 def switches():
     """Those of this thread."""
