@@ -204,7 +204,9 @@ class Function:
         """Run forward outside the graph and put one node in it."""
         transformed, forward = "transform" in context.modes and levels()[-1].randomness != "old", cls.forward
         if cls.setup_context is not Function.setup_context:
-            args = _with_defaults(forward, args, kwargs)
+            args, kwargs = _with_defaults(forward, args, kwargs)
+        if kwargs and not transformed:
+            args, kwargs = _positional(forward, args, kwargs, cls.setup_context is Function.setup_context), {}
         if transformed and levels()[-1].kind == "functionalize" and cls.setup_context is not Function.setup_context:
             raise RuntimeError("NYI: Functionalize rule for custom_function_call")
         if transformed and _check_transformable(cls, args, kwargs):
@@ -258,12 +260,28 @@ class Function:
 
 
 def _with_defaults(forward, args, kwargs):
-    """The positional arguments of a call, those that were left out with the values that `forward` says: `setup_context` gets them all."""
-    if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
-        return args
+    """The arguments of a call, those that were left out with the values that `forward` says: `setup_context` gets them all."""
+    code = getattr(forward, "__code__", None)
+    if not kwargs and code is not None and len(args) == code.co_argcount and not code.co_kwonlyargcount:
+        return args, kwargs
     bound = inspect.signature(forward).bind(*args, **kwargs)
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
+
+
+def _positional(forward, args, kwargs, with_ctx):
+    """The arguments with those named by keywords at their places, as backward counts them; what has no place is refused, as in torch."""
+    names = [p.name for p in inspect.signature(forward).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD][with_ctx:]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if names.index(name) < len(args):
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    end = max(map(names.index, kwargs)) + 1
+    for k, name in enumerate(names[len(args):end], len(args)):
+        if name not in kwargs:
+            raise TypeError(f"forward() missing required argument: '{name}' (position {k})")
+    return *args, *[kwargs[name] for name in names[len(args):end]]
 
 
 def without_tangents():
