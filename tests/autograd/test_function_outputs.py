@@ -207,7 +207,7 @@ def test_what_a_function_saved_counts_its_own_writes_where_it_got_other_memory()
 
 class Defaults(torch.autograd.Function):
     @staticmethod
-    def forward(x, factor=2, *, shift=0):
+    def forward(x, factor=2, shift=0):
         return x * factor + shift
 
     @staticmethod
@@ -216,13 +216,13 @@ class Defaults(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        return g * ctx.inputs[1], None
+        return g * ctx.inputs[1], None, None
 
 
 def test_setup_context_gets_the_defaults_of_what_was_left_out():
     x = torch.ones(2, requires_grad=True)
     for made, factor in ((Defaults.apply(x), 2), (Defaults.apply(x, 3), 3), (Defaults.apply(x, shift=1), 2)):
-        assert made.grad_fn.inputs[1] == factor and len(made.grad_fn.inputs) == 2
+        assert made.grad_fn.inputs[1] == factor and len(made.grad_fn.inputs) == 3
         made.sum().backward()
     assert x.grad.tolist() == [7.0, 7.0]
 
