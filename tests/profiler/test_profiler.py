@@ -16,13 +16,37 @@ def test_ranges_and_tables(tmp_path):
                 y.sum().item()
     averages = {e.key: e for e in prof.key_averages()}
     assert {"outer", "inner"} <= set(averages) and averages["outer"].count == 1
-    assert any([k.startswith("torchshim::") for k in averages])
+    assert any([k.startswith("torchshim::program[") for k in averages]) and {"aten::matmul", "aten::sum"} <= set(averages)
     assert averages["outer"].cpu_time_total >= averages["inner"].cpu_time_total
     table = prof.key_averages().table(sort_by="cpu_time_total", row_limit=2)
     assert "Self CPU" in table and "outer" in table
     prof.export_chrome_trace(str(tmp_path / "trace.json"))
     names = [e["name"] for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]]
     assert "inner" in names
+
+
+def test_operators_of_interpreted_traces_are_told_with_their_lines_and_shapes():
+    x = torch.randn(4, 3, requires_grad=True)
+    with profile(record_shapes=True, with_stack=True) as prof:
+        for _ in range(2):
+            torch.relu(x).sum().backward()
+            x.grad.add(1).tolist()
+    events = [e for e in prof.events() if e.name == "aten::relu"]
+    assert len(events) == 2 and events[0].cpu_parent.name.startswith("torchshim::program[")
+    assert events[0].input_shapes == [[4, 3]] and "test_profiler.py" in events[0].stack[0]
+    by_shape = prof.key_averages(group_by_input_shape=True)
+    assert [e.count for e in by_shape if e.key == "aten::relu"] == [2]
+    before = len(prof.events())
+    torch.relu(x).sum().item()
+    assert len(prof.events()) == before
+
+
+def test_a_failing_operator_ends_its_event():
+    with profile() as prof:
+        with pytest.raises(RuntimeError):
+            torch.linalg.inv(torch.zeros(2, 2)).sum().item()
+        torch.ones(2).sum().item()
+    assert all([e.time_range.end is not None for e in prof.events()])
 
 
 def test_schedule(tmp_path):

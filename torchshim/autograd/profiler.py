@@ -1,6 +1,7 @@
 """torch.autograd.profiler: what ran, and for how long.
 
-Events are the ranges that the program marks (`record_function`) and what the engine ran: a program of several operators, or a single one.
+Events are the ranges that the program marks (`record_function`) and what the engine ran: traces of operators, and in those that are
+interpreted each operator (`aten::…`, by the names they have here); a compiled program is one event, since XLA mixes its operators.
 Work is recorded before it runs, so a range ends with what was recorded in it being computed, while a profile runs.
 """
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections import defaultdict
 
 from ..dropin import missing_attribute as _missing_attribute
-from ..engine import context, flush
+from ..engine import context, execute, flush
 from .device_type import DeviceType       # noqa: F401
 from .profiler_util import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, MemRecordsAcc,  # noqa: F401
                             StringTable)
@@ -48,11 +49,25 @@ class _Timed:
 
     def run_trace(self, trace):
         """See `Context`."""
-        state = trace.end
-        single = getattr(getattr(state.inst, "op", None), "name", "operator")
-        event = self.profile._begin(f"torchshim::{single}" if state.n_ops == 1 else f"torchshim::program[{state.n_ops} operators]")
+        event = self.profile._begin(f"torchshim::program[{trace.end.n_ops} operators]")
+        before, execute.watch = execute.watch, self._watched
         try:
             return self.executor.run_trace(trace)
+        finally:
+            execute.watch = before
+            self.profile._finish(event)
+
+    def _watched(self, steps):
+        """The steps of a trace that is interpreted, each an event of its own."""
+        if threading.get_ident() != self.profile._thread:
+            return steps
+        return [(functools.partial(self._step, f, inst, site), *rest, inst, site) for f, *rest, inst, site in steps]
+
+    def _step(self, f, inst, site, *args):
+        event = self.profile._begin(f"aten::{inst.op.name}", shapes=inst.in_metas,
+                                    stack=[f"{site[0]}({site[1]}): {site[2]}"] if site else None)
+        try:
+            return f(*args)
         finally:
             self.profile._finish(event)
 
@@ -60,9 +75,9 @@ class _Timed:
 class profile:
     """A context in which what this thread runs is timed. enabled=False: nothing happens.
 
-    with_stack: events have the program's lines of code (of what was recorded, where it was computed), for `export_stacks`. Other options
-    are
-    accepted: shapes, memory, flops and modules are not told. Afterwards: `key_averages()`, `table()`, `export_chrome_trace(path)`,
+    with_stack: events have the program's lines of code (an operator the line that called it, a trace those where it was computed), for
+    `export_stacks`. record_shapes: operators tell the shapes of their operands. Other options are accepted: memory, flops and modules are
+    not told. Afterwards: `key_averages()`, `table()`, `export_chrome_trace(path)`,
     `function_events`.
     """
     function_events = None
@@ -100,16 +115,18 @@ class profile:
             flush()
             self._collecting = bool(enabled)
 
-    def _begin(self, name, annotation=False):
+    def _begin(self, name, annotation=False, shapes=(), stack=None):
         if not self._collecting:
             return None
-        event = FunctionEvent(len(self._events), name, threading.get_ident(), _now(), None, is_user_annotation=annotation,
-                              stack=_stack() if self.with_stack else [], input_shapes=[], flops=0)
+        shapes = [list(m.shape) for m in shapes] if self.record_shapes else []
+        event = FunctionEvent(len(self._events), name, self._thread, None, None, is_user_annotation=annotation,
+                              stack=stack or _stack() if self.with_stack else [], input_shapes=shapes, flops=0)
         if self._open:
             event.cpu_parent = self._open[-1]
             self._open[-1].cpu_children.append(event)
         self._events.append(event)
         self._open.append(event)
+        event.time_range.start = _now()        # what the profile itself takes is not the event's
         return event
 
     def _finish(self, event):
@@ -124,7 +141,7 @@ class profile:
             return self
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
-        self.entered, self.trace_id = True, self.create_trace_id()
+        self.entered, self.trace_id, self._thread = True, self.create_trace_id(), threading.get_ident()
         flush()                                # what was recorded before is not ours
         _running.append(self)
         self._plain, context.executor = context.executor, _Timed(context.executor, self)
