@@ -47,7 +47,7 @@ def switch(now, nan=True):
     global on, check_nan
     for value, position in ((now, "'enabled' (position 1)"), (nan, "'check_nan' (position 2)")):
         if value.__class__ is not bool:
-            from ..tensor.api.overloads import type_name
+            from ..tensor.api.parameters import type_name
             raise TypeError(f"set_anomaly_enabled(): argument {position} must be bool, not {type_name(value)}")
     on, check_nan = now, nan
     around_nodes("anomaly mode", _noting if on else None)

@@ -101,7 +101,7 @@ class set_grad_enabled(_Decorating):
 
     def __init__(self, mode):
         if mode.__class__ is not bool:
-            from ..tensor.api.overloads import type_name
+            from ..tensor.api.parameters import type_name
             raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}")
         self.before, self.mode = context.grad, mode
         context.grad = mode or off

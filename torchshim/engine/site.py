@@ -6,6 +6,7 @@ what a frame of ours called is not the user's either, until it calls back into t
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import os
 import sys
@@ -34,6 +35,22 @@ def _user_frame():
             return frame, level
         frame, level = frame.f_back, level + (not name.startswith("<frozen importlib"))      # warnings does not count those
     return None
+
+
+def call_at(frame):
+    """(how many arguments, names of the others) that the call at which a frame stands gives; (None, ()) where its code does not tell."""
+    if frame is None:
+        return None, ()
+    if is_ours(frame):
+        args, kwargs = frame.f_locals.get("args"), frame.f_locals.get("kwargs")        # of a function of ours that hands them on
+        return (len(args), tuple(kwargs)) if isinstance(args, tuple) and isinstance(kwargs, dict) else (None, ())
+    *_, third, second, last = [None, None, *[at for at in dis.get_instructions(frame.f_code) if at.offset <= frame.f_lasti]]
+    before = third if last.opname == "CALL" and second is not None and second.opname == "PRECALL" else second      # as in Python 3.11
+    if last.opname not in ("CALL", "CALL_KW"):
+        return None, ()
+    named = before is not None and (last.opname, before.opname) in (("CALL", "KW_NAMES"), ("CALL_KW", "LOAD_CONST"))
+    names = frame.f_code.co_consts[before.arg] if named else ()
+    return last.arg - len(names), names
 
 
 def user_site():

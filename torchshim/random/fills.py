@@ -12,7 +12,7 @@ from ..ops.layout import broadcast_shapes
 from ..tensor.api import creation, elementwise
 from ..tensor.api.bind import FUNCTIONS, call, function, into
 from ..tensor.api.creation import check_size, delivered, destined, done, like_strides, sizes_of
-from ..tensor.api.overloads import type_name
+from ..tensor.api.parameters import type_name
 from ..tensor.api.reduction import as_int
 from ..tensor.api.signatures import guarded
 from ..tensor.api.undefined import no_derivative

@@ -12,7 +12,9 @@ from ...engine import context
 from ...engine.site import leaving
 from ...ops.schema import parse_schema
 from ...tensor.api.looked_up import called
-from ...tensor.api.overloads import Overload, misfit, misfit_of, takes
+from ...tensor.api.misfits import complain, misfit, misfit_of
+from ...tensor.api.overloads import Overload
+from ...tensor.api.parameters import takes
 
 
 def _pools(name, d, more="", dilation=False):
@@ -137,7 +139,7 @@ def _refused_by_binding(name, schemas, args, kwargs):
     if len(overloads) > 1:
         return misfit(name, overloads, args, kwargs)
     try:
-        overloads[0].complain(name, args, kwargs, False)
+        complain(overloads[0], name, args, kwargs)
     except TypeError as error:
         return error
 

@@ -21,7 +21,8 @@ from .compiled import compiled, keep
 from .placement import placed
 from .out import SHARED, dtype_of, history_first, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
-from .overloads import Overload, foreign, overloaded, shown_name, type_name
+from .overloads import Overload, foreign, overloaded
+from .parameters import shown_name, type_name
 from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
@@ -364,7 +365,7 @@ def _source(op, first, inplace, with_out, flag):
     body = body.replace("    ", "        ", 1).replace("\n    ", "\n        ")
     meets = (f"        if foreign(({args},), _error):\n            _args, _kwargs = as_written(_op, ({args},), "
              f"{'out' if with_out else None})\n            return _self(*_args, **_kwargs)\n")
-    refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out})"
+    refused = f"refused_by_operator(_op, _name, ({args},), {first == 'self'}, {with_out}{', out' if with_out else ''})"
     refused += f" or history_first(_op, _name, ({args},), out, _error)" if with_out else ""
     return (f"def _f({', '.join(sig)}):\n    try:\n{body}    except Exception as _error:\n{meets}        _failure = {refused} or _error\n"
             "    try:\n        raise leaving(_failure)\n    finally:\n        del _failure\n")
@@ -410,11 +411,16 @@ _SHARED = {"leaving": leaving, "call": call, "call_inplace": call_inplace, "appl
            "history_first": history_first, "as_written": as_written, "TensorBase": TensorBase, "_unset": UNSET}
 
 
+#: Functions of torch.nn.functional that are the operator itself; others are Python's, which hand their arguments on by position.
+_BUILTIN = frozenset("gelu hardshrink logsigmoid prelu softplus softshrink".split())
+
+
 def make(name, op, first, inplace=False, with_out=False, flag=False, module="torch"):
     space = {**_SHARED, "__name__": op.body.__module__, "_op": op, "_layout": op.layout, "into": writer(op.full_name),
              "_numbers": op.number_layouts(1), "finish": op.fields and named(op)}
     for p in op.params:
         space["_d_" + p.name] = p.default
+    space["_hands_on"] = module == "torch.nn.functional" and name not in _BUILTIN
     q = float_parameter(op)
     space["_float_layout"] = q and tuple([SF if p is q else e for p, e in zip(op.params, op.layout)])
     space["_name"] = name

@@ -12,7 +12,7 @@ from ...ops import promotion as P
 from ..core.device import same_device
 from ..core.handle import TensorBase, meta, tangent_of
 from ..core.write import refuse_overlap, unasked
-from .overloads import type_name
+from .parameters import type_name
 from .return_types import written
 
 CASTABLE = "result type {want} can't be cast to the desired output type {got}"

@@ -5,78 +5,15 @@ arguments is called. Which one that is depends on the arguments' types alone, so
 """
 from __future__ import annotations
 
-import numbers
-
-import numpy as np
-
 from ...engine.record.memo import Memo
 from ...engine.site import leaving
 from ...ops.registry import REQUIRED
-from ..core.device import device as torch_device
 from ..core.dispatch import apply1
-from ..core.dtype import dtype as torch_dtype
 from ..core.handle import TensorBase
-from ..core.layout import layout as torch_layout
-from ..core.memory_format import memory_format
 from ..core.overriding import asked
+from .misfits import complain, misfit
+from .parameters import OTHER_NAMES, printed, shown_name, takes
 from .placement import placed
-
-_OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-_PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device", "Generator": "torch.Generator",
-            "Layout": "torch.layout", "MemoryFormat": "torch.memory_format"}
-
-
-def type_name(x):
-    """How torch's argument errors call a type."""
-    if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format)):
-        return f"torch.{type(x).__name__}"
-    return "Tensor" if isinstance(x, TensorBase) else "numpy.ndarray" if type(x) is np.ndarray else type(x).__name__
-
-
-def shown_name(p):
-    return "input" if p.name == "self" and p.type != "Scalar" else p.name
-
-
-def _is_int(x):
-    if x.__class__ is int:
-        return True
-    if isinstance(x, TensorBase):
-        return x.numel() == 1 and x.ndim == 0 and not (x.is_floating_point() or x.is_complex()) and x.dtype.np != np.bool_
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
-
-
-def _is_number(x):
-    return isinstance(x, (numbers.Number, np.generic)) or isinstance(x, TensorBase) and x.ndim == 0
-
-
-def _is_float(x):
-    return _is_number(x) and not isinstance(x, (complex, np.complexfloating))
-
-
-_IS = {
-    "int": _is_int, "SymInt": _is_int, "float": _is_float, "Scalar": _is_number, "Number": _is_number,
-    "bool": lambda x: isinstance(x, (bool, np.bool_)),
-    "str": lambda x: isinstance(x, str), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
-    "Layout": lambda x: isinstance(x, torch_layout), "MemoryFormat": lambda x: isinstance(x, memory_format),
-    "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
-}
-
-
-def takes(p, x, op):
-    """Whether parameter `p` of `op` takes the argument `x`."""
-    if x is None:
-        return p.optional
-    base = p.type.partition("[")[0].rstrip("?")
-    fits = _IS.get(base)
-    if fits is None:
-        return True
-    if p.is_list:
-        if isinstance(x, (list, tuple)):
-            if base in ("int", "SymInt"):      # the others are looked at when they are needed
-                return not x or fits(x[0])
-            return all([fits(y) or y is None and "?[" in p.type for y in x])
-        return p.type.partition("[")[2] != "]" and fits(x)      # int[1] takes an int too
-    return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)
 
 
 class Overload:
@@ -92,7 +29,7 @@ class Overload:
             if p.keyword_only and not star:
                 pieces.append("*")
                 star = True
-            pieces.append(_printed(p))
+            pieces.append(printed(p))
         if out:
             pieces += (() if star else ("*",)) + (("Tensor" if op.fields is None else "tuple of Tensors") + " out = None",)
         self.pieces = pieces
@@ -106,7 +43,7 @@ class Overload:
         named = {shown_name(p): p for p in self.params[len(args):]}
         given = list(zip(self.positional, args))
         for k, x in kwargs.items():
-            p = named.pop(_OTHER_NAMES.get(k, k), None)
+            p = named.pop(OTHER_NAMES.get(k, k), None)
             if p is None and k not in self.extra:
                 return None
             given.append((p, x))
@@ -114,87 +51,13 @@ class Overload:
 
     def matches(self, args, kwargs):
         given = self.bound(args, kwargs)
-        return given is not None and all([p is None or takes(p, x, self.op) for p, x in given])
+        return given is not None and all([self.takes_out(x) if p is None else takes(p, x, self.op) for p, x in given])
 
-    def complain(self, name, args, kwargs, method):
-        """torch's TypeError of the only overload that has as many parameters."""
-        if len(args) > len(self.positional):
-            n, least = len(self.positional), len([p for p in self.positional if p.default is REQUIRED])
-            count = f"{n}" if n == least else f"from {least} to {n}"
-            raise TypeError(f"{name}() takes {count} positional argument{'s' * (n != 1)} but {len(args)} "
-                            f"{'was' if len(args) == 1 else 'were'} given")
-        for i, (p, x) in enumerate(zip(self.positional, args)):
-            if not takes(p, x, self.op):
-                raise misfit_of(name, p, i + 1, x)
-        named = {shown_name(p): p for p in self.params}
-        for k, x in kwargs.items():
-            p = named.get(_OTHER_NAMES.get(k, k))
-            if p is not None and not takes(p, x, self.op):
-                raise misfit_of(name, p, None, x)
-        given = {_OTHER_NAMES.get(k, k) for k in kwargs}
-        missing = [shown_name(p) for p in self.params[len(args):] if p.default is REQUIRED and shown_name(p) not in given]
-        unknown = [k for k in kwargs if _OTHER_NAMES.get(k, k) not in named and k not in self.extra]
-        if unknown and not missing:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown[0]}'")
-        listed = ", ".join(f'"{m}"' for m in missing)
-        # torch's plural is the wrong way round
-        raise TypeError(f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: {listed}")
-
-    def mismatch(self, args, kwargs):
-        """Why it did not match, where torch says so: for overloads with as many pieces as there are arguments."""
-        if max(len(self.pieces), 1) != len(args) + len(kwargs):
-            return ""
-        named = {shown_name(p): p for p in self.params}
-        wrong = [k for k in reversed(kwargs) if _OTHER_NAMES.get(k, k) not in named and k not in self.extra]
-        if wrong:
-            return "      didn't match because some of the keywords were incorrect: " + ", ".join(wrong) + "\n"
-        shown = []
-        for p, x in zip(self.params, args):
-            fits = takes(p, x, self.op) and p.type not in ("Scalar", "Number")         # torch compares names here, and no type has that one
-            shown.append(type_name(x) if fits else f"!{type_name(x)}!")
-        shown += [f"!{type_name(x)}!" for x in args[len(self.params):]]
-        shown += [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
-        return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
-
-
-def misfit_of(name, p, position, x):
-    """torch's error for an argument that parameter `p` does not take; position: None where it was given by its name."""
-    wanted, found, where = _kind(p), type_name(x), f" (position {position})" if position else ""
-    if p.is_list and isinstance(x, (list, tuple)):
-        fits = _IS[p.type.partition("[")[0].rstrip("?")]
-        at = next((k for k, y in enumerate(x) if not fits(y)), None)
-        if at is not None and wanted == "tuple of Tensors":
-            return TypeError(f"expected Tensor as element {at} in argument {position - 1 if position else 0}, but got {type_name(x[at])}")
-        if at is not None:
-            return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, but found element of type {type_name(x[at])} "
-                             f"at pos {at}")
-    return TypeError(f"{name}(): argument '{shown_name(p)}'{where} must be {wanted}, not {found}")
-
-
-def misfit(name, overloads, args, kwargs):
-    """torch's error where none of several overloads takes the arguments."""
-    got = [type_name(x) for x in args] + [f"{k}={type_name(x)}" for k, x in reversed(kwargs.items())]
-    got = ", ".join(got) + (", " if kwargs and not args else "")
-    if len(overloads) == 1:
-        return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected "
-                         f"({', '.join(overloads[0].pieces)})")
-    lines = "".join([f" * ({', '.join(o.pieces)})\n{o.mismatch(args, kwargs)}" for o in overloads])
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{lines}")
-
-
-def _kind(p):
-    base = p.type.partition("[")[0].rstrip("?")
-    base = _PRINTED.get(base, base)
-    return f"tuple of {base}s" if p.is_list else base
-
-
-def _printed(p):
-    said = int(p.default) if isinstance(p.default, float) and p.default == p.default // 1 and p.name != "base" else p.default
-    if isinstance(said, (list, tuple)) and said:
-        said = "{" + ",".join(map(str, said)) + "}"
-        return f"{_kind(p)} {shown_name(p)} = {said}"
-    default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(said, str) else f" = {said}"
-    return f"{_kind(p)} {shown_name(p)}{default}"
+    def takes_out(self, x):
+        """Whether `out=` may be x."""
+        if x is None or self.op.fields is None:
+            return x is None or isinstance(x, TensorBase)
+        return isinstance(x, (list, tuple)) and all([isinstance(y, TensorBase) for y in x])
 
 
 _LISTS = frozenset((tuple, list))
@@ -225,7 +88,7 @@ def overloaded(name, overloads, method):
                 return o
         plausible = [o for o in overloads if o.least <= len(given) + len(kwargs) <= o.most]
         if len(plausible) == 1:
-            plausible[0].complain(name, given, kwargs, method)
+            complain(plausible[0], name, given, kwargs)
         raise misfit(name, overloads, given, kwargs)
 
     def f(*args, **kwargs):

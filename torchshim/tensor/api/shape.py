@@ -23,6 +23,7 @@ from ..core.view import detached, make_view, still_view
 from ..core.inplace import inplace1, inplace_number
 from ..core.write import apply_inplace, ask, bump, check_inplace, needs_grad, rebase, refuse_inference, refuse_overlap, write
 from .joining import stack
+from .misfits import described
 from .undefined import no_derivative
 from .views import as_strided, expanded, given_size, ints, reshaped, unsqueezed, view, warn_once
 
@@ -123,9 +124,9 @@ def filler(value, m, name, item=False):
         raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected one of:\n * (Tensor value)\n"
                         " * (Number value)\n")
     if n is None:
+        wrong = f"      didn't match because some of the arguments have invalid types: (!{described(value)}!)\n"
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
-                        f" * (Tensor value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n"
-                        f" * (Number value)\n      didn't match because some of the arguments have invalid types: (!{type_name(value)}!)\n")
+                        f" * (Tensor value)\n{wrong} * (Number value)\n{wrong}")
     d, c, bad = m.dtype, n.__class__, False
     k = P.kind_of(d)
     if c is complex and k == 0:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 
 from ...engine.record.memo import Memo
-from ...engine.site import TRACED_ERRORS, asked_by, leaving
+from ...engine.site import TRACED_ERRORS, asked_by, call_at, is_ours, leaving
 from ...ops.schema import parse_schema
 from .old_forms import KEPT_ALONG, OLD_FORMS
-from .overloads import Overload, decided_by_values, foreign, misfit, shown_name
+from .misfits import complain, misfit
+from .overloads import Overload, decided_by_values, foreign
+from .parameters import OTHER_NAMES, shown_name
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 _MADE = "Tensor? out=None, " + _OPTIONS
@@ -267,6 +270,8 @@ _SIGNATURES = (
     ("Tensor self, *, int decimals, Tensor? out=None", "round"),
     ("Tensor self, Tensor mat2, *, Tensor? out=None", "mm bmm"),
     ("Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor? out=None", "mm bmm"),
+    *[(f"Tensor self, Tensor {a}, Tensor {b}, {typed}*, Scalar beta=1, Scalar alpha=1, Tensor? out=None", name)
+      for a, b, name in (("mat1", "mat2", "addmm"), ("batch1", "batch2", "baddbmm")) for typed in ("", "ScalarType out_dtype, ")],
     ("Tensor self, Tensor other, *, Tensor? out=None",
      "div divide true_divide floor_divide remainder fmod copysign xlogy eq ne lt le gt ge "
      "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
@@ -343,17 +348,18 @@ _WITHOUT_OUT = frozenset(["count_nonzero", "index_fill", "masked_fill"])
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
 
 
-def refused(name, overloads, args, kwargs, method=False):
-    """The TypeError with which torch's parser refuses a call, or None if it takes the arguments. `args` are without a method's self."""
+def refused(name, overloads, args, kwargs, others=False):
+    """The TypeError with which torch's parser refuses a call, or None if it takes the arguments. `args` are without a method's self.
+    others: there are more signatures, of which torch does not tell."""
     try:
         if any([o.matches(_gathered(o, args), kwargs) for o in overloads]):
             return None
     except Exception:                          # an argument that cannot even be asked what it is: the call's own error tells
         return None
-    plausible = [o for o in overloads if o.least <= len(args) + len(kwargs) <= o.most] if len(overloads) > 1 else overloads
+    plausible = [o for o in overloads if o.least <= len(args) + len(kwargs) <= o.most] if len(overloads) > 1 or others else overloads
     try:
         if len(plausible) == 1:
-            plausible[0].complain(name, _gathered(plausible[0], args), kwargs, method)
+            complain(plausible[0], name, _gathered(plausible[0], args), kwargs)
         return misfit(name, overloads, args, kwargs)
     except TypeError as error:
         return error
@@ -371,31 +377,35 @@ def no_overload(name, op, given, method, out):
     """What to raise where all arguments are known to fit none of torch's signatures."""
     known = name.removesuffix("_")
     overloads = _overloads(known, method, out) if known in NAMES else [Overload(op, None, method, out)]
-    return refused(name, overloads, given, {}, method)
+    return refused(name, overloads, given, {})
 
 
-def refused_by_operator(op, name, args, method, out):
-    """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults."""
+def refused_by_operator(op, name, args, method, out, given_out=None):
+    """The same for a declared operator; `args` are all of its parameters, those that were not given with their defaults. Which of them
+    were given by name is written where its function was called."""
     old = op.full_name in OLD_FORMS and op.full_name != "rsub"
-    if old and not any([x is UNSET for x in args]) or op.full_name in KEPT_ALONG and args[1] is None and args[0] is not UNSET:
+    if op.full_name in KEPT_ALONG and args[1] is None and args[0] is not UNSET:
         return None                            # these have words of their own
-    given, kwargs = [], {}
     values = args[1:] if method else args
     params = op.params[1:] if method else op.params
+    called = sys._getframe(1)
+    count, names = (None, ()) if called.f_globals["_hands_on"] else call_at(called.f_back)
+    count, names = count and count - (method and is_ours(called.f_back)), [OTHER_NAMES.get(k, k) for k in names]
+    given, kwargs = [], {shown_name(p): x for p, x in zip(params, values)} | {"out": given_out}
+    kwargs = {k: kwargs[k] for k in names if k in kwargs}
     for k, (p, x) in enumerate(zip(params, values)):
-        if x is UNSET:
+        if x is UNSET or shown_name(p) in names:
             break
-        left = [y is not q.default for q, y in zip(params[k:], values[k:]) if not q.keyword_only]
-        if p.keyword_only or not any(left):
+        if p.keyword_only:
             if x is not p.default:
                 kwargs[shown_name(p)] = x
-        else:
+        elif k < count if count is not None else any([y is not q.default and not q.keyword_only for q, y in zip(params[k:], values[k:])]):
             given.append(x)
-    if old:                                    # one of several signatures, of which the others are not told
-        return misfit(name, [Overload(op, None, method, out)], given, kwargs)
+    if given_out is not None:
+        kwargs["out"] = given_out
     known = name.removesuffix("_")
     overloads = _overloads(known, method, out) if known in NAMES else _sides(op) or [Overload(op, None, method, out)]
-    return refused(name, overloads, given, kwargs, method)
+    return refused(name, overloads, given, kwargs, old)
 
 
 def _sides(op):
@@ -409,7 +419,7 @@ def _sides(op):
 
 def refusal(name, args, kwargs, method=False, out=False):
     """The same for a function that is written by hand; None for one that is not among NAMES."""
-    return (refused(name, _overloads(name, method, out or "out" in kwargs), args[1:] if method else args, kwargs, method)
+    return (refused(name, _overloads(name, method, out or "out" in kwargs), args[1:] if method else args, kwargs)
             if name in NAMES else None)
 
 

@@ -10,7 +10,7 @@ from ..core.overriding import DisableTorchFunctionSubclass, convert, dispatches,
 from ..core.tensor import Tensor
 from ..core.view import detached
 from .bind import function
-from .overloads import type_name
+from .parameters import type_name
 from .views import alias_of
 
 _NO_TENSOR = ("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits "

@@ -1,0 +1,94 @@
+"""What a parameter of a signature takes, and how torch's argument errors write it."""
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from ...ops.registry import REQUIRED
+from ..core.device import device as torch_device
+from ..core.dtype import dtype as torch_dtype
+from ..core.handle import TensorBase
+from ..core.layout import layout as torch_layout
+from ..core.memory_format import memory_format
+
+#: NumPy's names of parameters.
+OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+_PRINTED = {"Scalar": "Number", "ScalarType": "torch.dtype", "SymInt": "int", "Device": "torch.device", "Generator": "torch.Generator",
+            "Layout": "torch.layout", "MemoryFormat": "torch.memory_format"}
+
+
+def type_name(x):
+    """How torch's argument errors call a type."""
+    if isinstance(x, (torch_dtype, torch_device, torch_layout, memory_format)):
+        return f"torch.{type(x).__name__}"
+    return "Tensor" if isinstance(x, TensorBase) else "numpy.ndarray" if type(x) is np.ndarray else type(x).__name__
+
+
+def shown_name(p):
+    """A parameter's name in Python."""
+    return "input" if p.name == "self" and p.type != "Scalar" else p.name
+
+
+def _is_int(x):
+    if x.__class__ is int:
+        return True
+    if isinstance(x, TensorBase):
+        return x.numel() == 1 and x.ndim == 0 and not (x.is_floating_point() or x.is_complex()) and x.dtype.np != np.bool_
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _is_number(x):
+    return isinstance(x, (numbers.Number, np.generic)) or isinstance(x, TensorBase) and x.ndim == 0 and not x.requires_grad
+
+
+def _is_float(x):
+    return _is_number(x) and not isinstance(x, (complex, np.complexfloating))
+
+
+_IS = {
+    "int": _is_int, "SymInt": _is_int, "float": _is_float, "Scalar": _is_number, "Number": _is_number,
+    "bool": lambda x: isinstance(x, (bool, np.bool_)),
+    "str": lambda x: isinstance(x, (str, bytes)), "ScalarType": lambda x: isinstance(x, (torch_dtype, type)),
+    "Layout": lambda x: isinstance(x, torch_layout), "MemoryFormat": lambda x: isinstance(x, memory_format),
+    "Device": lambda x: isinstance(x, (str, int, torch_device)), "Tensor": lambda x: isinstance(x, TensorBase),
+}
+
+
+def takes(p, x, op):
+    """Whether parameter `p` of `op` takes the argument `x`."""
+    if x is None:
+        return p.optional
+    base = p.type.partition("[")[0].rstrip("?")
+    fits = _IS.get(base)
+    if fits is None:
+        return True
+    if p.is_list:
+        if isinstance(x, (list, tuple)):
+            if base in ("int", "SymInt"):      # the others are looked at when they are needed
+                return not x or fits(x[0])
+            return all([fits(y) or y is None and "?[" in p.type for y in x])
+        return p.type.partition("[")[2] != "]" and fits(x)      # int[1] takes an int too
+    return fits(x) or base == "Tensor" and p.name in op.numbers and _is_number(x)
+
+
+def fits_element(p, x):
+    """Whether a list's parameter takes a list with such an element."""
+    return _IS[p.type.partition("[")[0].rstrip("?")](x)
+
+
+def kind(p):
+    """What torch calls what the parameter takes."""
+    base = p.type.partition("[")[0].rstrip("?")
+    base = _PRINTED.get(base, base)
+    return f"tuple of {base}s" if p.is_list else base
+
+
+def printed(p):
+    """A parameter as signatures show it."""
+    said = int(p.default) if isinstance(p.default, float) and p.default == p.default // 1 and p.name != "base" else p.default
+    if isinstance(said, (list, tuple)) and said:
+        said = "{" + ",".join(map(str, said)) + "}"
+        return f"{kind(p)} {shown_name(p)} = {said}"
+    default = "" if p.default is REQUIRED else f' = "{said}"' if isinstance(said, str) else f" = {said}"
+    return f"{kind(p)} {shown_name(p)}{default}"
