@@ -283,3 +283,12 @@ def test_class_targets_of_wrong_shapes(shape, target, dtype, error, text):
     for loss in (F.cross_entropy, F.nll_loss):
         with pytest.raises(error, match=text):
             loss(torch.zeros(shape), torch.zeros(target, dtype=dtype))
+
+
+def test_losses_of_torch_itself_reduce_nothing_unless_told():
+    x = torch.tensor([0.5, 1.0, -1.0])
+    for loss in (torch.kl_div, torch.hinge_embedding_loss, torch.binary_cross_entropy_with_logits):
+        name = loss.__name__
+        assert loss(x, x.abs()).shape == (3,) and loss(x, x.abs(), reduction=1).shape == ()        # as the binding has it
+        assert getattr(torch.ops.aten, name)(x, x.abs()).item() == loss(x, x.abs(), reduction=1).item()        # as the schema has it
+    assert torch.margin_ranking_loss(x, x, x).shape == (3,) and torch.ops.aten.margin_ranking_loss(x, x, x, 0.0, 2).shape == ()

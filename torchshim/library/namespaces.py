@@ -46,6 +46,20 @@ _KERNELS.update((name, _missing(name)) for name in ("_sparse_addmm", "_sparse_mm
 _PREFIXED = {"fft_": fft, "linalg_": linalg, "special_": special}
 
 
+#: Losses of which `torch` has a function that by default reduces nothing, where the operator's schema says the mean.
+_LOSSES = frozenset("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss kl_div margin_ranking_loss "
+                    "triplet_margin_loss".split())
+
+
+def _averaging(loss):
+    at = list(inspect.signature(loss).parameters).index("reduction")
+
+    @functools.wraps(loss)
+    def kernel(*args, **kwargs):
+        return loss(*args, **kwargs) if len(args) > at else loss(*args, **{"reduction": 1, **kwargs})
+    return kernel
+
+
 def _kernel(name):
     """What computes aten::name, or None."""
     if name in _KERNELS:
@@ -55,7 +69,7 @@ def _kernel(name):
             return getattr(home, name.removeprefix(prefix), None)
     found = FUNCTIONS.get(name) or getattr(Tensor, name, None) or _functional(name)
     if callable(found):
-        return found
+        return _averaging(found) if name in _LOSSES else found
     from .._dispatch.kernels import known
     return known(name) or _in_place(name)
 

@@ -28,6 +28,22 @@ EYE = torch.eye(2)
     (lambda: X.unique(1), r"_unique2\(\): argument 'sorted' must be bool, not int"),
     (lambda: X.unique(dim=0, sorted=1), r"unique_dim\(\): argument 'sorted' must be bool, not int"),
     (lambda: X.unique_consecutive(return_inverse=None), r"unique_consecutive\(\): argument 'return_inverse' must be bool, not NoneType"),
+    (lambda: torch.allclose(X, X, equal_nan=1), r"allclose\(\): argument 'equal_nan' must be bool, not int"),
+    (lambda: X.clone().put_(torch.tensor([1]), X[0, :1], 1.5), r"put_\(\): argument 'accumulate' \(position 3\) must be bool, not float"),
+    (lambda: torch.movedim(X, 0, True), r"movedim\(\) received an invalid combination of arguments - got \(Tensor, int, bool\)"),
+    (lambda: torch.embedding(X, torch.tensor([0]), True), r"embedding\(\): argument 'padding_idx' \(position 3\) must be int, not bool"),
+    (lambda: torch.gradient(X, dim=[1], edge_order="a"), r"gradient\(\) received an invalid combination of arguments - got \(Tensor, "
+                                                         r"edge_order=str, dim=list\), but expected one of:\n \* \(Tensor input, \*, tuple "
+                                                         r"of ints dim, int edge_order = 1\)"),
+    (lambda: torch.fft.fftfreq(1.5), r"fft_fftfreq\(\): argument 'n' \(position 1\) must be int, not float"),
+    (lambda: torch.kaiser_window(4, beta=2.0), r"kaiser_window\(\) received an invalid combination of arguments - got \(int, beta=float\)"),
+    (lambda: torch.hann_window(4, out=X), r"hann_window\(\) received an invalid combination of arguments - got \(int, out=Tensor\)"),
+    (lambda: torch.polygamma(X, 1), r"polygamma\(\): argument 'n' \(position 1\) must be int, not Tensor"),
+    (lambda: torch.polygamma(1), 'polygamma\\(\\) missing 1 required positional arguments: "input"'),
+    (lambda: X.polygamma(), 'polygamma\\(\\) missing 1 required positional arguments: "n"'),
+    (lambda: torch.amax(X, [True]), r"amax\(\): argument 'dim' \(position 2\) must be tuple of ints, but found element of type bool at pos 0"),
+    (lambda: X.sum((1, "a")), "sum\\(\\): argument 'dim' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but "
+                              "got str\""),
     (lambda: X.float(None), r"float\(\) takes"),
     (lambda: X.cpu(None), r"cpu\(\) takes"),
     (lambda: X.is_contiguous(None), r"is_contiguous\(\) takes"),

@@ -47,7 +47,7 @@ CALLS = [
     lambda x, y: torch.fft.fftn(torch.complex(x, y), norm="forward"), lambda x, y: torch.fft.ifftn(torch.complex(x, y), (2, 9), (0, 2)),
     lambda x, y: torch.fft.hfft(torch.complex(x, y)), lambda x, y: torch.fft.ihfftn(x), lambda x, y: torch.fft.rfftn(x, norm="ortho"),
     lambda x, y: torch.stft(x.reshape(-1), 8, window=torch.hann_window(8), return_complex=True),
-    lambda x, y: torch.hamming_window(7, False, 0.5), lambda x, y: torch.kaiser_window(6, beta=2.0),
+    lambda x, y: torch.hamming_window(7, False, 0.5), lambda x, y: torch.kaiser_window(6, True, beta=2.0),
 ]
 
 

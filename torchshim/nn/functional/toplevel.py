@@ -1,4 +1,5 @@
-"""The names of this family that `torch` itself has, with their own signatures (reductions are 0 none, 1 mean, 2 sum)."""
+"""The names of this family that `torch` itself has, with their own signatures (reductions are 0 none, 1 mean, 2 sum;
+by default none, unlike in the operators' schemas: torch's binding does not read what these say)."""
 from __future__ import annotations
 
 from ...ops.nn import dropout as drop_ops
@@ -165,19 +166,19 @@ def native_dropout(input, p, train):
 
 
 @function(method=False)
-def kl_div(input, target, reduction=1, *, log_target=False):
+def kl_div(input, target, reduction=0, *, log_target=False):
     """As nn.functional.kl_div."""
     return call(L.ops.kl_div, (input, target, _reduction(reduction), log_target))
 
 
 @function(method=False)
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     """As nn.functional.binary_cross_entropy_with_logits."""
     return L.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=_reduction(reduction))
 
 
 @function(method=False)
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """As nn.functional.ctc_loss."""
     return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
 
@@ -189,25 +190,25 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
 
 
 @function(method=False)
-def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     """As nn.functional.hinge_embedding_loss."""
     return distance.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     """As nn.functional.margin_ranking_loss."""
     return distance.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     """As nn.functional.cosine_embedding_loss."""
     return distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @function(method=False)
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
     """As nn.functional.triplet_margin_loss."""
     return distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
 

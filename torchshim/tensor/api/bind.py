@@ -22,7 +22,8 @@ from .placement import placed
 from .out import SHARED, dtype_of, history_first, into, writer
 from .old_forms import KEPT_ALONG, OLD_FORMS
 from .overloads import Overload, foreign, overloaded
-from .parameters import shown_name, type_name
+from .misfits import misfit_of
+from .parameters import kind, shown_name, type_name
 from .signatures import NAMES as SIGNED, UNSET, guarded, no_overload, refusal, refused_by_operator, strict
 from .return_types import named
 from ..core.device import device as torch_device, to_jax
@@ -76,7 +77,7 @@ def static(p, x, op):
     if isinstance(x, torch_device):
         return to_jax(x)
     if isinstance(x, (list, tuple)):
-        return tuple([static(p, y, op) for y in x])
+        return tuple(x if all([y.__class__ is int for y in x]) else [_element(p, x, k, op) for k in range(len(x))])
     if isinstance(x, (TensorBase, np.generic, numbers.Number)) or hasattr(x, "__index__"):
         if p.type.startswith("int") or p.type.startswith("SymInt"):
             try:
@@ -91,6 +92,19 @@ def static(p, x, op):
     except TypeError:
         raise TypeError(f"{op.name}(): argument '{shown_name(p)}' has unsupported type {type_name(x)}") from None
     return x
+
+
+def _element(p, x, k, op):
+    """A static argument's element; torch's parser has looked at the first alone."""
+    if p.type.startswith("int") and x[k].__class__ is bool and not k:
+        raise misfit_of(op.name, p, None, x)
+    try:
+        return static(p, x[k], op)
+    except TypeError:
+        if k and p.is_list:
+            raise TypeError(f"{op.name}(): argument '{shown_name(p)}' failed to unpack the object at pos {k + 1} with error \"type must be "
+                            f"{kind(p)},but got {type_name(x[k])}\"") from None
+        raise
 
 
 def prepare(op, args, name=None, first=1):

@@ -187,10 +187,6 @@ def conj_physical_(input):
 @function("polygamma", method=False)
 def polygamma(n, input, *, out=None):
     """The n-th derivative of digamma."""
-    if n.__class__ is int and not isinstance(input, TensorBase):
-        raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {type_name(input)}")
-    if n.__class__ is not int:
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type_name(n)}")
     r = call(special.polygamma, (n, input), "polygamma")
     return r if out is None else into(out, r, "polygamma", (input,))
 

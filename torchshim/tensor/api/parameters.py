@@ -80,8 +80,7 @@ def fits_element(p, x):
 def kind(p):
     """What torch calls what the parameter takes."""
     base = p.type.partition("[")[0].rstrip("?")
-    base = _PRINTED.get(base, base)
-    return f"tuple of {base}s" if p.is_list else base
+    return f"tuple of {base}s" if p.is_list else _PRINTED.get(base, base)
 
 
 def printed(p):

@@ -252,11 +252,32 @@ _SIGNATURES = (
      "dropout dropout_ alpha_dropout alpha_dropout_ feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_"),
     ("Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True", "layer_norm"),
     ("Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True", "group_norm"),
-    ("Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1", "binary_cross_entropy_with_logits"),
-    ("Tensor self, Tensor target, float margin=1.0, int reduction=1", "hinge_embedding_loss"),
-    ("Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1", "margin_ranking_loss cosine_embedding_loss"),
+    ("Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=0", "binary_cross_entropy_with_logits"),
+    ("Tensor self, Tensor target, float margin=1.0, int reduction=0", "hinge_embedding_loss"),
+    ("Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=0", "margin_ranking_loss cosine_embedding_loss"),
     *[(f"Tensor self, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool {of_batch}, float momentum, float eps, "
        "bool cudnn_enabled", name) for of_batch, name in (("training", "batch_norm"), ("use_input_stats", "instance_norm"))],
+    ("int n, Tensor self", "polygamma special_polygamma"),
+    ("Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False", "embedding"),
+    ("Tensor self, Tensor target, int reduction=0, *, bool log_target=False", "kl_div"),
+    ("Tensor self, Tensor target, bool log_input, bool full, float eps, int reduction", "poisson_nll_loss"),
+    ("Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=0",
+     "triplet_margin_loss"),
+    ("Tensor self, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, "
+     "Tensor[]? out=None", "native_batch_norm"),
+    ("Tensor self, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps", "native_group_norm"),
+    ("Tensor self, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps", "native_layer_norm"),
+    ("Tensor self, float p, bool? train", "native_dropout"),
+    ("Tensor v, int pow=2, int dim=0", "norm_except_dim"),
+    ("Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor[]? out=None", "lu_unpack"),
+    (f"int n, float d=1.0, *, {_MADE}", "fft_fftfreq fft_rfftfreq"),
+    ("Tensor self, *, int[] dim, int edge_order=1", "gradient"),
+    ("Tensor self, *, Scalar spacing, int[] dim, int edge_order=1", "gradient"),
+    ("Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1", "gradient"),
+    ("Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1", "gradient"),
+    ("Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1", "gradient"),
+    ("Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1", "gradient"),
+    ("Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1", "gradient"),
     # operators that are declared once here
     ("Tensor self, *, ScalarType? dtype=None", "sum prod"),
     ("Tensor self, *, ScalarType? dtype=None, Tensor? out=None", "mean"),
@@ -336,15 +357,17 @@ def _overloads(name, method, out=False):
     if name in _WITHOUT_OUT or any(["? out=" in schema for schema in schemas]):        # it says which have one
         out = False
     if method:                                 # self comes first, wherever it stands
-        schemas = [schema.replace("Tensor self, ", "", 1).replace("(", "(Tensor self, ", 1) if "Tensor self, " in schema else schema
-                   for schema in schemas if "Tensor self" in schema]
+        schemas = [re.sub("(, )?Tensor self(, )?", lambda m: ", " if m[1] and m[2] else "", schema, count=1)
+                   .replace("(", "(Tensor self, ", 1).replace("self, )", "self)") for schema in schemas if "Tensor self" in schema]
         schemas = [re.sub(r"(, \*)?, Tensor(\[\])?\? out=None", "", schema) if "*, Tensor? out" in schema else
                    re.sub(r", Tensor(\[\])?\? out=None", "", schema) for schema in schemas]
     return [Overload(Declared(schema), None, method, out) for schema in schemas]
 
 
 #: Functions with out= of which torch's errors do not tell.
-_WITHOUT_OUT = frozenset(["count_nonzero", "index_fill", "masked_fill"])
+_WITHOUT_OUT = frozenset("""count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
+    native_group_norm native_layer_norm native_dropout norm_except_dim bartlett_window blackman_window hamming_window hann_window
+    kaiser_window""".split())
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
 
 
@@ -429,7 +452,12 @@ _LENIENT = frozenset(
     "feature_alpha_dropout feature_alpha_dropout_ is_pinned pin_memory detach detach_ dequantize view_copy int_repr q_scale "
     "q_zero_point q_per_channel_axis q_per_channel_scales q_per_channel_zero_points indices_copy values_copy crow_indices_copy "
     "col_indices_copy ccol_indices_copy row_indices_copy lstm gru rnn_tanh rnn_relu sparse_resize_ sparse_resize_and_clear_ "
-    "to_padded_tensor smm to_dense".split())
+    "to_padded_tensor smm to_dense "
+    "allclose isclose index_put index_put_ put put_ movedim moveaxis nonzero_static histogram bincount combinations bucketize isin "
+    "multinomial repeat_interleave vander scatter_reduce scatter_reduce_ batch_norm instance_norm group_norm layer_norm embedding kl_div "
+    "poisson_nll_loss triplet_margin_loss hinge_embedding_loss margin_ranking_loss native_batch_norm native_group_norm native_layer_norm "
+    "native_dropout norm_except_dim lu_unpack gradient polygamma fft_fftfreq fft_rfftfreq "
+    "hann_window bartlett_window blackman_window hamming_window kaiser_window".split())
 
 
 def ask_parser(name, args, kwargs):
