@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from .. import device as _device
 from ..dropin import missing_attribute as _missing_attribute
-from .. import engine as _engine
-from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current
+from ..tensor.core.device import accelerators as _accelerators, current_accelerator as _accelerator, current_cuda as _current
+from ..tensor.core.streams import synchronize as _wait
 
 __all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index",
            "is_available",
@@ -14,10 +14,7 @@ __all__ = ["current_accelerator", "current_device_idx", "current_device_index", 
 
 def current_accelerator(check_available=False):
     """`torch.device("cuda")` where JAX has a GPU, `torch.device("tpu")` where it has a TPU, else None."""
-    for kind in ("cuda", "tpu"):
-        if _accelerators(kind):
-            return _device(kind)
-    return None
+    return _accelerator()
 
 
 def is_available():
@@ -91,10 +88,7 @@ def set_stream(stream):
 
 def synchronize(device=None, /):
     """Compute everything recorded so far and wait for it."""
-    import jax
-    _engine.flush()
-    for d in _accelerators(_needed().type):
-        jax.device_put(0, d).block_until_ready()
+    _wait(_needed().type)
 
 
 from ..cuda import (empty_cache, max_memory_allocated, max_memory_reserved, memory_allocated, memory_reserved, memory_stats,   # noqa: E402

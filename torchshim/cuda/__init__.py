@@ -15,6 +15,7 @@ from .. import device as _device
 from .. import engine as _engine
 from ..dropin import missing_attribute as _missing_attribute
 from ..random import generator as _random
+from ..tensor.core import streams as _streams
 from ..tensor.core.device import accelerators as _accelerators, current_cuda as _current, set_current_cuda as _set_current
 
 has_half = True
@@ -280,56 +281,23 @@ def set_per_process_memory_fraction(fraction, device=None):
 
 
 # -- streams and events ------------------------------------------------------------------------------------------------------
-class Stream:
+class Stream(_streams.Stream):
     """A queue of work. XLA orders work by what it needs, so this one orders nothing; `synchronize` waits for everything."""
+    __module__ = "torch.cuda"
+    cuda_stream = native_handle = 0
 
     def __new__(cls, device=None, priority=0, **kwargs):
         if not is_available():
             raise RuntimeError(f"torch.cuda.{cls.__name__} requires CUDA support")
         self = object.__new__(cls)
-        self.device_index, self.priority = _index(device), priority
+        self.device, self.priority = _device("cuda", _index(device)), priority
         return self
-
-    device = property(lambda self: _device("cuda", self.device_index))
-    cuda_stream = stream_id = native_handle = 0
-    device_type = 1                            # CUDA, among the numbers that torch gives kinds of devices
-
-    def is_capturing(self):
-        """False: no work is captured."""
-        return False
-
-    def synchronize(self):
-        """Wait for all work."""
-        synchronize()
-
-    def query(self):
-        """Whether all work is done: it is, once asked."""
-        synchronize()
-        return True
-
-    def wait_stream(self, stream):
-        """Nothing to wait for: order follows the data."""
-
-    def wait_event(self, event):
-        """Nothing to wait for: order follows the data."""
 
     def record_event(self, event=None):
         """An Event after what was recorded so far."""
         event = event or Event()
         event.record(self)
         return event
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return False
-
-    def __eq__(self, other):
-        return isinstance(other, Stream) and other.device_index == self.device_index
-
-    def __hash__(self):
-        return hash(self.device_index)
 
     def __repr__(self):
         return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream=0x0>"
@@ -338,45 +306,17 @@ class Stream:
 ExternalStream = Stream
 
 
-class Event:
+class Event(_streams.Event):
     """A moment: `record` waits for the work so far, `elapsed_time` gives milliseconds between two of them."""
+    __module__ = "torch.cuda"
 
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+    def __new__(cls, enable_timing=False, blocking=False, interprocess=False, external=False):
         if not is_available():
             raise RuntimeError("Tried to instantiate dummy base class Event")
-        self.at, self.device = None, _device("cuda", _index(None))
+        return _streams.Event.__new__(cls, _device("cuda", _index(None)), enable_timing=enable_timing)
 
-    event_id = 0
-
-    @classmethod
-    def from_ipc_handle(cls, device, handle):
-        """NotImplementedError: events are those of one process."""
-        raise NotImplementedError("torchshim: Event.from_ipc_handle: events are those of one process")
-
-    def ipc_handle(self):
-        """NotImplementedError: events are those of one process."""
-        raise NotImplementedError("torchshim: Event.ipc_handle: events are those of one process")
-
-    def record(self, stream=None):
-        """Compute what was recorded so far and note the time."""
-        synchronize()
-        self.at = time.perf_counter()
-
-    def wait(self, stream=None):
-        """Nothing to wait for."""
-
-    def query(self):
-        """True: `record` has waited."""
-        return True
-
-    def synchronize(self):
-        """Nothing left to wait for."""
-
-    def elapsed_time(self, end_event):
-        """Milliseconds from this event to another."""
-        if self.at is None or end_event.at is None:
-            raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return (end_event.at - self.at) * 1000
+    def __repr__(self):
+        return f"<torch.cuda.Event {'initialized' if self._at else 'uninitialized'}>"
 
 
 def current_stream(device=None):

@@ -103,6 +103,11 @@ def accelerators(kind):
         return []
 
 
+def current_accelerator():
+    """`device("cuda")` where JAX has a GPU, `device("tpu")` where it has a TPU, else None."""
+    return next((device(kind) for kind in ("cuda", "tpu") if accelerators(kind)), None)
+
+
 def to_jax(d):
     """The JAX device behind a torch device, device string or None; "meta" stands for itself."""
     if d is None:
