@@ -256,6 +256,10 @@ def test_names_lead_to_the_device(cuda):
     assert isinstance(x, torch.cuda.FloatTensor) and not isinstance(x, torch.FloatTensor) and torch.cuda.LongTensor([1]).is_cuda
     assert torch.cuda.is_available() and torch.cuda.device_count() >= 1 and torch.cuda.current_device() == 0
     assert torch.accelerator.current_accelerator() == torch.device("cuda") and torch.cuda.Event().query()
+    s, e = torch.Stream(device="cuda"), torch.Event("cuda", enable_timing=True)
+    e.record(s)
+    assert isinstance(torch.cuda.Stream(), torch.Stream) and isinstance(torch.cuda.Event(), torch.Event) and s.device == torch.device("cuda:0")
+    assert e.elapsed_time(e) == 0 and s.record_event().query() and s.query() and s.wait_stream(s) is None
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         x.to("cuda:99")
     with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):

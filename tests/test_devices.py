@@ -38,6 +38,30 @@ def test_without_a_gpu_nothing_counts_and_what_needs_one_raises():
     assert torch.accelerator.current_accelerator() is None
 
 
+@pytest.mark.skipif(bool(GPUS), reason="a GPU is there")
+def test_streams_and_events_of_the_cpu_wait_for_nothing_and_record_nothing():
+    s, e = torch.Stream("cpu:0"), torch.Event(enable_timing=True)
+    assert repr(s) == "torch.Stream device_type=cpu, device_index=-1, stream_id=0" and s == torch.Stream() != torch.Stream("meta")
+    assert repr(e) == "torch.Event device_type=cpu, device_index=-1, event_flag=1, event_id=0" and hash(s) == hash(torch.Stream())
+    assert s.query() and e.query() and s.synchronize() is e.wait() is s.wait_event(e) is None and (s.device_index, s.device_type) == (-1, 0)
+    with s as entered:
+        assert entered is s
+    for f in (e.record, s.record_event, lambda: s.wait_stream(s)):
+        with pytest.raises(RuntimeError, match="^cpu backend doesn't support events.$"):
+            f()
+    with pytest.raises(ValueError, match="^Both events must be recorded before"):
+        e.elapsed_time(torch.Event(enable_timing=True))
+    with pytest.raises(ValueError, match="^Both events must be created with argument 'enable_timing=True'.$"):
+        e.elapsed_time(torch.Event())
+    for f in (torch.Stream, torch.Event):
+        with pytest.raises(RuntimeError, match="^PyTorch is not linked with support for cuda devices$"):
+            f("cuda")
+    with pytest.raises(TypeError, match=r"^Stream\(\) got an unexpected keyword argument 'stream'$"):
+        torch.Stream(stream=1)
+    named = torch.Stream(stream_id=1, device_index=0, device_type=1)
+    assert repr(named) == "torch.Stream device_type=cuda, device_index=0, stream_id=1"
+
+
 def test_switches_are_kept_and_put_back():
     assert torch.backends.cudnn.benchmark is False
     with torch.backends.cudnn.flags(benchmark=True):
@@ -53,6 +77,8 @@ def test_a_group_of_one(monkeypatch):
         dist.get_rank()
     with pytest.raises(ValueError, match="environment variable RANK expected"):
         dist.init_process_group("gloo")
+    with pytest.raises(ValueError, match="environment variable MASTER_ADDR expected"):      # though nobody else is there
+        dist.init_process_group("gloo", rank=0, world_size=1)
     monkeypatch.setenv("RANK", "0"), monkeypatch.setenv("WORLD_SIZE", "1")
     with pytest.raises(ValueError, match="environment variable MASTER_ADDR expected"):
         dist.init_process_group("gloo")

@@ -213,7 +213,8 @@ def has_torch_function(relevant_args):
     """Whether an argument has a `__torch_function__` of its own; sparse and strided nested tensors have none in torch."""
     s = context.modes.get("torch function")
     return (s is not None and bool(s.stack) and s.off != "all"
-            or (s is None or s.off is None) and any([overrides(x) and getattr(x, "_asks", True) for x in relevant_args]))
+            or (s is None or s.off is None) and any([overrides(x) and (not isinstance(x, Tensor) or getattr(x, "_asks", True))
+                                                      for x in relevant_args]))
 
 
 def has_torch_function_variadic(*relevant_args):

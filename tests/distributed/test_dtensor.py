@@ -15,6 +15,7 @@ from torchshim.nn import functional as F
 
 @pytest.fixture
 def mesh():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     yield init_device_mesh("cpu", (1,))
     dist.destroy_process_group()
 

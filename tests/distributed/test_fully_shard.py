@@ -17,6 +17,7 @@ from torchshim.distributed.tensor.parallel import ColwiseParallel, RowwiseParall
 
 @pytest.fixture(autouse=True)
 def alone():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     yield
     dist.destroy_process_group()
 

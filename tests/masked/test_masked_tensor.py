@@ -143,3 +143,8 @@ def test_gradients_have_the_mask_of_what_they_come_from():
     p, q = made(requires_grad=True), masked_tensor(D, ~M, requires_grad=True)
     gp, gq = torch.autograd.grad(torch.where(M, p * 2, q).sum(), (p, q))
     assert torch.equal(gp.get_mask(), M) and torch.equal(gq.get_mask(), ~M) and gp.get_data().max() == 2
+
+
+def test_it_is_a_prototype():
+    with pytest.warns(UserWarning, match="^The PyTorch API of MaskedTensors is in prototype stage"):
+        masked_tensor(torch.ones(2), torch.ones(2).bool())

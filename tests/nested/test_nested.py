@@ -174,3 +174,12 @@ def test_dropout_draws_for_every_probability(layout):
             torch.manual_seed(0)
             want = torch.native_dropout(torch.ones(5, 4), p, train)[0]
             assert torch.equal(got, want) and torch.equal(after, torch.rand(1))
+
+
+def test_the_first_strided_one_says_that_it_is_a_prototype(monkeypatch):
+    monkeypatch.setattr(torch.nested, "_said", [])
+    with pytest.warns(UserWarning, match="^The PyTorch API of nested tensors is in prototype stage") as found:
+        for _ in range(2):
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+    assert len(found) == 1

@@ -72,3 +72,17 @@ def test_without_a_profile():
     assert f(torch.ones(1)).item() == 2 and f.__name__ == "f"
     with pytest.raises(RuntimeError, match="didn't finish"):
         torch.autograd.profiler.profile().key_averages()
+
+
+def test_a_range_between_two_calls():
+    ops = torch.ops.profiler
+    with profile() as p:
+        begun = ops._record_function_enter("named")
+        torch.ones(2).add(1).sum().item()
+        ops._record_function_exit(begun), ops._record_function_exit(ops._record_function_enter_new("again"))
+    assert {"named", "again"} <= {e.key for e in p.key_averages()}
+    with pytest.raises(RuntimeError, match="^Expected temporary cpp type wrapper$"):
+        ops._record_function_exit(begun)
+    graph = torch.fx.Graph()
+    ops._record_function_exit(torch.fx.Proxy(graph.placeholder("x")))        # a tracer's value makes a step
+    assert [n.op for n in graph.nodes] == ["placeholder", "call_function"] and list(graph.nodes)[1].target == ops._record_function_exit

@@ -1,5 +1,6 @@
 """torch.backends.cuda: switches of NVIDIA's libraries. What TensorFloat32 may be used for decides what is computed; others are kept."""
 import contextlib as _contextlib
+import warnings as _warnings
 from enum import Enum as _Enum
 
 from .. import settings as _settings
@@ -210,9 +211,15 @@ def can_use_flash_attention(params, debug=False):
 can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 
 
-@_contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """A context that says which attentions are allowed: there is one here, and where torch's would refuse it does."""
+    _warnings.warn("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+                   "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.", FutureWarning, stacklevel=2)
+    return _allowing(enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
+
+
+@_contextlib.contextmanager
+def _allowing(enable_flash, enable_math, enable_mem_efficient, enable_cudnn):
     before = dict(_sdp)
     _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 
+from .. import device as _device
 from ..dropin import missing_attribute as _missing_attribute
+from . import _backends
 from ._collectives import (P2POp, _all_gather_base, _reduce_scatter_base, all_gather, all_gather_coalesced, all_gather_into_tensor,
                            all_gather_object, all_gather_single, all_reduce, all_reduce_coalesced, all_to_all, all_to_all_single, barrier,
                            batch_isend_irecv, broadcast, broadcast_object_list, gather, gather_object, irecv, isend, monitored_barrier,
@@ -54,16 +56,21 @@ def is_gloo_available():
 
 
 def is_nccl_available():
+    """Whether there are GPUs: their tensors go over sockets then, too."""
+    return _backends.is_available("nccl")
+
+
+def is_mpi_available():
     """False."""
     return False
 
 
-is_mpi_available = is_ucc_available = is_xccl_available = is_nccl_available
+is_ucc_available = is_xccl_available = is_mpi_available
 
 
 def is_backend_available(backend):
     """Whether a backend of that name can be asked for."""
-    return backend.lower() == "gloo"
+    return _backends.is_available(backend.lower())
 
 
 def is_torchelastic_launched():
@@ -72,8 +79,11 @@ def is_torchelastic_launched():
 
 
 def get_default_backend_for_device(device):
-    """gloo."""
-    return "gloo"
+    """nccl for CUDA, gloo for the CPU. ValueError for a kind of device that has none."""
+    kind = (_device(device) if isinstance(device, str) else device).type
+    if kind not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]
 
 
 __getattr__ = _missing_attribute(__name__,

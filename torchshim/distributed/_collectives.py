@@ -150,8 +150,14 @@ def _mean(tensor, op, n):
     return filled
 
 
+def _leaving(name):
+    warnings.warn(f"`torch.distributed.{name}` will be deprecated. If you must use it, please revisit our documentation later at "
+                  "https://pytorch.org/docs/main/distributed.html#collective-functions", FutureWarning, stacklevel=3)
+
+
 def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
     """`all_reduce` of several tensors."""
+    _leaving("all_reduce_coalesced")
     if isinstance(tensors, _Tensor):
         tensors = [tensors]
     _need(tensors, "tensor", many=True)
@@ -215,6 +221,7 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
 
 def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
     """`all_gather` of several tensors: output_tensor_lists[k] gets every process's input_tensor_list[k]."""
+    _leaving("all_gather_coalesced")
     if warned(group, "all_gather_coalesced"):
         return None
     _need(input_tensor_list, "tensor_list", many=True)
@@ -479,7 +486,8 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
     if warned(group, "isend"):
         return None
     pg = chosen(group)
-    pg._peers.put(pg._ranks[_to(pg, dst, group_dst)], _key(pg, tag), _gloo._raw(values(tensor)))
+    to = _to(pg, dst, group_dst)
+    pg._peers.put(pg._ranks[to], _key(pg, tag), _gloo._raw(values(tensor)))
     return Work([tensor])
 
 
@@ -556,7 +564,8 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
     if warned(group, "send_object_list"):
         return
     pg = chosen(group)
-    pg._peers.put(pg._ranks[_to(pg, dst, group_dst)], _key(pg, "objects"), pickle.dumps(list(object_list)))
+    to = _to(pg, dst, group_dst)
+    pg._peers.put(pg._ranks[to], _key(pg, "objects"), pickle.dumps(list(object_list)))
 
 
 def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, use_batch=False):

@@ -12,6 +12,7 @@ import numpy as np
 from ..engine import array_of, default_device, meta_of, present, value_of
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import read
+from . import _backends
 from ._gloo import Call
 from ._names import UNINITIALIZED, Backend, BackendConfig, default_pg_timeout
 from ._peers import Peers
@@ -38,7 +39,9 @@ class ProcessGroup:
 
     def name(self):
         """The backend's name."""
-        return "gloo" if self.backend == "undefined" else str(self.backend)
+        if self.backend == "undefined":
+            return "gloo"
+        return "undefined" if ":" in self.backend else "custom" if self.backend == "fake" else str(self.backend)
 
     def get_group_store(self):
         """The store by which it was begun."""
@@ -259,21 +262,28 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
             raise AssertionError("world_size must be positive if using store")
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
+    if device_id is not None:
+        _backends.check_device(device_id)
+    backend = _backends.announced(backend)
     if timeout is not None and not isinstance(timeout, datetime.timedelta):
-        raise TypeError(f"Expected timeout argument to be of typedatetime.timedelta, got {timeout}")
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
     timeout = timeout or default_pg_timeout
+    if backend == "mpi":
+        if world_size != -1 or rank != -1:
+            warnings.warn(f"For MPI backend, world_size ({world_size}) and rank ({rank}) are ignored since they are assigned by the MPI "
+                          "runtime.", stacklevel=2)
+        _backends.required(backend)
     if store is None:
         from .rendezvous import rendezvous
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
+    config = _backends.required(backend)
     if not 0 <= rank < world_size:
         raise ValueError(f"invalid rank {rank} in a group of {world_size} processes")
-    name = str(backend or "undefined")
     store = PrefixStore("default_pg", store)
     _world.begun += 1
     peers = Peers(PrefixStore(f"peers/{_world.begun}", store), rank, world_size, timeout) if world_size > 1 else None
-    made = ProcessGroup("undefined" if ":" in name else name, group_name or "0", range(world_size), rank, peers, timeout, "default_pg",
-                        store)
-    made._config = BackendConfig(name)
+    made = ProcessGroup(backend, group_name or "0", range(world_size), rank, peers, timeout, "default_pg", store)
+    made._config = config
     _world.groups[made.group_name], _world.made, _world.store = made, 1, store
     group.WORLD = GroupMember.WORLD = made
 
@@ -282,6 +292,8 @@ def destroy_process_group(group=None):
     """Forget a group; without an argument all of them, and the connections to other processes."""
     world = globals()["group"].WORLD
     chosen = world if group is None else group
+    if chosen is not None and not isinstance(chosen, ProcessGroup) and chosen != GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified")
     if chosen is None:
         raise AssertionError("Process group cannot be None")
     if chosen == GroupMember.NON_GROUP_MEMBER:
@@ -317,9 +329,16 @@ def warned(group, name):
     return True
 
 
+def _registered(group):
+    made = chosen(group)
+    if not isinstance(made, ProcessGroup):
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
+    return made
+
+
 def get_rank(group=None):
     """This process's number in the group; -1 outside of it."""
-    return -1 if outside(group) else chosen(group).rank()
+    return -1 if outside(group) else _registered(group).rank()
 
 
 def get_world_size(group=None):
@@ -331,7 +350,10 @@ def get_backend(group=None):
     """The backend's name as it was asked for."""
     if outside(group):
         raise ValueError("Invalid process group specified")
-    return str(chosen(group).backend)
+    made = chosen(group)
+    if not isinstance(made, ProcessGroup):
+        raise ValueError(f"Process group {made} is not initialized in the world group map. Please initialize the group first.")
+    return str(made.backend)
 
 
 def get_backend_config(group=None):
@@ -388,6 +410,8 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
               sort_ranks=True):
     """A group of some processes, or `GroupMember.NON_GROUP_MEMBER` for one that is not among `ranks`. All processes call it."""
     world = chosen()
+    backend = world.backend if backend is None else _backends.announced(backend)
+    config = _backends.required(backend)
     n = world.size()
     ranks = list(range(n)) if ranks is None else sorted(ranks) if sort_ranks else list(ranks)
     if len(ranks) > n:
@@ -404,8 +428,9 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
         name, _world.made = str(_world.made), _world.made + 1
     if world.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER
-    made = ProcessGroup(backend or world.backend, name, ranks, ranks.index(world.rank()), world._peers, timeout or world._timeout,
+    made = ProcessGroup(backend, name, ranks, ranks.index(world.rank()), world._peers, timeout or world._timeout,
                         group_desc or "undefined", _world.store)
+    made._config = config
     _world.groups[name] = made
     return made
 

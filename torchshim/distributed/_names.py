@@ -4,6 +4,7 @@ from __future__ import annotations
 import datetime
 import enum
 import os
+import warnings
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 UNINITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -40,7 +41,17 @@ class ReduceOp(metaclass=_OneOf):
         return cls.RedOpType(op)
 
 
-reduce_op = ReduceOp
+class _OldReduceOp:
+    """ReduceOp by its old name, which warns at each use."""
+
+    def __getattribute__(self, key):
+        if not key.startswith("__"):
+            warnings.warn("`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead", FutureWarning,
+                          stacklevel=2)
+        return getattr(ReduceOp, key)
+
+
+reduce_op = _OldReduceOp()
 
 
 def supports_complex(reduceOp):
@@ -83,7 +94,11 @@ class BackendConfig:
                                  'e.g. "cpu:gloo,cuda:nccl"')
             self.device_backend_map = {device: Backend(b) for device, b in pairs}
             if len(self.device_backend_map) != len(pairs):
-                raise ValueError(f"Duplicate device type {pairs[-1][0]} in backend string: {backend}")
+                device, doubled = next(p for k, p in enumerate(pairs) if p[0] in [q[0] for q in pairs[:k]])
+                raise ValueError(f"Duplicate device type {device} {' ' * 36} in backend string: {doubled}. The custom backend string "
+                                 f"argument is invalid: {backend}.\n                Custom backend string is an experimental feature where "
+                                 'the backend string must be in the format:\n                '
+                                 '"<device_type1>:<backend1>,<device_type2>:<backend2>...". e.g. \'cpu:gloo,cuda:nccl\'')
         else:
             self.device_backend_map = {d: Backend(name) for d in Backend.backend_capability.get(Backend(name), ("cpu", "cuda", "xpu"))}
 

@@ -5,10 +5,8 @@ A mesh of more processes than there are raises RuntimeError (jax.sharding.Mesh i
 from __future__ import annotations
 
 import math
-import os
 
-from . import (ProcessGroup, get_default_backend_for_device, get_rank, get_world_size, group, init_process_group, is_initialized,
-               new_group)
+from . import ProcessGroup, get_rank, get_world_size, group, init_process_group, is_initialized, new_group
 from ._names import more
 
 __all__ = ["init_device_mesh", "DeviceMesh"]
@@ -25,10 +23,7 @@ class DeviceMesh:
         self.mesh = torch.as_tensor(mesh, dtype=torch.int32, device="cpu")
         self._mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
         if not is_initialized():
-            if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-                init_process_group(get_default_backend_for_device(device_type))
-            else:
-                init_process_group(get_default_backend_for_device(device_type), rank=0, world_size=1)
+            init_process_group()
         ranks, world = self.mesh.reshape(-1).tolist(), get_world_size()
         if len(ranks) > world:
             raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {len(ranks)} ranks!")

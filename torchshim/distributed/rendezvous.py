@@ -79,10 +79,7 @@ def _env(url, said, timeout=_TIMEOUT, **kwargs):
         return os.environ[name]
     rank = int(said["rank"] if "rank" in said else environment("RANK"))
     world_size = int(said["world_size"] if "world_size" in said else environment("WORLD_SIZE"))
-    if world_size == 1 and "rank" in said and "world_size" in said:
-        host = port = None                     # whoever says to be alone needs no address
-    else:
-        host, port = environment("MASTER_ADDR"), int(environment("MASTER_PORT"))
+    host, port = environment("MASTER_ADDR"), int(environment("MASTER_PORT"))
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     yield (_store(host, port, -1 if agent else rank, world_size, timeout)), rank, world_size
 

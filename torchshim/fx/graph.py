@@ -235,10 +235,10 @@ class Graph:
         return "\n    ".join(["graph():", *[n.format_node() for n in self.nodes]])
 
     def print_tabular(self):
-        """Print the steps as a table."""
+        """Print the steps as a table, spaced as the package tabulate does it for PyTorch."""
         rows = [("opcode", "name", "target", "args", "kwargs")]
         rows += [(n.op, n.name, str(n.target), str(n.args), str(n.kwargs)) for n in self.nodes]
-        widths = [max([len(r[k]) for r in rows]) for k in range(5)]
+        widths = [max(len(rows[0][k]) + 2, *[len(r[k]) for r in rows]) for k in range(5)]
         lines = ["  ".join([c.ljust(w) for c, w in zip(r, widths)]).rstrip() for r in rows]
         print("\n".join([lines[0], "  ".join(["-" * w for w in widths]), *lines[1:]]))
 

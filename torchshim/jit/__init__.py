@@ -68,8 +68,17 @@ class ScriptFunction:
 CompilationUnit = ScriptFunction
 
 
+def _deprecated(name, instead="use `torch.compile` instead"):
+    """torch's warning, with a place in the library: it is shown to whoever asks for such warnings."""
+    warnings.warn(f"`torch.jit.{name}` is deprecated. Please {instead}.", DeprecationWarning)
+
+
+_SWITCH = "switch to `torch.compile` or `torch.export`"
+
+
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """The function, class or module itself. TypeError for what torch can't script."""
+    _deprecated("script", _SWITCH)
     if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
         raise TypeError(f"{type(obj)} is a built-in class")
     return _noted(obj)
@@ -84,6 +93,7 @@ def _noted(obj):
 
 def script_method(fn):
     """The method itself."""
+    _deprecated("script_method", _SWITCH)
     return fn
 
 
@@ -100,6 +110,9 @@ def _returned(example_inputs, call):
 def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True,
           _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None, _store_inputs=True):
     """The function or module itself, after one call with the examples. It is not frozen to what that call did."""
+    _deprecated("trace", _SWITCH)
+    for _ in range(builtins.isinstance(func, Module) + bool(check_trace)):
+        _deprecated("trace_method" if builtins.isinstance(func, Module) else "trace", _SWITCH)
     if example_kwarg_inputs is not None:
         func(**example_kwarg_inputs)
     elif example_inputs is not None:
@@ -111,6 +124,8 @@ def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inpu
 
 def trace_module(mod, inputs, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **more):
     """The module itself, after one call of each method with its examples."""
+    for _ in range(1 + bool(check_trace)):
+        _deprecated("trace_method", _SWITCH)
     for name, examples in inputs.items():
         _returned(examples, mod if name == "forward" else getattr(mod, name))
     return _noted(mod)
@@ -141,7 +156,15 @@ def unused(fn):
     return fn
 
 
-_overload = _overload_method = interface = _script_if_tracing = unused
+_overload = _overload_method = _script_if_tracing = unused
+
+
+def interface(obj):
+    """The class itself. RuntimeError for what is none."""
+    _deprecated("interface")
+    if not builtins.isinstance(obj, type):
+        raise RuntimeError("interface must be applied to a class")
+    return obj
 
 
 def annotate(the_type, the_value):
@@ -173,7 +196,11 @@ def isinstance(obj, target_type):
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
-    """The module itself. RuntimeError while it is training."""
+    """The module itself. RuntimeError for one that was not scripted, and while it is training."""
+    _deprecated("freeze")
+    if mod not in scripted:
+        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
+                           "'nn.Module'.")
     if mod.training:
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before "
                            "freezing.")
@@ -181,19 +208,25 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
 
 
 def optimize_for_inference(mod, other_methods=None):
-    """The module itself, in eval mode."""
-    return mod.eval()
+    """The module itself, in eval mode. RuntimeError for one that was not scripted."""
+    _deprecated("optimize_for_inference")
+    if mod not in scripted:
+        raise RuntimeError("optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to "
+                           "script your 'nn.Module'.")
+    return freeze(mod.eval(), other_methods)
 
 
 def save(m, f, _extra_files=None):
     """Write a module for `load`; see jit/modules.py."""
     from .modules import save
+    _deprecated("save", "switch to `torch.export`")
     save(m, f, _extra_files)
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """A module from an archive of `torch.jit.save`, PyTorch's or ours; see jit/modules.py."""
     from .modules import load
+    _deprecated("load", "switch to `torch.export`")
     return load(f, map_location, _extra_files, _restore_shapes)
 
 
@@ -204,6 +237,7 @@ def _get_trace_graph(f, args=(), kwargs=None, strict=True, _force_outplace=False
 
 def fork(func, *args, **kwargs):
     """A Future of the call, which is made at once."""
+    _deprecated("fork")
     future = Future()
     future.set_result(func(*args, **kwargs))
     return future
@@ -211,6 +245,7 @@ def fork(func, *args, **kwargs):
 
 def wait(future):
     """The result of a Future."""
+    _deprecated("wait")
     return future.wait()
 
 
@@ -220,16 +255,47 @@ def optimized_execution(should_optimize):
     yield
 
 
-fuser = strict_fusion = optimized_execution
+fuser = optimized_execution
+
+
+class strict_fusion:
+    """A context that changes nothing: XLA fuses."""
+
+    def __init__(self):
+        warnings.warn("Only works in script mode", stacklevel=2)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        pass
+
+
+def set_module(obj, mod):
+    """Say in which module an object is: its `__module__`. TypeError for a name that is no string."""
+    if not builtins.isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
 
 
 def set_fusion_strategy(strategy):
-    """Nothing: XLA fuses. Returns what was set before, an empty list."""
-    return []
+    """Nothing: XLA fuses. Returns what was set before."""
+    _deprecated("set_fusion_strategy")
+    before, _settings["strategy"] = _settings["strategy"], list(strategy)
+    return before
+
+
+_settings = {"strategy": [("STATIC", 2), ("DYNAMIC", 10)], "onednn": False}
 
 
 def enable_onednn_fusion(enabled):
     """Nothing: XLA fuses."""
+    _settings["onednn"] = bool(enabled)
+
+
+def onednn_fusion_enabled():
+    """What `enable_onednn_fusion` was told last."""
+    return _settings["onednn"]
 
 
 __getattr__ = _missing_attribute(__name__, elsewhere={"_enabled": "_state"})

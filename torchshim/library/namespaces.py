@@ -219,6 +219,9 @@ class Namespace:
         elif self.name in _QUANTIZED and not op.startswith("__"):
             from ..ao._kernels import kernel as of_quantized
             kernel = of_quantized(self.name, op)
+        elif self.name == "profiler":
+            from ..profiler.ranges import KERNELS
+            kernel = KERNELS.get(op)
         if self.name == "higher_order" and op == "wrap_with_set_grad_enabled":
             from .._higher_order_ops.wrap import wrap_with_set_grad_enabled as made
             self.__dict__[op] = made

@@ -87,6 +87,9 @@ class MaskedTensor(Tensor):
             raise ValueError("data.dim() must equal mask.dim()")
         if data.size() != mask.size():
             raise ValueError("data.size() must equal mask.size()")
+        warnings.warn("The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open a Github "
+                      "issue for features requests and see our documentation on the torch.masked module for further information about "
+                      "the project.", UserWarning, stacklevel=2)
         if data.requires_grad and requires_grad:
             warnings.warn("It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use "
                           "data.detach().clone()", UserWarning, stacklevel=2)

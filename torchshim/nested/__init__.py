@@ -6,6 +6,7 @@ import math
 
 from .. import Tensor, arange, as_tensor, bool as _bool, int64, jagged, no_grad, strided, tensor as _tensor
 from ..dropin import missing_attribute as _missing_attribute
+from ..engine import warn
 
 __all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
 
@@ -34,6 +35,18 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     return _nested(list(ts), dtype, layout, device, "as_nested_tensor")
 
 
+_said = []
+
+
+def _say_prototype():
+    """torch's warning at the first nested tensor of the strided layout."""
+    if not _said:
+        _said.append(True)
+        warn("The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend specifying "
+             "layout=torch.jagged when constructing a nested tensor, as this layout receives active development, has better operator "
+             "coverage, and works with torch.compile.", UserWarning)
+
+
 def _nested(given, dtype, layout, device, name):
     from . import functions                    # noqa: F401  the answers
     from .tensor import pack
@@ -48,6 +61,7 @@ def _nested(given, dtype, layout, device, name):
             if t.dim() != ts[0].dim():
                 raise RuntimeError(f"All Tensors given to nested_tensor must have the same dimension. Found dimension {t.dim()} for Tensor "
                                    f"at index {k} and dimension {ts[0].dim()} for Tensor at index 0.")
+        _say_prototype()
         return pack([t.to(dtype=dtype, device=device or t.device) for t in ts], strided)
     ts = [t if isinstance(t, Tensor) else _tensor(t) for t in given]
     if not ts:

@@ -476,7 +476,7 @@ class _Zipped:
                 a = a.byteswap()
             self.known[key] = self.restore(fresh_storage(a, dtype), location)
         s = self.known[key]
-        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype)
+        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype, _internal=True)
 
 
 class _Legacy:
@@ -495,7 +495,7 @@ class _Legacy:
         s = self.known[key][0]
         if len(pid) > 5 and pid[5] is not None:
             raise NotImplementedError("torchshim: storages that are views of storages (files of PyTorch before 0.4)")
-        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype)
+        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype, _internal=True)
 
 
 def _load_legacy(file, restore, weights_only, module, args):

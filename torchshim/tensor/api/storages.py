@@ -377,6 +377,13 @@ _DEPRECATED = ("TypedStorage is deprecated. It will be removed in the future and
                "tensor.untyped_storage() instead of tensor.storage()")
 
 
+def _say_deprecated():
+    global _DEPRECATED
+    if _DEPRECATED:
+        text, _DEPRECATED = _DEPRECATED, None
+        warn(text, UserWarning)
+
+
 class TypedStorage(_Casts):
     """A storage read as elements of one dtype. Deprecated in torch."""
     __slots__ = ("_untyped_storage", "dtype", "__weakref__")
@@ -385,6 +392,8 @@ class TypedStorage(_Casts):
 
     def __new__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
         from ..core.dtype import get_default_dtype
+        if not _internal:
+            _say_deprecated()
         self = object.__new__(TypedStorage)
         self.dtype = dtype or get_default_dtype()
         if wrap_storage is not None:
@@ -550,15 +559,12 @@ def untyped_storage(self):
 
 
 def typed_storage(self):
-    return TypedStorage(wrap_storage=untyped(self._ts_st), dtype=self.dtype)
+    return TypedStorage(wrap_storage=untyped(self._ts_st), dtype=self.dtype, _internal=True)
 
 
 def deprecated_storage(self):
     """The storage as elements of this tensor's dtype; torch has deprecated it, and says so once."""
-    global _DEPRECATED
-    if _DEPRECATED:
-        warn(_DEPRECATED, UserWarning)
-        _DEPRECATED = None
+    _say_deprecated()
     return typed_storage(self)
 
 

@@ -88,7 +88,7 @@ def untyped_storage(s):
 def storage_of(s):
     """Its storage with the dtype."""
     from ..api.storages import TypedStorage
-    return TypedStorage(wrap_storage=untyped_storage(s), dtype=s._dtype)
+    return TypedStorage(wrap_storage=untyped_storage(s), dtype=s._dtype, _internal=True)
 
 
 @handles("storage")
