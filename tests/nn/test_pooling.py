@@ -1,4 +1,6 @@
 """Pooling: places that backward saved, layouts, empty dimensions. Expectations are PyTorch 2.13's."""
+import math
+
 import pytest
 
 import torchshim as torch
@@ -32,3 +34,12 @@ def test_empty_dimensions_are_refused(pool, shape):
     with pytest.raises(RuntimeError, match="Expected input to have non-zero size for non-batch dimensions"):
         pool(torch.zeros(shape))
     pool(torch.zeros(0, *[max(n, 2) for n in shape[1:]]))
+
+
+def test_windows_over_padding_alone_have_no_maximum():
+    x = torch.arange(6.).reshape(1, 1, 3, 2).requires_grad_()
+    value, place = F.max_pool2d(x, 2, 1, 1, 3, return_indices=True)        # taps at rows -1 and 2, columns -1 and 2
+    assert value.tolist() == [[[[-math.inf], [-math.inf]]]] and place.tolist() == [[[[6], [2]]]]      # as torch has them
+    assert torch.equal(F.max_pool2d(x, 2, 1, 1, 3), value)
+    value.exp().sum().backward()
+    assert x.grad.tolist() == [[[[0, 0]] * 3]]

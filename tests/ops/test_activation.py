@@ -105,3 +105,8 @@ def test_the_second_derivative_of_exponential_units_at_zero_is_zero(name):
     z = torch.zeros(1, requires_grad=True)
     g, = torch.autograd.grad(getattr(torch.nn.functional, name)(z), z, create_graph=True)
     assert torch.autograd.grad(g, z)[0].item() == 0
+
+
+def test_nothing_is_scaled_at_zero():
+    x = torch.tensor([0.0, 2.0])
+    assert F.elu(x, math.inf).tolist() == F.celu(x, math.nan).tolist() == F.elu(x, math.nan).tolist() == [0, 2]

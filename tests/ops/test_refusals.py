@@ -22,6 +22,7 @@ import torchshim as torch
      '"max_unpool2d" not implemented for \'ComplexFloat\''),
     (lambda: torch.nn.functional.ctc_loss(torch.ones(3, 1, 2).half(), torch.ones(1, 1), (1,), (1,)), '"ctc_loss_cpu" not implemented for '
      '\'Half\''),
+    (lambda: torch.histogramdd(torch.ones(2, 2).half(), 1), '"histogramdd" not implemented for \'Half\''),
     (lambda: torch.histc(torch.ones(2).cfloat()), '"aminmax_cpu" not implemented for \'ComplexFloat\''),
     (lambda: torch.ones(2).cfloat().bernoulli_(torch.ones(2)), '"bernoulli_tensor_cpu_self_" not implemented for \'ComplexFloat\''),
 ])
@@ -37,6 +38,15 @@ def test_kernels_that_torch_does_not_have(call, error):
                                                                "float, tuple)"),
     (lambda: torch.normal(0., 1.), TypeError, "normal() received an invalid combination of arguments - got (float, float)"),
     (lambda: torch.linalg.vecdot(torch.ones(2).long(), torch.ones(2).long()), RuntimeError, "Expected a floating point or complex tensor"),
+    (lambda: torch.linalg.pinv(torch.eye(2), rtol=torch.tensor(1j)), RuntimeError, "rtol tensor of complex type is not supported. Got"),
+    (lambda: torch.linalg.pinv(torch.eye(2), torch.tensor(1j)), RuntimeError, "torch.linalg.pinv: rcond tensor of complex type"),
+    (lambda: torch.linalg.matrix_rank(torch.eye(2), torch.tensor(1j)), RuntimeError, "torch.linalg.matrix_rank: atol tensor of complex type"),
+    (lambda: torch.kl_div(torch.ones(2), torch.ones(2) * 1j), RuntimeError, "kl_div: Complex inputs not supported."),
+    (lambda: torch.alpha_dropout(torch.ones(2).int(), 0.5, True), RuntimeError, "result type Float can't be cast to the desired output type "
+                                                                                "Int"),
+    (lambda: torch.embedding_renorm_(torch.ones(2, 2).long(), torch.tensor([0]), 1., 2.), RuntimeError, "norm(): input dtype should be either"),
+    (lambda: torch.addmm(torch.eye(2), torch.ones(2).long(), torch.eye(2)), RuntimeError, "mat1 and mat2 must have the same dtype, but got "
+                                                                                          "Long and Float"),
     (lambda: torch.logdet(torch.eye(2).half()), RuntimeError, "logdet: Low precision dtypes not supported. Got Half"),
     (lambda: torch.linalg.matrix_norm(torch.eye(2).half(), 2), RuntimeError, "linalg.matrix_norm: Low precision dtypes not supported"),
     (lambda: torch.zeros(2).index_fill(0, torch.tensor([0]), torch.tensor(1j)), RuntimeError, "Converting complex Scalar to non-complex"),

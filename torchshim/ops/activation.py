@@ -143,8 +143,8 @@ def softshrink(self, lambd):
 
 # -- exponential -------------------------------------------------------------------------------------------------------
 def _elu(x, alpha, scale=1.0, slope=1.0):
-    below = jnp.where(x <= 0, x, 0)            # an overflow on the other side would make the gradient nan
-    return jnp.where(x <= 0, scale * alpha * jnp.expm1(below * slope), x * scale)
+    below = jnp.where(x < 0, x, 0)             # an overflow on the other side would make the gradient nan
+    return jnp.where(x < 0, scale * alpha * jnp.expm1(below * slope), x * scale)
 
 
 def _elu_slope(x, alpha, scale=1.0, slope=1.0):

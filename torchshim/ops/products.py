@@ -341,10 +341,12 @@ def same_as_self(self, other, name="mat2"):
     passing=lambda inst: ("self",) if inst.layout[3].__class__ is int else (), grad="AddmmBackward0", inplace=True)
 def addmm(self, mat1, mat2, beta, alpha):
     """beta * self + alpha * mat1 @ mat2."""
+    same_as_self(self, mat2)
+    if mat1.dtype != mat2.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(mat1.dtype)} and {P.c_name(mat2.dtype)}")
     for name, x in (("mat1", mat1), ("mat2", mat2)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {x.ndim}-D tensor")
-    same_as_self(self, mat2)
     fits_mm(mat1, mat2)
     expandable(self.shape, (mat1.shape[0], mat2.shape[1]), self.dtype)
     return added(self, mat1, mat2, beta, alpha)

@@ -100,3 +100,30 @@ def test_what_has_no_history_says_so_before_its_arguments_are_looked_at():
         torch.eq(a, b, out=b)
     with torch.no_grad(), pytest.raises(RuntimeError, match="^The size of tensor a"):
         torch.add(a, b, out=b)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, out: torch.clamp(x, 0, 1, out=out), lambda x, out: torch.clip(x, 0, out=out), lambda x, out: torch.clamp_min(x, 0, out=out),
+    lambda x, out: torch.clamp_max(x, 0, out=out), lambda x, out: torch.lerp(x, x, x, out=out)])
+def test_bounds_and_weights_of_which_the_result_keeps_its_dtype(call):
+    with pytest.raises(RuntimeError, match="^Found dtype Double but expected Float$"):
+        call(torch.ones(3), torch.zeros(3, dtype=torch.float64))
+    assert call(torch.ones(3), torch.zeros(3)).dtype is torch.float32
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, out: torch.clamp(x, x, out=out), lambda x, out: torch.clamp_max(x, x, out=out), lambda x, out: torch.lerp(x, x, 0.5, out=out),
+    lambda x, out: torch.lerp(x, x, torch.tensor(0.5), out=out)])
+def test_those_of_which_it_may_be_cast(call):
+    assert call(torch.ones(3), torch.zeros(3, dtype=torch.float64)).tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("call, dtype, text", [
+    (lambda x, out: torch.argsort(x, stable=True, out=out), torch.int32, "Expected out tensor to have dtype long int, but got int instead"),
+    (lambda x, out: torch.frobenius_norm(x, 1, out=out), torch.float64, "Expected out tensor to have dtype float, but got double instead"),
+    (lambda x, out: torch.nuclear_norm(x, out=out), torch.float64, "linalg.matrix_norm expected out tensor dtype Float but got: Double"),
+    (lambda x, out: torch.diag(x, out=out), torch.int64, "Expected out tensor to have dtype float, but got long int instead")])
+def test_sorts_and_norms_want_their_own_dtype(call, dtype, text):
+    with pytest.raises(RuntimeError) as e:
+        call(torch.ones(3, 3), torch.zeros(0, dtype=dtype))
+    assert str(e.value) == text

@@ -139,6 +139,9 @@ def _alpha(input, p, shape, inplace):
         return input
     if p == 1:
         return _drop_all(input, inplace)
+    d = input._ts_meta.dtype
+    if P.kind_of(d) < 2:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {'Long' if d == P.bool_ else P.c_name(d)}")
     mask = kept(shape, p, input)
     return _run(ops.alpha_dropout, inplace, (input, mask), p)
 

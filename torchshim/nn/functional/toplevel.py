@@ -2,6 +2,7 @@
 by default none, unlike in the operators' schemas: torch's binding does not read what these say)."""
 from __future__ import annotations
 
+from ...ops import promotion as P
 from ...ops.nn import dropout as drop_ops
 from ...ops.nn import embedding as embedding_ops
 from ...ops.nn import resize as resize_ops
@@ -68,6 +69,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 @function(method=False)
 def embedding_renorm_(input, indices, max_norm, norm_type):
     """Scale down, in place, the rows that `indices` name and that are longer than max_norm."""
+    d = input._ts_meta.dtype
+    if P.kind_of(d) < 2:
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(d)} instead.")
     return input.copy_(call(embedding_ops.renormed_rows, (input, indices, float(max_norm), float(norm_type))))
 
 
@@ -168,6 +172,8 @@ def native_dropout(input, p, train):
 @function(method=False)
 def kl_div(input, target, reduction=0, *, log_target=False):
     """As nn.functional.kl_div."""
+    if input.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
     return call(L.ops.kl_div, (input, target, _reduction(reduction), log_target))
 
 

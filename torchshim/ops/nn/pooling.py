@@ -160,7 +160,26 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
-    return _at(self, place.astype(jnp.int64), len(kernel_size))
+    value, place = _at(self, place.astype(jnp.int64), len(kernel_size))
+    none, first = _without_elements(self.shape, place.shape, kernel_size, stride, padding, dilation)
+    return (value, place) if none is None else (jnp.where(none, -jnp.inf, value), jnp.where(none, first, place))
+
+
+def _without_elements(shape, out, kernel, stride, padding, dilation):
+    """(which windows reach over padding alone, what torch takes for the places of their maxima); None where none does."""
+    dims = len(kernel)
+    plane, out = shape[len(shape) - dims:], out[len(out) - dims:]
+    if not all([n.__class__ is int for n in (*plane, *out)]) or all([d == 1 for d in dilation]):
+        return None, None
+    none, first = np.zeros(out, bool), np.zeros(out, np.int64)
+    for d, n in enumerate(plane):
+        start = np.arange(out[d]) * stride[d] - padding[d]
+        end = np.minimum(start + (kernel[d] - 1) * dilation[d] + 1, n)
+        start += np.maximum(-(start // dilation[d]), 0) * dilation[d]
+        along = [-1 if e == d else 1 for e in range(dims)]
+        none |= (start >= end).reshape(along)
+        first = first * n + start.reshape(along)
+    return (none, first) if none.any() else (None, None)
 
 
 # -- average ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from .reduction import as_int, need_tensor
 from .signatures import ask_parser
 from .undefined import undefined
 from .views import warn_once
-from ..core.handle import edge, look, read
+from ..core.handle import TensorBase, edge, look, read
 
 linalg = dict(method=False, namespace="linalg", out=True)
 
@@ -293,10 +293,17 @@ def svd(input, some=True, compute_uv=True):
     return return_types.svd((zeros(m), svdvals(input), zeros(n)))
 
 
+def _real_tolerances(name, **given):
+    for said, x in given.items():
+        if isinstance(x, TensorBase) and x.is_complex():
+            raise RuntimeError(f"torch.linalg.{name}: {said} tensor of complex type is not supported. Got {c_name(x.dtype.np)}")
+
+
 @function(**linalg)
 def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values exceed max(atol, rtol * the largest); `tol` is atol's old name."""
     need_tensor("linalg_matrix_rank", input)
+    _real_tolerances("matrix_rank", atol=atol if tol is None else tol, rtol=rtol)
     if tol is not None and atol is None:
         atol, rtol = tol, 0.0 if rtol is None else rtol
     made = call(spectrum.linalg_matrix_rank, (input, atol, rtol, hermitian))
@@ -309,6 +316,7 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None):
 def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero. `rcond` is rtol's old name."""
     need_tensor("linalg_pinv", input)
+    _real_tolerances("pinv", atol=atol, rtol=rtol, rcond=rcond)
     made = call(spectrum.linalg_pinv, (input, atol, rcond if rtol is None else rtol, hermitian))
     if not hermitian:
         _finite_svd(input)
@@ -596,6 +604,8 @@ def linalg_real(x):
 def nuclear_norm(input, dim=None, keepdim=False):
     """The sum of the singular values of a matrix, or of those along two dimensions."""
     need_tensor("nuclear_norm", input)
+    if dim.__class__ is bool:                  # nuclear_norm(input, keepdim)
+        dim, keepdim = None, dim
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 

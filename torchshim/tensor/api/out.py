@@ -27,7 +27,7 @@ FLOATING = "{name} expects a floating point output tensor, but got {got}"
 #: Where the result's own dtype is wanted: the words, and whose they are. A name with a dot is an overload's.
 _SAME = {
     SAME: """addmm addmv baddbmm mm bmm matmul linear cross linalg_cross isin.any isin lu_unpack lu_solve linalg_lu_solve max.dim min.dim
-        aminmax argmax argmin softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
+        aminmax argmax argmin argsort.stable frobenius_norm diag softmax log_softmax sort sort.stable msort topk triangular_solve renorm tril triu norm
         gather gather.along scatter scatter_add scatter_reduce index_copy index_add index_reduce slice_scatter take_along_dim
         alias_copy as_strided_copy diagonal_copy expand_copy permute_copy squeeze_copy t_copy transpose_copy unfold_copy unsqueeze_copy
         view_copy avg_pool2d avg_pool3d
@@ -47,7 +47,7 @@ _SAME = {
     "take(): self and out expected to have the same dtype, but got self.dtype = {want} and out.dtype = {got}": "take",
     "Expected the dtype for input and out to match, but got {want} for input's dtype and {got} for out's dtype.": "amax amin",
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want_cpp} and hist {got_cpp}": "histc",
-    "linalg.matrix_norm expected out tensor dtype {want} but got: {got}": "linalg_matrix_norm",
+    "linalg.matrix_norm expected out tensor dtype {want} but got: {got}": "linalg_matrix_norm nuclear_norm",
     "linalg.norm expected out tensor dtype {want} but got: {got}": "linalg_norm",
     "linalg.vecdot: Expected out of dtype{want} but found {got}": "linalg_vecdot",
     "multi_dot(): expected out tensor to have dtype {want_cpp} but got {got_cpp}": "linalg_multi_dot",
@@ -90,6 +90,15 @@ _CASTABLE = {
     FLOATING: "fft_hfft fft_hfft2 fft_hfftn fft_irfft fft_irfft2 fft_irfftn",
 }
 
+def _no_tensor_bounds(x, *bounds):
+    return not any([isinstance(b, TensorBase) for b in bounds])
+
+
+#: Which overload of a name wants the result's own dtype, by the operands.
+_EXACT = {**dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), _no_tensor_bounds),
+          "lerp": lambda x, end, weight: isinstance(weight, TensorBase) and weight.ndim > 0}
+
+
 def can_cast(want, got):
     return P.can_cast(want, got)
 
@@ -120,7 +129,6 @@ RULES |= {name: ((can_cast, COMPLEX), (same, FOUND)) for name in ("fft_ifft", "f
 RULES |= {name: ((can_cast, "matrix_power: " + SAFELY), (same, SAME)) for name in ("matrix_power", "linalg_matrix_power")}
 DEFAULT = (can_cast, CASTABLE),
 RULES["mean"] = *DEFAULT, (same, SAME)
-RULES["diag"] = (can_cast, "diag: result type {want} can't be cast to the desired out= type {got}"), (same, SAME)
 RULES["heaviside"] = ((lambda want, got: P.kind_of(got) < 3, "heaviside is not yet implemented for complex tensors."),
                       (same, "heaviside is not yet implemented for tensors with different dtypes."))
 RULES["kthvalue"] = (same, ("output values must be of same type as input", "output indices must be of scalar type {want}")),
@@ -208,6 +216,8 @@ def into(out, result, name, operands=(), rule=None, field="result"):
         refuse_overlap(out, [x for x in operands if isinstance(x, TensorBase)])
         if out.shape != result.shape and any([x is out for x in operands]):
             raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    if name in _EXACT and operands and _EXACT[name](*operands):
+        rule = (same, FOUND),
     check_dtype(rule, result.dtype.np, out.dtype.np, name, field)
     if operands and name in SHARED:
         of_two = name in ("max", "min") and sum([isinstance(x, TensorBase) for x in operands]) == 2        # maximum and minimum
