@@ -2,7 +2,7 @@
 
 Real torch's operator database (torch.testing._internal.common_methods_invocations) makes reference inputs and error inputs, computes them
 and writes calls and answers to a file; torchshim makes the same calls. What is compared: dtype, shape, strides and values of results, and
-type and first line of errors. Calls whose operands share memory are made with copies, so that errors about overlap do not come.
+type and first line of errors. Operands that share memory share it in both.
 """
 import argparse
 import collections
@@ -36,7 +36,7 @@ def record(path, only, kinds, most):
             continue
         for sample in _samples(torch, op, kinds, most):
             try:
-                arguments = encoded(torch, [[sample.input, *sample.args], sample.kwargs])
+                arguments = encoded(torch, [[sample.input, *sample.args], sample.kwargs], {})
             except ValueError:                 # sparse tensors, generators, other devices
                 continue
             torch.manual_seed(0)
@@ -93,17 +93,25 @@ def _samples(torch, op, kinds, most):
             yield from found[step // 2::step][:most]
 
 
-def encoded(torch, x):
-    """Arguments and results as plain tuples. ValueError for what has no plain form."""
+def encoded(torch, x, memory=None):
+    """Arguments and results as plain tuples. ValueError for what has no plain form. `memory`, for arguments: a dict of what is in memory
+    so far, by its address; a tensor is then its place there."""
     if isinstance(x, torch.Tensor):
         if x.layout is not torch.strided or x.device.type != "cpu" or x.is_quantized:
             raise ValueError("not a plain tensor")
+        if memory is not None and x.untyped_storage().nbytes():
+            address, whole = x.untyped_storage().data_ptr(), x.untyped_storage().nbytes() // x.itemsize
+            if address not in memory:
+                all_of_it = x.detach().as_strided((whole,), (1,), 0)
+                memory[address] = bytes(all_of_it.clone().view(torch.uint8).numpy())      # a storage that numpy() saw cannot be resized
+            if not x.is_conj() and not x.is_neg():
+                return "place", str(x.dtype)[6:], tuple(x.shape), tuple(x.stride()), x.storage_offset(), address, memory[address]
         flat = torch.empty(x.numel(), dtype=x.dtype).copy_(x.detach().reshape(-1))
         return "tensor", str(x.dtype)[6:], tuple(x.shape), tuple(x.stride()), bytes(flat.view(torch.uint8).numpy()) if x.numel() else b""
     if isinstance(x, (list, tuple)):
-        return "list" if isinstance(x, list) else "tuple", [encoded(torch, v) for v in x]
+        return "list" if isinstance(x, list) else "tuple", [encoded(torch, v, memory) for v in x]
     if isinstance(x, dict):
-        return "dict", {k: encoded(torch, v) for k, v in x.items()}
+        return "dict", {k: encoded(torch, v, memory) for k, v in x.items()}
     if isinstance(x, (torch.dtype, torch.layout, torch.memory_format)):
         return "name", str(x)[6:]
     if isinstance(x, torch.device):
@@ -114,9 +122,15 @@ def encoded(torch, x):
 
 
 # -- in the other ------------------------------------------------------------------------------------------------------------------
-def decoded(torch, x):
-    """The inverse of `encoded`; tensors lie in memory as they did."""
+def decoded(torch, x, memory=None):
+    """The inverse of `encoded`; tensors lie in memory as they did. `memory`: the tensors of one dtype and address, which share it."""
     kind, value = x[0], x[1]
+    if kind == "place":
+        _, dtype, shape, strides, offset, address, raw = x
+        if (address, dtype) not in memory:
+            memory[address, dtype] = torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).clone()
+        whole = memory[address, dtype]
+        return whole if (shape, strides, offset) == (tuple(whole.shape), (1,), 0) else whole.as_strided(shape, strides, offset)
     if kind == "tensor":
         _, dtype, shape, strides, raw = x
         t = torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).clone() if raw else torch.empty(0, dtype=getattr(torch, dtype))
@@ -129,9 +143,9 @@ def decoded(torch, x):
             return window
         return t
     if kind in ("list", "tuple"):
-        return (list if kind == "list" else tuple)([decoded(torch, v) for v in value])
+        return (list if kind == "list" else tuple)([decoded(torch, v, memory) for v in value])
     if kind == "dict":
-        return {k: decoded(torch, v) for k, v in value.items()}
+        return {k: decoded(torch, v, memory) for k, v in value.items()}
     return getattr(torch, value) if kind == "name" else torch.device(value) if kind == "device" else value
 
 
@@ -179,7 +193,7 @@ def play(torch, path, show):
     before = signal.signal(signal.SIGALRM, late)
     try:
         for name, arguments, answer in calls:
-            args, kwargs = decoded(torch, arguments)
+            args, kwargs = decoded(torch, arguments, {})
             wrong = compared(torch, name, args, kwargs, answer)
             if wrong:
                 found[name] += 1

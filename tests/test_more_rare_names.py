@@ -90,3 +90,28 @@ def test_patterns_and_imports_of_packages():
     g = GlobGroup(["torch.**", "a.*.b"], exclude="torch.nn")
     assert [g.matches(n) for n in ("torch", "torch.optim.sgd", "torch.nn", "a.x.b", "a.b")] == [True, True, False, True, False]
     assert find_files_source_depends_on("import a.b\nfrom .c import d", "p.q") == [("a.b", None), ("p.q.c", "d")]
+
+
+def test_the_range_that_loses_least_by_rounding():
+    x = (torch.arange(120.) * 7 % 11 * 0.75 * 1.3) ** 3
+    high, low = torch.choose_qparams_optimized(x, 120, 200, 0.16, 4)
+    assert (high.item(), low.item()) == (922.22509765625, 4.634296894073486)
+    high, low = torch.choose_qparams_optimized(x, 120, 200, 0.5, 2)
+    assert (high.item(), low.item()) == (875.88232421875, 23.171483993530273)
+    assert torch.choose_qparams_optimized(x, 0, 200, 0.5, 2)[0].tolist() == [0]
+    with pytest.raises(RuntimeError, match="^numel is out of the bound of input tensor$"):
+        torch.choose_qparams_optimized(x, 121, 200, 0.5, 2)
+
+
+def test_slices_inverses_power_sums_and_statistics():
+    x = torch.arange(12.).reshape(3, 4)
+    whole = torch.slice_inverse(x[:, 1:3], x, 1, 1, 3)
+    assert torch.equal(whole, x) and whole.data_ptr() == x.data_ptr()
+    with pytest.raises(TypeError, match=r"slice_inverse\(\): argument 'dim' \(position 2\) must be int, not NoneType"):
+        x.slice_inverse(x, None)
+    assert torch.linalg._powsum(x, 2, 0).tolist() == [80, 107, 140, 179] and torch.linalg._powsum(x - 3, 0).item() == 12
+    with pytest.raises(NotImplementedError, match='"powsum_cpu" not implemented for \'Long\''):
+        torch.linalg._powsum(x.long())
+    mean, var = torch.zeros(4), torch.ones(4)
+    found = torch.batch_norm_update_stats(x, mean, var, 0.5)
+    assert found[0].tolist() == [4, 5, 6, 7] and mean.tolist() == [2, 2.5, 3, 3.5] and var.tolist() == [8.5] * 4

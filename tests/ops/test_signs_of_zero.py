@@ -87,3 +87,15 @@ def test_running_extremes_have_the_sign_of_the_latest_zero(tier):
                 assert signs(f(given, 0).values.reshape(5, -1)[:4, 0]) == [False, True, False, True]
     finally:
         policy.pin(None)
+
+
+@pytest.mark.parametrize("tier", ["operators", "compiled"])
+def test_a_median_that_is_zero_has_the_sign_of_the_first(tier):
+    policy.pin(tier)
+    try:
+        for zeros in ([0.0] * 3 + [-0.0] * 4, [-0.0] * 3 + [0.0] * 4, [0.0, -0.0, 0.0], [-0.0, 0.0, -0.0]):
+            x = torch.tensor([*zeros, 1.0, -1.0])
+            for m in (torch.median(x), torch.nanmedian(torch.cat((x, x.new_full((2,), math.nan))))):
+                assert m.item() == 0 and math.copysign(1, m.item()) == math.copysign(1, zeros[0])
+    finally:
+        policy.pin(None)

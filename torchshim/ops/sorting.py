@@ -307,7 +307,9 @@ def _middle_value(x, ignore_nan):
         return jnp.stack([_middle_value(row, ignore_nan) for row in x])
     rank = middle(x, 0, ignore_nan)[0]
     value = _by_rank(x, rank)
-    return jnp.take(ordered(x, 0)[0], rank, mode="clip") if value is None else value
+    value = jnp.take(ordered(x, 0)[0], rank, mode="clip") if value is None else value
+    # of zeros the first one gives its sign
+    return jnp.where(value == 0, jnp.take(x, jnp.argmax(x == 0), mode="clip"), value) if is_float(x) else value
 
 
 @kernel

@@ -213,7 +213,10 @@ def _median(ignore_nan):
                     if not x.size:
                         return [np.full((), np.nan, dtype)]
             middle = (x.size - 1) // 2
-            return [np.asarray(np.partition(x, middle)[middle], dtype)]
+            found = np.partition(x, middle)[middle]
+            if found == 0 and x.dtype.kind == "f":         # of zeros the first one gives its sign
+                found = x[(x == 0).argmax()]
+            return [np.asarray(found, dtype)]
 
         return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...engine import context, warn
 from ...ops.nn import softmax as ops
 from ...tensor.api.bind import call
+from ...tensor.core.handle import TensorBase
 from ...tensor.core.memory_format import FORMATS
 
 
@@ -41,6 +42,8 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
         warn("`eps` parameter is deprecated and has no effect.")
     from ...tensor.api.creation import empty_like, zeros_like
     contiguous = {"memory_format": FORMATS["contiguous_format"]}
+    if not isinstance(logits, TensorBase):
+        empty_like(logits, **contiguous)       # refuses it
     # under vmap one for each example
     room = logits.detach().clone() if "transform" in context.modes else empty_like(logits.detach(), **contiguous)
     noise = -room.exponential_().log()

@@ -2,6 +2,7 @@
 by default none, unlike in the operators' schemas: torch's binding does not read what these say)."""
 from __future__ import annotations
 
+from ...autograd.grad_mode import no_grad
 from ...ops import promotion as P
 from ...ops.nn import dropout as drop_ops
 from ...ops.nn import embedding as embedding_ops
@@ -246,3 +247,16 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         return out, x.new_empty(0), x.new_empty(0)
     variance, mean = FUNCTIONS["var_mean"](x, [d for d in range(x.ndim) if d != 1], correction=0)
     return out, mean, (variance + eps).rsqrt()
+
+
+@function(method=False)
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """(mean, variance) of each channel; the running ones, where there are any, move towards them, in place."""
+    with no_grad():
+        dims = [d for d in range(input.ndim) if d != 1]
+        var, mean = FUNCTIONS["var_mean"](input, dims, correction=0)
+        n = input.numel() // max(input.shape[1], 1)
+        for running, new in ((running_mean, mean), (running_var, var * n / max(n - 1, 1))):
+            if running is not None:
+                running.copy_(momentum * new + (1 - momentum) * running)
+    return mean, var

@@ -144,3 +144,14 @@ def cross(input, other, dim=None, *, out=None):
                   "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.")
     made = call(_scan.linalg_cross, (input, other, dim))
     return made if out is None else into(out, made, "cross", (input, other))
+
+
+@function(namespace="linalg", method=False, out=True)
+def _powsum(input, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The sum of |input| ** ord: a vector norm before its root."""
+    d = meta(input).dtype
+    if P.kind_of(d) < 2:
+        raise NotImplementedError(f"\"powsum_cpu\" not implemented for '{P.c_name(d)}'")
+    given = input.detach() if dtype is None else input.detach().to(dtype)
+    dims = tuple(range(input.ndim)) if dim is None else dim
+    return no_derivative((given.abs() ** ord).sum(dims, keepdim), (input,), "aten::linalg__powsum")

@@ -257,6 +257,10 @@ _SIGNATURES = (
     ("Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=0", "margin_ranking_loss cosine_embedding_loss"),
     *[(f"Tensor self, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool {of_batch}, float momentum, float eps, "
        "bool cudnn_enabled", name) for of_batch, name in (("training", "batch_norm"), ("use_input_stats", "instance_norm"))],
+    ("Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1", "slice_inverse"),
+    ("Tensor self, int numel, int n_bins, float ratio, int bit_width", "choose_qparams_optimized"),
+    ("Tensor self, Tensor? running_mean, Tensor? running_var, float momentum", "batch_norm_update_stats"),
+    ("Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None", "linalg__powsum"),
     ("int n, Tensor self", "polygamma special_polygamma"),
     ("Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False", "embedding"),
     ("Tensor self, Tensor target, int reduction=0, *, bool log_target=False", "kl_div"),
@@ -365,7 +369,7 @@ def _overloads(name, method, out=False):
 
 
 #: Functions with out= of which torch's errors do not tell.
-_WITHOUT_OUT = frozenset("""count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
+_WITHOUT_OUT = frozenset("""slice_inverse choose_qparams_optimized batch_norm_update_stats count_nonzero index_fill masked_fill gradient embedding kl_div poisson_nll_loss triplet_margin_loss
     native_group_norm native_layer_norm native_dropout norm_except_dim bartlett_window blackman_window hamming_window hann_window
     kaiser_window""".split())
 NAMES = frozenset([name for _, names in _SIGNATURES for name in names.split()])
@@ -456,7 +460,8 @@ _LENIENT = frozenset(
     "allclose isclose index_put index_put_ put put_ movedim moveaxis nonzero_static histogram bincount combinations bucketize isin "
     "multinomial repeat_interleave vander scatter_reduce scatter_reduce_ batch_norm instance_norm group_norm layer_norm embedding kl_div "
     "poisson_nll_loss triplet_margin_loss hinge_embedding_loss margin_ranking_loss native_batch_norm native_group_norm native_layer_norm "
-    "native_dropout norm_except_dim lu_unpack gradient polygamma fft_fftfreq fft_rfftfreq "
+    "native_dropout norm_except_dim lu_unpack gradient polygamma fft_fftfreq fft_rfftfreq slice_inverse "
+    "choose_qparams_optimized batch_norm_update_stats "
     "hann_window bartlett_window blackman_window hamming_window kaiser_window".split())
 
 

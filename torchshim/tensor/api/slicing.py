@@ -387,3 +387,11 @@ def basic_of(m, spec, name, shift):
     b.single = bool(spec) and all([e[0] == SELECT for e in spec])
     b._part, b.plain = None, m.device != "meta" and m.dense
     return b
+
+
+@function("slice_inverse")
+def slice_inverse(input, src, dim=0, start=None, end=None, step=1):
+    """The tensor that `input` is a slice of: a window on the same memory that lies as `src`."""
+    if context.grad and input.requires_grad:
+        raise NotImplementedError("torchshim: the gradient of slice_inverse")
+    return input.as_strided(src.shape, src.stride(), src.storage_offset())

@@ -239,5 +239,5 @@ def _made_quantized(name):
 
 for _name in ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "_make_per_tensor_quantized_tensor",
               "_make_per_channel_quantized_tensor", "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized",
-              "fused_moving_avg_obs_fake_quant"):
+              "fused_moving_avg_obs_fake_quant", "choose_qparams_optimized"):
     _made_quantized(_name)

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..api.bind import FUNCTIONS as F
 from ..core.dispatch import apply_any
 from ..core.dtype import ALL as DTYPES, dtype as dtype_class
@@ -235,3 +237,37 @@ def _again(input, *args, **kwargs):
 
 handles("dequantize")(lambda tensor: dequantized(tensor) if isinstance(tensor, TensorBase) else [
     dequantized(t) if t.__class__ is Quantized else t.dequantize() for t in tensor])
+
+
+def choose_qparams_optimized(input, numel, n_bins, ratio, bit_width):
+    """(largest, smallest) of the first `numel` float32 numbers, moved towards each other in steps of 1 / n_bins while what rounding to
+    `bit_width` bits changes gets less; at most until `1 - ratio` of the range is left. Looks at the values."""
+    if input.dtype.np != np.float32:
+        raise RuntimeError(f"expected scalar type Float but found {c_name(input.dtype.np)}")
+    if not 0 <= numel <= input.numel():
+        raise RuntimeError("numel is out of the bound of input tensor")
+    x, f = input.detach().numpy().reshape(-1)[:numel], np.float32
+    if not numel:
+        return F["zeros"](1), F["zeros"](1)
+    low, high = x.min(), x.max()
+    with np.errstate(all="ignore"):
+        step = (high - low) / f(n_bins)
+        least = f(f(n_bins) * (1.0 - float(f(ratio)))) * step
+        now = _rounded_away(x, low, high, bit_width)
+        lowest, highest, best = low, high, now
+        while low + least < high:
+            left, right = _rounded_away(x, low + step, high, bit_width), _rounded_away(x, low, high - step, bit_width)
+            if now < left and now < right and now < best:
+                best, lowest, highest = now, low, high
+            low, high, now = (low + step, high, left) if left < right else (low, high - step, right)
+    return F["full"]((1,), float(highest)), F["full"]((1,), float(lowest))
+
+
+def _rounded_away(x, low, high, bits):
+    """The root of the sum of squares by which numbers of so few bits differ; the offset and the scale are half numbers."""
+    low = np.float32(np.float16(low))
+    spread, levels = high - low, np.float32((1 << bits) - 1)
+    scale = np.float32(np.float16(spread / levels)) if spread else np.float32(1)
+    inverse = np.float32(1) if not scale else np.float32(1) / scale
+    near = np.maximum(np.float32(0), np.minimum(np.rint((x - low) * inverse), levels)) * scale + low
+    return np.sqrt(np.sum(np.square(x - near), dtype=np.float32))
