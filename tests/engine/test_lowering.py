@@ -28,6 +28,15 @@ def test_extremes_of_many_elements_are_nan_where_one_is(tier, dtype):
     assert (y[:60] + 0).max() == y[59, 82]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_angle_of_zeros_that_are_constants_is_zero(tier, dtype):
+    """XLA folds atan2 of twice the same constant zero to NaN."""
+    x = torch.ones(3, dtype=dtype)
+    zeros = torch.zeros_like(x)
+    assert torch.atan2(zeros, zeros).tolist() == [0.0] * 3 and torch.atan2(zeros, -zeros).tolist() == torch.atan2(zeros, -x).tolist()
+    assert torch.atan2(x.zero_(), x).tolist() == [0.0] * 3
+
+
 @pytest.mark.parametrize("k", [0, 1, 5, 40, 50])
 @pytest.mark.parametrize("largest", [True, False])
 def test_topk_orders_nan_and_equals(tier, k, largest):

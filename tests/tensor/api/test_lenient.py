@@ -35,6 +35,7 @@ EYE = torch.eye(2)
     (lambda: torch.gradient(X, dim=[1], edge_order="a"), r"gradient\(\) received an invalid combination of arguments - got \(Tensor, "
                                                          r"edge_order=str, dim=list\), but expected one of:\n \* \(Tensor input, \*, tuple "
                                                          r"of ints dim, int edge_order = 1\)"),
+    (lambda: X.less_equal(None), r"less_equal\(\) received an invalid combination of arguments - got \(NoneType\), but expected one of:"),
     (lambda: torch.fft.fftfreq(1.5), r"fft_fftfreq\(\): argument 'n' \(position 1\) must be int, not float"),
     (lambda: torch.kaiser_window(4, beta=2.0), r"kaiser_window\(\) received an invalid combination of arguments - got \(int, beta=float\)"),
     (lambda: torch.hann_window(4, out=X), r"hann_window\(\) received an invalid combination of arguments - got \(int, out=Tensor\)"),

@@ -197,6 +197,13 @@ def _product(eqn, operands, fence):
         return [fence(_bound(eqn, operands[0].astype(np.float64))[0].astype(np.float32))]
 
 
+@_rule("atan2")
+def _angle(eqn, operands, fence):
+    """XLA's constant folding makes NaN of atan2(0, 0) where both operands are the same constant."""
+    y, x = operands
+    return [lax.atan2(fence(y), x)] if np.dtype(y.dtype) in _BITS else None
+
+
 _PAIRS = {"max": lax.gt, "min": lax.lt}
 
 

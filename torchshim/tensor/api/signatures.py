@@ -299,11 +299,12 @@ _SIGNATURES = (
       for a, b, name in (("mat1", "mat2", "addmm"), ("batch1", "batch2", "baddbmm")) for typed in ("", "ScalarType out_dtype, ")],
     ("Tensor self, Tensor other, *, Tensor? out=None",
      "div divide true_divide floor_divide remainder fmod copysign xlogy eq ne lt le gt ge "
-     "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+     "greater greater_equal less less_equal not_equal bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
     ("Scalar self, Tensor other, *, Tensor? out=None", "xlogy"),
     ("Scalar self, Tensor other", "remainder bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
     ("Tensor self, Scalar other, *, Tensor? out=None",
-     "remainder fmod copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
+     "remainder fmod copysign xlogy eq ne lt le gt ge greater greater_equal less less_equal not_equal "
+     "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
     ("Tensor self, Scalar other", "true_divide floor_divide"),
     ("Tensor self, Tensor exponent, *, Tensor? out=None", "float_power"),
     ("Scalar self, Tensor exponent, *, Tensor? out=None", "float_power"),
