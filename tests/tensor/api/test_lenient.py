@@ -40,6 +40,7 @@ EYE = torch.eye(2)
     (lambda: torch.kaiser_window(4, beta=2.0), r"kaiser_window\(\) received an invalid combination of arguments - got \(int, beta=float\)"),
     (lambda: torch.hann_window(4, out=X), r"hann_window\(\) received an invalid combination of arguments - got \(int, out=Tensor\)"),
     (lambda: torch.polygamma(X, 1), r"polygamma\(\): argument 'n' \(position 1\) must be int, not Tensor"),
+    (lambda: torch.special.polygamma(1, 2), r"special_polygamma\(\): argument 'input' \(position 2\) must be Tensor, not int"),
     (lambda: torch.polygamma(1), 'polygamma\\(\\) missing 1 required positional arguments: "input"'),
     (lambda: X.polygamma(), 'polygamma\\(\\) missing 1 required positional arguments: "n"'),
     (lambda: torch.amax(X, [True]), r"amax\(\): argument 'dim' \(position 2\) must be tuple of ints, but found element of type bool at pos 0"),

@@ -184,6 +184,7 @@ def conj_physical_(input):
 
 
 # -- polygamma, whose method has its arguments the other way round --------------------------------------------------------
+@function("polygamma", method=False, namespace="special")
 @function("polygamma", method=False)
 def polygamma(n, input, *, out=None):
     """The n-th derivative of digamma."""

@@ -461,7 +461,7 @@ _LENIENT = frozenset(
     "allclose isclose index_put index_put_ put put_ movedim moveaxis nonzero_static histogram bincount combinations bucketize isin "
     "multinomial repeat_interleave vander scatter_reduce scatter_reduce_ batch_norm instance_norm group_norm layer_norm embedding kl_div "
     "poisson_nll_loss triplet_margin_loss hinge_embedding_loss margin_ranking_loss native_batch_norm native_group_norm native_layer_norm "
-    "native_dropout norm_except_dim lu_unpack gradient polygamma fft_fftfreq fft_rfftfreq slice_inverse "
+    "native_dropout norm_except_dim lu_unpack gradient polygamma special_polygamma fft_fftfreq fft_rfftfreq slice_inverse "
     "choose_qparams_optimized batch_norm_update_stats "
     "hann_window bartlett_window blackman_window hamming_window kaiser_window".split())
 
