@@ -2,7 +2,8 @@
 
 A step's time is that of the last part of a run, from the end of one step to the end of the last one, by the number of steps between
 them: what comes now and then (an evaluation, a new epoch) counts as often as it comes. `scripts/name` runs a script as it is, and
-its second half counts; `scripts/name/warm` for so many steps that what pays is compiled before its last third, which counts.
+its second half counts; `scripts/name/warm` for so many steps that what pays is compiled before its last third, which counts. By itself
+that takes thousands of steps, since a compile takes seconds and saves tenths of a millisecond; so it is told to be less patient.
 """
 import json
 import os
@@ -55,8 +56,11 @@ def measure(args, contenders, surroundings, name, warm):
                 steps = args.script_steps or (plan.SCRIPTS[name] if warm else None)
                 if steps and contender != "torchshim":
                     steps = min(steps, plan.OTHERS_STEPS)
+                env = surroundings(args, os.path.join(cache, f"{contender}{i}"))
+                if warm:
+                    env["TORCHSHIM_PATIENCE"] = str(plan.PATIENCE)
                 try:
-                    run = run_script(command, path, steps, surroundings(args, os.path.join(cache, f"{contender}{i}")), part)
+                    run = run_script(command, path, steps, env, part)
                 except (RuntimeError, ValueError) as failed:
                     print(f"scripts/{name}: {contender} failed: {failed}")
                     if contender == "torchshim":

@@ -1,4 +1,5 @@
 """Compiling is decided by estimates: what repeats little is never compiled, what has cost as much as its compile is, and two runs agree."""
+import os
 import subprocess
 import sys
 
@@ -170,3 +171,13 @@ def test_a_layer_of_an_lstm_saves_little(monkeypatch):
             [m.shape for m in st.inst.in_metas]]
     saved = {inst.op.name: inst.cost[0] for inst in made}
     assert 20_000 < saved["rnn_layer"] < 100_000 and 40_000 < saved["rnn_layer_backward"] < 200_000
+
+
+def test_patience_is_the_part_of_a_price_that_is_waited_for(monkeypatch):
+    monkeypatch.setattr(cost, "PATIENCE", 0.1)
+    assert cost.repetitions(1e6, 100e6) == 11
+    assert cost.repetitions(0.0, 5e6) == cost.NEVER         # what does not pay never does
+    for text, refused in (("0.02", False), ("soon", True), ("-1", True), ("inf", True)):
+        done = subprocess.run([sys.executable, "-c", "import torchshim"], env=os.environ | {"TORCHSHIM_PATIENCE": text},
+                              capture_output=True, text=True)
+        assert (f"TORCHSHIM_PATIENCE must be a number from 0, not '{text}'" in done.stderr) is refused

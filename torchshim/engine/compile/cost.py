@@ -7,6 +7,7 @@ give for the GPT are within a factor of two of those that the times give, for th
 from __future__ import annotations
 
 import math
+import os
 
 from . import pieces
 
@@ -16,6 +17,14 @@ ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17
 CALL, RESULT, INPUT = 12_000, 2_500, 500       # calling a compiled program, each array out of it and into it
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
+# Which part of what a compile costs must have been lost before it is made. What never pays is not compiled with a small one either.
+PATIENCE = os.environ.get("TORCHSHIM_PATIENCE") or "1"
+try:
+    PATIENCE = float(PATIENCE)
+except ValueError:
+    PATIENCE = math.nan
+if not 0 <= PATIENCE < math.inf:
+    raise ValueError(f"TORCHSHIM_PATIENCE must be a number from 0, not {os.environ['TORCHSHIM_PATIENCE']!r}")
 
 # What it saves for an element of a costly function, in tenths, since sizes may be symbolic and are multiplied with integers only;
 # where NumPy's loop is the faster one, it loses.
@@ -133,5 +142,5 @@ def of_trace(steps, live, inputs):
 
 
 def repetitions(saved, price):
-    """After how many runs a trace has lost by not being compiled what compiling it costs."""
-    return NEVER if saved <= 0 else max(2, math.ceil(price / saved) + 1)
+    """After how many runs a trace has lost by not being compiled what compiling it costs, or a part of that where `PATIENCE` says so."""
+    return NEVER if saved <= 0 else max(2, math.ceil(PATIENCE * price / saved) + 1)
