@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import numbers as _number_types
 
 from . import Tensor
 from .autograd.grad_mode import set_grad_enabled
@@ -29,6 +30,18 @@ def _one_of(name, *given):
     if len(given) != 1:
         raise TypeError(f"_foreach_{name}() takes one other operand, got {len(given)}")
     return given[0]
+
+
+def _lists(name, *given):
+    """torch's refusals of what should be lists of tensors, by their parameters: (name, argument) for each."""
+    for k, (parameter, x) in enumerate(given):
+        if not isinstance(x, (list, tuple)):
+            raise TypeError(f"_foreach_{name}(): argument '{parameter}' (position {k + 1}) must be tuple of Tensors, not {type(x).__name__}")
+        for i, t in enumerate(x):
+            if not isinstance(t, Tensor):
+                raise TypeError(f"expected Tensor as element {i} in argument {k}, but got {type(t).__name__}")
+    if not given[0][1]:
+        raise RuntimeError("Tensor list must have at least one tensor.")
 
 
 def _refuse(tensors, others=()):
@@ -61,6 +74,7 @@ def _unary(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
     def each(self):
+        _lists(name + "_" * inplace, ("self", self))
         if inplace:
             _refuse(self)
         return _named([method(t) for t in self], inplace)
@@ -75,6 +89,8 @@ def _binary(name, inplace):
         other = _one_of(name, other, scalar, scalars, exponent)
         if name == "pow" and not isinstance(self, (list, tuple)):
             return tuple([o.__rpow__(self) for o in other])
+        listed = isinstance(other, (list, tuple)) and not all([isinstance(x, _number_types.Number) for x in other])
+        _lists(name + "_" * inplace, ("self", self), *([("other", other)] if listed else []))
         others = _each(other, len(self))
         if inplace:
             _refuse(self, others)
@@ -94,6 +110,7 @@ def _pointwise(name, inplace):
     method = getattr(Tensor, name + "_" * inplace)
 
     def each(self, tensor1, tensor2, value=None, *, scalars=None):
+        _lists(name + "_" * inplace, ("self", self), ("tensor1", tensor1), ("tensor2", tensor2))
         if inplace:
             _refuse(self)
         values = _each(1 if value is None and scalars is None else scalars if value is None else value, len(self))
@@ -106,6 +123,7 @@ def _lerp(inplace):
     method = getattr(Tensor, "lerp" + "_" * inplace)
 
     def each(self, tensors1, weights=None, *, weight=None):
+        _lists("lerp" + "_" * inplace, ("self", self), ("tensors1", tensors1))
         weights = _each(_one_of("lerp", weights, weight), len(self))
         made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), weights)]
         return list(made) if inplace else tuple(made)
@@ -117,6 +135,8 @@ def _in_place(function):
     gets its last node, with the history of before; what was saved of results is the last one's."""
     @functools.wraps(function)
     def each(self, *args, **kwargs):
+        if not isinstance(self, (list, tuple)):
+            return function(self, *args, **kwargs)
         n = len(self)
         last = {id(t): k for k, t in enumerate(self)}
         if len(last) == n or not context.grad:
@@ -135,6 +155,7 @@ def _in_place(function):
 @_in_place
 def _foreach_zero_(self):
     """Zeros in each tensor."""
+    _lists("zero_", ("self", self))
     _refuse(self)
     return [t.zero_() for t in self]
 
@@ -142,12 +163,14 @@ def _foreach_zero_(self):
 @_in_place
 def _foreach_copy_(self, src, non_blocking=False):
     """Copy each tensor of another list."""
+    _lists("copy_", ("self", self), ("src", src))
     _refuse(self, src)
     return [t.copy_(s) for t, s in zip(self, _each(src, len(self)))]
 
 
 def _foreach_norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
+    _lists("norm", ("self", self))
     return tuple([t.norm(ord, dtype=dtype) for t in self])
 
 

@@ -4,6 +4,21 @@ import pytest
 import torchshim as torch
 from torchshim.utils.checkpoint import checkpoint
 
+class Sine(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.sin()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
 
 def test_a_leafs_gradient_has_the_shape_that_its_history_knows():
     v = torch.tensor([1.5, -2.0], requires_grad=True)
@@ -117,18 +132,6 @@ def test_what_an_operator_returned_and_saved_is_named_after_it_whatever_was_writ
 
 
 def test_derivatives_save_inference_tensors():
-    class Sine(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x.sin()
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0].cos()
     with torch.inference_mode():
         x = torch.zeros(3)
     cubed = lambda t: (t ** 3).sum()
@@ -348,21 +351,6 @@ def test_what_inner_saved_is_seen_as_matrices():
 
 
 def test_what_a_batched_function_saved_is_not_written():
-    class Sine(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x):
-            return x.sin()
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0].cos()
-
     x = torch.ones(2, 3, requires_grad=True) * 1
     made = torch.func.vmap(Sine.apply)(x)
     x.tril_()
@@ -376,3 +364,92 @@ def test_a_matrix_that_got_its_history_when_it_was_written_is_seen_with_it():
     y.mul_(x)
     with pytest.raises(RuntimeError, match=r"\[3\]\], which is output 0 of AsStrided, is at version 1; expected version 0"):
         made.backward()
+
+
+def test_a_single_root_does_not_count_for_hooks_on_several_tensors():
+    x, said = torch.ones(2, requires_grad=True), []
+    y = x * 2
+    torch.autograd.graph.register_multi_grad_hook((y, x), said.append)
+    torch.autograd.grad(y, [y], torch.ones(2), retain_graph=True)
+    leaf = torch.ones(2, requires_grad=True)
+    torch.autograd.graph.register_multi_grad_hook((leaf,), said.append)
+    torch.autograd.grad(leaf, [leaf], torch.ones(2))
+    assert said == []
+    y.sum().backward()
+    assert [g.tolist() for g in said[0]] == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_what_is_compared_is_shown_with_its_history():
+    x = torch.ones(2, requires_grad=True)
+    assert torch.maximum(x, x).grad_fn._saved_other is x
+    assert torch.minimum(x * 1, x).grad_fn._saved_self.grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize("of, name", [(lambda y, m: y.masked_select(m), "Exp"), (lambda y, m: torch.complex(y, y.detach()).real, "Exp")])
+def test_operands_that_are_saved_without_need_must_not_be_written(of, name):
+    x, mask = torch.ones(3, requires_grad=True), torch.tensor([True, False, True])
+    y = x * 2
+    made = of(y, mask)
+    y.exp_()
+    with pytest.raises(RuntimeError, match=rf"\[3\]\], which is output 0 of {name}, is at version 1; expected version 0"):
+        made.sum().backward()
+
+
+def test_a_mask_that_chose_must_not_be_written():
+    x, mask = torch.ones(3, requires_grad=True), torch.tensor([True, False, True])
+    made = x.masked_select(mask)
+    assert torch.equal(made.grad_fn._saved_mask, mask) and made.grad_fn._saved_self is x
+    mask.fill_(True)
+    with pytest.raises(RuntimeError, match=r"\[CPUBoolType \[3\]\] is at version 1; expected version 0"):
+        made.sum().backward()
+
+
+def test_an_index_without_dimensions_is_one_of_a_single_place():
+    index = torch.tensor(0)
+    for shape in ((0,), (3,), ()):
+        with pytest.raises(RuntimeError, match=r"Expected index \[\] to be no larger than self .* and to be no larger size than src \[0\]"):
+            torch.zeros(shape).scatter(0, index, torch.zeros(0))
+
+
+def test_vectorized_jacobians_of_complex_outputs():
+    x = torch.ones(2, dtype=torch.complex64)
+    assert torch.equal(torch.autograd.functional.jacobian(lambda z: z * 2j, x, vectorize=True), torch.eye(2) * -2j)
+    with pytest.raises(RuntimeError, match="only for real scalar outputs"):
+        torch.autograd.functional.jacobian(lambda z: z * 2, x)
+
+
+def test_the_gradient_of_a_slice_is_written_into_zeros_also_where_it_is_the_whole():
+    x = torch.ones(2, 3, requires_grad=True)
+    for view in (x[:], x.narrow(0, 0, 2), x[::1]):
+        assert torch.autograd.grad(view.sum(), x)[0].stride() == (3, 1)
+    assert torch.autograd.grad(x[None].sum(), x)[0].stride() == (0, 0)
+
+
+def test_outer_is_a_product_with_a_column():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    made = torch.outer(x, x)
+    assert made.grad_fn.name() == "MulBackward0" and made.grad_fn.next_functions[0][0].name() == "ViewBackward0"
+    assert made.grad_fn._saved_self.shape == (2, 1) and made.grad_fn._saved_other is x
+    with pytest.raises(RuntimeError, match="^outer: Expected 1-D argument self, but got 2-D"):
+        torch.outer(made, x)
+
+
+def test_lists_of_what_is_no_tensor_are_refused_before_anything_is_written():
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match="^expected Tensor as element 1 in argument 0, but got NoneType"):
+        torch._foreach_add_([x, None], 1)
+    with pytest.raises(TypeError, match="^expected Tensor as element 0 in argument 1, but got NoneType"):
+        torch._foreach_add_([x], [None])
+    with pytest.raises(TypeError, match=r"^_foreach_zero_\(\): argument 'self' \(position 1\) must be tuple of Tensors, not int"):
+        torch._foreach_zero_(3)
+    with pytest.raises(RuntimeError, match="^Tensor list must have at least one tensor."):
+        torch._foreach_neg([])
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_tensor_that_requires_grad_is_not_resized_whatever_became_of_its_history():
+    part = (torch.ones(2, requires_grad=True) * 1).unbind()[0]
+    with torch.no_grad():
+        part.mul_(2)
+    with pytest.raises(RuntimeError, match="^cannot resize variables that require grad"):
+        part.resize_(2)

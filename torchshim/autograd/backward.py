@@ -265,12 +265,12 @@ class _Walk:
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end. torch does not count a single root."""
         target = end_of(e)[0]
-        if target is self.only and self.wanted is None:
+        if target is self.only or id(target) not in self.reached:
             return False
         if self.wanted is not None and not self.accumulate and id(target) in self.wanted and not isinstance(target, Node):
             raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
                                "currently not supported.")
-        return id(target) in self.reached and self.executes(target)
+        return self.executes(target)
 
     def executes(self, target):
         """Whether the gradient of what the walk reached is asked for, or leads to one that is."""

@@ -86,7 +86,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         outs, single_out = _outputs(func, xs, "jacobian")
         if strategy == "reverse-mode":
             _refuse_empty(outs, vectorize)
-        rows = None if strict else _columns(outs, xs) if strategy == "forward-mode" else _at_once(outs, xs, create_graph)
+        rows = None if strict else _columns(outs, xs) if strategy == "forward-mode" else _at_once(outs, xs, create_graph, vectorize)
         rows = rows or _rows(outs, xs, create_graph, strict)
     return _pack([[g if create_graph else g.detach() for g in row] for row in rows], single_out, single_in)
 
@@ -134,11 +134,12 @@ def _grad_postprocess(inputs, create_graph):
     return tuple([_grad_postprocess(x, create_graph) for x in inputs])
 
 
-def _at_once(outs, xs, create_graph):
-    """The Jacobian by one backward pass per output, over all its elements; None where that does not do."""
+def _at_once(outs, xs, create_graph, vectorize):
+    """The Jacobian by one backward pass per output, over all its elements; None where that does not do: torch refuses complex outputs
+    element by element alone."""
     rows = []
     for o in outs:
-        if o.is_complex():
+        if o.is_complex() and not vectorize:
             return None
         got = [None] * len(xs)
         if o.requires_grad and o.numel():

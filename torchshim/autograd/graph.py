@@ -30,7 +30,7 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor):
     """The edge of a tensor, which `torch.autograd.grad` takes in the tensor's place."""
-    e = edge(tensor)
+    e = edge(tensor) if tensor.requires_grad else None
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if e is tensor:

@@ -19,9 +19,10 @@ from . import anomaly_mode
 from .second_order import by_comparison
 
 
-def saved_tensors(node, saved):
-    """What a node saved as tensors with their histories."""
-    plan, tensors, constant = node._ts_plan, [], by_comparison(node)
+def saved_tensors(node, saved, shown=False):
+    """What a node saved as tensors with their histories. What is compared alone has none where gradients are made of it, and has it where
+    it is shown."""
+    plan, tensors, constant = node._ts_plan, [], not shown and by_comparison(node)
     places = {g[0]: g for g in node._ts_guard}
     for k, v in enumerate(saved):
         if constant:
@@ -71,7 +72,7 @@ def _saved_attribute(node, name):
             k = names.index(name[7:])
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return node._ts_saved[k].unpack()
-            return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved))[k]
+            return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved), True)[k]
         number = name in ("_saved_self", "_saved_other") and node._ts_nums and node._ts_inst.op.saves_number
         if number or name[7:] in names_at_most(node):
             if node._ts_saved is None:

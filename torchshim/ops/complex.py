@@ -26,7 +26,7 @@ def _check_polar(abs, angle):
 
 
 @op("complex(Tensor real, Tensor imag) -> Tensor", elementwise=True, grad="ComplexBackward0", method=False, numbers=(), check=_same_real,
-    makes_half=True)
+    makes_half=True, saves="own")
 def complex(real, imag):
     """real + i imag."""
     if real.dtype == jnp.float16:

@@ -543,9 +543,9 @@ def _masked_scatter(self, mask, source):
 MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source) -> Tensor", plain_gradients=True,
     grad="MaskedScatterBackward0", inplace=True)(_masked_scatter)
 # the places are found on the host: (self broadcast with mask).ravel()[places]
-MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0",
-    sizes=("shape",))(
-    lambda self, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
+MASKED_SELECT = op("masked_select.places(Tensor self, Tensor mask, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0",
+    sizes=("shape",), saves=("self", "mask"))(
+    lambda self, mask, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
 
 
 # -- at once --------------------------------------------------------------------------------------------------------------------
@@ -554,7 +554,7 @@ MASKED_SELECT = op("masked_select.places(Tensor self, Tensor places, int[] shape
 AT_ONCE = {INDEX: lambda a, layout, *at: a[at], GATHER: lambda a, layout, index: picks.gathered(a, layout[1], index),
            GATHER_WRAPPED: lambda a, layout, index: picks.gathered_around(a, layout[1], index),
            INDEX_SELECT: lambda a, layout, index: a.take(index, layout[1]),
-           MASKED_SELECT: lambda a, layout, places: np.broadcast_to(a, layout[2]).ravel()[places]}
+           MASKED_SELECT: lambda a, layout, mask, places: np.broadcast_to(a, layout[3]).ravel()[places]}
 
 
 # -- flat places ------------------------------------------------------------------------------------------------------------------

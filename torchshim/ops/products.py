@@ -279,16 +279,6 @@ def vector(name, x, of):
         raise RuntimeError(f"{of}: Expected 1-D argument {name}, but got {x.ndim}-D")
 
 
-@op("outer(Tensor self, Tensor vec2) -> Tensor", promote="arith", elementwise=False, grad="MulBackward0", aliases=("ger",),
-    seen=lambda inst: {0: (*inst.in_metas[0].shape, 1)}, composed=True, saved_as=lambda inst: ("self", "other"))
-def outer(self, vec2):
-    """All products of two vectors' elements."""
-    vector("self", self, "outer")
-    vector("vec2", vec2, "outer")
-    a, b = self[:, None], vec2[None, :]
-    return a & b if a.dtype == np.bool_ else a * b
-
-
 # -- products added to something ----------------------------------------------------------------------------------------------
 def added(self, a, b, beta, alpha, total=None, stacked=False):
     """beta * self + alpha * a @ b, for half types in float32 and rounded once, as torch's kernels make it. The tangents, and so the

@@ -18,9 +18,10 @@ nondiff: Tensor parameters without a gradient; they keep their own dtype.
 numbers: the Tensor parameters for which a Python number may stand (default: all but the first of an elementwise operator;
   scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they
   have no part in choosing the result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded.
-  saves_number: they count among what backward saves. saves: of "self" and the names of results ("result", where they have none) those that
+  saves_number: they count among what backward saves. saves: the names of tensor parameters and of results ("result", where they have none) that
   torch keeps for backward, where the gradient here would read others: they are kept, and so must not be written before; other results are
-  not. Or a function of the Instance: numbers of results, None for what the gradient reads.
+  not. "own": each operand for its own gradient. Or a function of the Instance: numbers of results, ~number for operands, None for what the
+  gradient reads.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32
   alone.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
@@ -160,9 +161,11 @@ class Op(Operator):
         if weight is not None:
             self.weight = weight
         if saves.__class__ is tuple:
-            results = self.fields or ("result",)
-            kept = tuple([-1 if name == "self" else results.index(name) for name in saves])
+            results, tensors = self.fields or ("result",), [p.name for p in self.params if p.kind == "tensor"]
+            kept = tuple([~tensors.index(name) if name in tensors else results.index(name) for name in saves])
             self.saves = lambda inst: kept
+        elif saves == "own":
+            self.saves = lambda inst: saves
         elif saves is not None:
             self.saves = saves
         self.elementwise = promote is not None if elementwise is None else elementwise

@@ -276,9 +276,9 @@ class _SliceOp(ViewOp):
 
 
 def _lie_slice(inst, plan, saved, cts):
-    """What only adds dimensions is undone by a view; all else is written into zeros."""
+    """What only adds dimensions is undone by a view; all else is written into zeros, a slice that is the whole dimension too."""
     m, spec = inst.in_metas[0], inst.layout[0]
-    if inst.kinds or [e for e in spec if e[0] != NEW] != [whole(n) for n in m.shape]:
+    if inst.kinds or inst.layout[-1] == "SliceBackward0" or [e for e in spec if e[0] != NEW] != [whole(n) for n in m.shape]:
         return (None,)
     return (tuple([s for s, e in zip(cts[0].strides, spec) if e[0] != NEW]),)
 

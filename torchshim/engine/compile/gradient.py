@@ -66,6 +66,8 @@ class Pullback:
             if not isinstance(v, core().Literal) and v not in self.operands:
                 named.setdefault(v, k)
         saves = saves and saves(inst)
+        if saves == "own":
+            saves = tuple([~i for i in wrt])
         if saves is None:
             self.choices = self._kept({}), self._kept(named)
         else:
@@ -74,7 +76,7 @@ class Pullback:
 
     def _kept(self, known, always=()):
         eqns, free = needed(self.closed.jaxpr, self.gradients, known)
-        args = tuple([i for i, v in enumerate(self.operands) if v in free or i == 0 and -1 in always])
+        args = tuple([i for i, v in enumerate(self.operands) if v in free or ~i in always])
         outs = tuple(sorted({k for v, k in known.items() if v in free} | {k for k in always if k >= 0}))
         return args, outs, tuple([i for i, v in enumerate(self.numbers) if v in free]), eqns
 

@@ -131,9 +131,10 @@ def _check_scatter(name, t, d, index, src):
     bad = im.shape != m.shape and any([n > s for k, (n, s) in enumerate(zip(im.shape, m.shape)) if k != d])
     if sm is not None and im.shape != sm.shape:
         if not bad:                            # torch looks at the sizes before it compares how many there are
-            short = sm.shape if sm.ndim else (1,) * im.ndim
-            bad = any([n > s for n, s in zip(im.shape, short)])
-            if not bad and len(short) < im.ndim:
+            size = im.shape or (1,)
+            short = sm.shape if sm.ndim else (1,) * len(size)
+            bad = any([n > s for n, s in zip(size, short)])
+            if not bad and len(short) < len(size):
                 raise IndexError(f"Dimension out of range (expected to be in range of [{-sm.ndim}, {sm.ndim - 1}], but got {sm.ndim})")
         if max(im.ndim, 1) != max(sm.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
@@ -388,7 +389,7 @@ def masked_select(input, mask):
     same_device(m.device, mm.device)
     shape = broadcast_shapes([mm.shape, m.shape])
     chosen = np.flatnonzero(np.broadcast_to(np.asarray(look(mask)), shape))
-    return picked(I.MASKED_SELECT, (input, tensor_from(chosen, m.device)), (T, T, shape))
+    return picked(I.MASKED_SELECT, (input, mask, tensor_from(chosen, m.device)), (T, T, T, shape))
 
 
 def _masked_scatter(inplace, self, mask, source):

@@ -114,6 +114,14 @@ def inner(input, other):
     return made.view(a[:-1] + b[:-1]) if a and b else made
 
 
+@function("outer", "ger", out=True)
+def outer(input, vec2):
+    """All products of two vectors' elements."""
+    L.vector("self", meta(input), "outer")
+    L.vector("vec2", meta(vec2), "outer")
+    return input.reshape(meta(input).shape[0], 1) * vec2
+
+
 @function(method=False)
 def tensordot(a, b, dims=2, out=None):
     """Contraction of the last `dims` dimensions of a with the first of b, or of two lists of dimensions."""

@@ -240,8 +240,9 @@ def resize_(self, *sizes, size=None, memory_format=None):
     from .creation import check_memory, check_size
     from .views import as_strided, become
     shape = ints(sizes, "resize_")
-    if edge(self) is not None:
+    if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    edge(self)                                 # a view that lost its history says so
     ask(self, "resize_")
     refuse_inference(self)
     m = meta(self)

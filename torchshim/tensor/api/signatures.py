@@ -103,6 +103,7 @@ _SIGNATURES = (
     ("Tensor self, Tensor mask, Tensor value", "masked_fill masked_fill_"),
     ("Tensor self, Tensor mask, Scalar value", "masked_fill masked_fill_"),
     ("Tensor self, Tensor mask", "masked_select"),
+    ("Tensor self, Tensor vec2", "outer ger"),
     ("Tensor self, Tensor mask, Tensor source", "masked_scatter masked_scatter_"),
     ("Tensor self, *, int size, int fill_value=-1", "nonzero_static"),
     ("Tensor self, Tensor index", "take"),
