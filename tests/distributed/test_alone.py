@@ -88,3 +88,8 @@ def test_metrics_and_settings():
     assert repr(dist.BackendConfig("cpu:gloo,cuda:nccl")) == "cpu:gloo,cuda:nccl" and dist.get_debug_level() is dist.DebugLevel.OFF
     with pytest.raises(RuntimeError, match="No rendezvous handler for foo://"):
         dist.rendezvous("foo://x")
+
+
+def test_what_calls_take_when_nothing_is_said_is_where_libraries_read_it():
+    assert rpc.api.UNSET_RPC_TIMEOUT == rpc.constants.UNSET_RPC_TIMEOUT == -1.0 and rpc.constants.DEFAULT_RPC_TIMEOUT_SEC == 60.0
+    assert rpc.api.rpc_sync is rpc.rpc_sync and rpc.rpc_sync.__module__.endswith("distributed.rpc.api")

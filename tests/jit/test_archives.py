@@ -167,3 +167,7 @@ def test_what_was_saved_here_makes_modules_at_hand_and_nothing_else(tmp_path):
     with pytest.raises(pickle.UnpicklingError, match="system"):
         torch.jit.load(tmp_path / "h.pt")
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_error_of_code_in_archives_is_no_runtime_error():
+    assert torch.jit.Error.__bases__ == (Exception,) and torch._C.JITException is torch.jit.Error

@@ -12,6 +12,14 @@ TensorBase, _TensorBase, _TensorMeta = Tensor, Tensor, type(Tensor)
 _GLIBCXX_USE_CXX11_ABI = True
 
 
+class JITException(Exception):
+    """torch.jit.Error: what the code of a loaded archive raises itself. Scripted functions are what they were, and so are their errors."""
+    __module__, __qualname__ = "torch.jit", "Error"
+
+
+JITException.__name__ = "Error"
+
+
 class Value:
     """A value in a graph of TorchScript's, in torch."""
 

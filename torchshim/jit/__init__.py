@@ -13,6 +13,7 @@ import warnings
 from contextlib import contextmanager
 from typing import Final
 
+from .._C import JITException as Error    # noqa: F401
 from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
@@ -30,13 +31,6 @@ class TracerWarning(Warning):
     def ignore_lib_warnings():
         """Hide such warnings."""
         warnings.filterwarnings("ignore", category=TracerWarning)
-
-
-class Error(RuntimeError):
-    """An error within TorchScript; never raised here."""
-
-
-JITException = Error
 
 
 class TracingCheckError(Exception):

@@ -1,15 +1,15 @@
-"""torch.distributed.rpc among one process: it may call itself, by its name or its rank 0."""
+"""Calls among the workers of torch.distributed.rpc, of which there is one: it may call itself, by its name or its rank 0."""
 from __future__ import annotations
 
 import dataclasses
 import enum
 import traceback
 
-from ..dropin import missing_attribute as _missing_attribute
-from ..futures import Future
+from ...dropin import missing_attribute as _missing_attribute
+from ...futures import Future
+from .constants import UNSET_RPC_TIMEOUT
 
-__all__ = ["BackendType", "RRef", "RpcBackendOptions", "TensorPipeRpcBackendOptions", "WorkerInfo", "get_worker_info", "init_rpc",
-           "is_available", "remote", "rpc_async", "rpc_sync", "shutdown"]
+__all__ = ["RRef", "get_worker_info", "remote", "rpc_async", "rpc_sync", "shutdown"]
 _me = None                                     # this worker, while there is one
 
 
@@ -111,13 +111,13 @@ def _called(func, args, kwargs):
         raise told from None
 
 
-def rpc_sync(to, func, args=None, kwargs=None, timeout=-1.0):
+def rpc_sync(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """What func(*args, **kwargs) gives; its error with the worker's name."""
     _to(to)
     return _called(func, args, kwargs)
 
 
-def rpc_async(to, func, args=None, kwargs=None, timeout=-1.0):
+def rpc_async(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """The same as a Future."""
     _to(to)
     made = Future()
@@ -128,7 +128,7 @@ def rpc_async(to, func, args=None, kwargs=None, timeout=-1.0):
     return made
 
 
-def remote(to, func, args=None, kwargs=None, timeout=-1.0):
+def remote(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """The same as an RRef."""
     _to(to)
     return RRef(_called(func, args, kwargs))
@@ -141,7 +141,7 @@ class RRef:
         _here()
         self._value = value
 
-    def to_here(self, timeout=-1.0):
+    def to_here(self, timeout=UNSET_RPC_TIMEOUT):
         """The object."""
         return self._value
 
@@ -165,15 +165,15 @@ class RRef:
         """Its name."""
         return _here().name
 
-    def rpc_sync(self, timeout=-1.0):
+    def rpc_sync(self, timeout=UNSET_RPC_TIMEOUT):
         """Its methods, called by `rpc_sync`."""
         return _Methods(self._value, rpc_sync)
 
-    def rpc_async(self, timeout=-1.0):
+    def rpc_async(self, timeout=UNSET_RPC_TIMEOUT):
         """Its methods, called by `rpc_async`."""
         return _Methods(self._value, rpc_async)
 
-    def remote(self, timeout=-1.0):
+    def remote(self, timeout=UNSET_RPC_TIMEOUT):
         """Its methods, called by `remote`."""
         return _Methods(self._value, remote)
 
