@@ -34,7 +34,8 @@ def test_functions_tell_how_they_are_called_and_where_they_stand(space):
         if isinstance(f, types.FunctionType) and not (space is torch and name in LATE):      # those keep the text they were written with
             text = inspect.getdoc(f)
             heading, _, rest = text.partition("\n")
-            if not (heading.partition("(")[2] and rest.strip() and "Forms: " in text and ".py, line " in text.splitlines()[-1]):
+            if not (heading.partition("(")[2] and rest.strip() and "Forms: " in text and ".py, line " in text.splitlines()[-1]) \
+                    or "api/signatures.py" in text:        # where the parser is asked first is not where a function is written
                 wrong.append(name)
     assert not wrong
 

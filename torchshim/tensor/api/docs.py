@@ -143,7 +143,7 @@ def complete(spaces):
     for prefix, space in spaces.items():
         for name, f in space.items():
             if f.__class__ is types.FunctionType and name[0] != "_" and (f.__doc__ or "").find("\nForms: ") < 0:
-                found.setdefault(getattr(f, "__wrapped__", f), []).append((prefix + name, f))
+                found.setdefault(inspect.unwrap(f), []).append((prefix + name, f))
     for inner, uses in found.items():
         if inner.__class__ is types.FunctionType:
             own, forms = inner.__doc__ or "", [form for form, _ in uses]
