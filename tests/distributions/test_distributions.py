@@ -120,3 +120,69 @@ def test_gradients_of_gamma_and_beta_samples_are_torchs_approximations():
 def test_what_cannot_be_expanded_says_which_sizes():
     with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(7\) must match the existing size \(2\)"):
         torch.distributions.Weibull(torch.ones(2), torch.ones(2)).expand((7,))
+
+
+def test_checks_of_small_values_compute_what_waits_once_and_record_nothing():
+    """A move of a policy: its arguments and its action are checked, which needs the probabilities and nothing behind them."""
+    w = torch.ones(2, 2, requires_grad=True)
+
+    def move():
+        policy = D.Categorical(torch.softmax(torch.ones(1, 2) @ w, 1))
+        return policy.log_prob(policy.sample())
+    for _ in range(4):
+        move()
+    before = torch.stats()
+    held = [move() for _ in range(5)]
+    after = torch.stats()
+    assert after["flushes"] - before["flushes"] <= 5 and after["states"] - before["states"] < 8 * 5
+    torch.stack(held).sum().backward()
+    assert w.grad is not None
+
+
+@pytest.mark.parametrize("make", [lambda x: D.Categorical(probs=x), lambda x: D.Normal(x[0, 0], x[0]), lambda x: D.Uniform(-x, x),
+                                  lambda x: D.Dirichlet(x), lambda x: D.Poisson(x), lambda x: D.Independent(D.Exponential(x), 1)])
+def test_checks_find_what_is_wrong_each_time_they_are_made(make):
+    """The third check of a kind repeats what the second one computed; a change of the values is seen, a bound's too."""
+    for bad in (False, False, False, True, False, True):
+        x = torch.tensor([[0.5, -1.0 if bad else 1.0]], requires_grad=True)
+        if bad:
+            with pytest.raises(ValueError, match="but found invalid values|is not defined when low"):
+                make(x)
+        else:
+            make(x)
+    for high, fits in ((1.0, True), (2.0, True), (1.0, True), (0.25, False), (2.0, True), (0.25, False)):
+        u, value = D.Uniform(torch.zeros(2), torch.tensor([1.0, high])), torch.tensor([0.5, 0.5])
+        if fits:
+            u.log_prob(value)
+        else:
+            with pytest.raises(ValueError, match="to be within the support"):
+                u.log_prob(value)
+    for n, fits in ((3, True), (3, True), (3, True), (2, False), (3, True)):
+        c = D.Categorical(torch.ones(n))
+        if fits:
+            c.log_prob(torch.tensor([2]))
+        else:
+            with pytest.raises(ValueError, match="to be within the support"):
+                c.log_prob(torch.tensor([2]))
+
+
+def test_constraints_of_the_users_are_asked_themselves():
+    class Even(D.constraints.Constraint):
+        asked = 0
+
+        def check(self, value):
+            Even.asked += 1
+            assert value.requires_grad
+            return value % 2 == 0
+
+    class Mine(D.Distribution):
+        arg_constraints = {"n": Even()}
+
+        def __init__(self, n):
+            self.n = n
+            super().__init__(n.size())
+    for k in range(4):
+        Mine(torch.tensor([2.0 * k], requires_grad=True))
+    assert Even.asked == 4
+    with pytest.raises(ValueError, match="parameter n"):
+        Mine(torch.tensor([3.0], requires_grad=True))

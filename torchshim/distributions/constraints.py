@@ -1,7 +1,15 @@
 """What arguments and samples must satisfy: `constraint.check(value)` is a tensor of booleans, one for each event."""
 from __future__ import annotations
 
+import numpy as np
+
 import torchshim as torch
+
+from ..engine import Asked, context, value_of
+from ..engine.direct import SMALL
+from ..tensor.api.looked_up import called
+from ..tensor.core.dispatch import wrap
+from ..tensor.core.handle import TensorBase, look, meta
 
 __all__ = ["Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
            "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than", "lower_cholesky",
@@ -15,6 +23,7 @@ class Constraint:
     is_discrete = False
     event_dim = 0
     _shown = ()
+    _looks = False             # whether `check` decides by values what it computes
 
     def check(self, value):
         """Which events of value are within."""
@@ -22,6 +31,59 @@ class Constraint:
 
     def __repr__(self):
         return type(self).__name__[1:] + "(" + ", ".join([f"{n}={getattr(self, n)}" for n in self._shown]) + ")"
+
+
+def all_within(constraint, value):
+    """Whether all events of value are within, found out at once: of small values by what was computed for such constraints before."""
+    bounds = []
+    key = _key(constraint, bounds)
+    if (key is None or value.__class__ is not torch.Tensor or value._ts_extra is not None or any(context.modes.values())
+            or meta(value).numel > SMALL or meta(value).device == "meta"):
+        return bool(constraint.check(value).all())
+    array = look(value)
+    with Asked(context):
+        check, direct = _AllWithin(constraint, key), context.trace.direct
+        if direct is None or array.__class__ is not np.ndarray:
+            return bool(constraint.check(value).all())
+        # without history, and as it is now: of a view, something may be recorded
+        return bool(called(direct, check, (wrap(value_of(array, meta(value))), *bounds), {}))
+
+
+class _AllWithin:
+    """A constraint's check, which equals that of others that compute the same."""
+    __slots__ = ("constraint", "key")
+
+    def __init__(self, constraint, key):
+        self.constraint, self.key = constraint, key
+
+    def __call__(self, value, *bounds):
+        return self.constraint.check(value).all()
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return other.__class__ is _AllWithin and self.key == other.key
+
+
+def _key(constraint, bounds):
+    """What tells the constraint's check from others, but for its tensors, which are appended to `bounds`; None of a constraint that looks
+    at values, or that is not known."""
+    cls, key = constraint.__class__, []
+    if cls.__module__ != __name__ or constraint._looks:
+        return None
+    for x in constraint.__dict__.values():
+        if isinstance(x, Constraint):
+            x = _key(x, bounds)
+            if x is None:
+                return None
+        elif isinstance(x, TensorBase):
+            bounds.append(x)
+            x = None
+        elif not isinstance(x, (int, float)):
+            return None
+        key += x.__class__, x
+    return (cls, *key)
 
 
 class _Dependent(Constraint):
@@ -269,6 +331,8 @@ class _Square(Constraint):
 
 
 class _Symmetric(_Square):
+    _looks = True
+
     def check(self, value):
         if value.shape[-2] != value.shape[-1]:
             return super().check(value)

@@ -49,7 +49,7 @@ class Distribution:
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
                 continue                               # follows from one that is checked
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not constraints.all_within(constraint, value):
                 raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                                  f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
 
@@ -179,7 +179,7 @@ class Distribution:
             warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution with "
                  "`validate_args=False` to turn off validation.")
             return
-        if not support.check(value).all():
+        if not constraints.all_within(support, value):
             raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
                              f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 

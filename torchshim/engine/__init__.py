@@ -12,6 +12,7 @@ from .compile.instance import Instance
 from .compile.operator import Operator, VjpOp
 from .compile.report import explain, stats
 from .device import default_device, device_name, is_host
+from .direct import Asked
 from .execute import wrap
 from .record.checks import expect
 from .record.context import Context, steppers, writers

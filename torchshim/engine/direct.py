@@ -18,7 +18,7 @@ from .compile import policy
 from .device import is_host
 from .quiet import quiet_context
 from .record.memo import Memo
-from .record.trie import counters
+from .record.trie import counters, root
 from .record.value import value_of
 
 CALM = 8                   # small traces in a row before calls are computed at once
@@ -168,11 +168,37 @@ def granted(context, tr):
         return None
     if not FOLLOWED.isdisjoint(context.modes):
         return None
+    return _of(context, tr.state)
+
+
+def _of(context, root):
     direct = context.direct
-    if direct is None or direct.root is not tr.state:
+    if direct is None or direct.root is not root:
         counters["ops"] += calls(context)
-        direct = context.direct = Direct(context, tr.state)
+        direct = context.direct = Direct(context, root)
     return direct
+
+
+class Asked:
+    """A block whose results are looked at where it ends, as a distribution's checks of its arguments: small calls on values that are
+    there are computed when they are made, and the present trace, which may go on behind the block, does not get to know them."""
+    __slots__ = ("context", "trace", "direct")
+
+    def __init__(self, context):
+        self.context = context
+
+    def __enter__(self):
+        context = self.context
+        self.trace = tr = context.trace
+        self.direct = tr.direct
+        if (self.direct is None and not context.eager and not context.watched and policy.tier != "compiled" and is_host(tr.device)
+                and FOLLOWED.isdisjoint(context.modes)):
+            tr.direct = _of(context, root(tr.device))
+
+    def __exit__(self, *error):
+        tr = self.trace
+        if tr.direct is self.context.direct:   # else it was paused
+            tr.direct = self.direct
 
 
 def calls(context):
