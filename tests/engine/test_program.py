@@ -50,3 +50,26 @@ def test_a_value_comes_in_the_place_of_what_it_was_made_from():
         expected_p += expected_q
         assert p[7, 3].item() == expected_p and q[7, 3].item() == expected_q
         del kept
+
+
+def test_numbers_made_anew_that_are_the_same_are_not_sent_again(monkeypatch):
+    """A step's hyperparameters are other objects each time. What tells numbers apart is their bits: -0.0 is not 0.0."""
+    from torchshim.engine.compile.program import Program
+    x, sent, before = torch.ones(300), [], Program._sent
+
+    def noted(self, inputs, nums):
+        sent.append(list(nums))
+        return before(self, inputs, nums)
+    monkeypatch.setattr(Program, "_sent", noted)
+
+    def step(text):
+        return torch.copysign(x, torch.mul(x, float(text))).sum().item()
+    for _ in range(4):
+        assert step("0.0") == 300
+    del sent[:]
+    for _ in range(3):
+        assert step("0.0") == 300
+    assert not sent
+    assert step("-0.0") == -300 and step("nan") == 300
+    assert len(sent) == 2
+    assert step("0.0") == 300

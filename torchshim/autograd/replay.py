@@ -293,18 +293,23 @@ class Walk:
         grads = self._record(tr, before, entering, nums)
         if grads is None:
             return None
+        logged = tr.undo is not None
         for at, old, slot, _ in self.leaves:
-            leaf, v = objects[at], grads[slot]
+            leaf = objects[at]
+            x = leaf._ts_extra
             if old is None:
-                if tr.undo is not None:
+                if logged:
                     log_grad(leaf)
-                x = leaf._ts_extra
-                (leaf._ts_more() if x is None else x).grad = wrap(v)
+                (leaf._ts_more() if x is None else x).grad = wrap(grads[slot])
             else:
-                set_value(leaf._ts_extra.grad, v)
+                set_value(x.grad, grads[slot])
         if not retain_graph:
             for at, _, _, _ in self.specs:
-                objects[at]._ts_release()
+                node = objects[at]
+                if node._ts_saved:             # as `_ts_release`
+                    node._ts_saved, node._ts_guard = None, ()
+                elif node._ts_nums:
+                    node._ts_release()
         if self.state.n_values >= tr.limit:
             tr.cut()
         return {k: grads[slot] for k, _, _, slot in self.wanted if slot is not None}
@@ -358,7 +363,10 @@ def replayed(start, ends, retain_graph):
     if variants is None:
         return None
     for walk in variants.get((_kind(ends), slots), ()):
-        with writers.hold():                   # of the leaves' gradients
+        if writers.several:
+            with writers.hold():               # of the leaves' gradients
+                found = walk.replay(roots, ends, retain_graph)
+        else:
             found = walk.replay(roots, ends, retain_graph)
         if found is not None:
             return found
