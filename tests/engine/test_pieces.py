@@ -1,10 +1,11 @@
 """Protects the compiling in pieces: what repeats within a trace is compiled once, and the numbers are those of one program."""
+import jaxlib
 import numpy as np
 import pytest
 
 import torchshim as torch
 from torchshim import engine
-from torchshim.engine.compile import cost, pieces, policy
+from torchshim.engine.compile import cost, options, pieces, policy
 from torchshim.engine.compile.program import steps_of
 from torchshim.engine.record import trie
 
@@ -136,3 +137,17 @@ def test_a_trace_without_repetitions_is_one_piece():
     x = torch.randn(50, 50)
     (torch.tanh(x) * 2 + x.exp()).sum().item()
     assert len(next(reversed(policy._lru)).pieces) == 1
+
+
+@pytest.mark.parametrize("size, small", [(1 << 13, True), (1 << 14, False)])
+def test_programs_of_small_arrays_are_made_without_an_mlir_context_for_each_kernel(monkeypatch, size, small):
+    """Those contexts took most of a compile's memory; the kernels are better where arrays are large."""
+    asked = []
+    monkeypatch.setattr(pieces, "compiler_options", lambda small: asked.append(small) or options.compiler_options(small))
+    x = torch.arange(size, dtype=torch.float32) / size
+    torch.testing.assert_close((x.sin() * 2 + x).sum().item(), sum((np.sin(x.numpy().astype(float)) * 2 + x.numpy()).tolist()), rtol=1e-5,
+                               atol=0)
+    assert asked and all([a is small for a in asked])
+    told = options.compiler_options(True)
+    assert told.items() >= options.compiler_options().items()
+    assert ("xla_cpu_use_fusion_emitters" in told) == (jaxlib.__version__ < "0.11")

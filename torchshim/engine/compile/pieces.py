@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from .lowering import fence_of, zero_for
-from .options import compiler_options
+from .options import SMALL, compiler_options
 
 LONG = 3000                # primitives of a trace, or of a piece, beyond which it is cut
 FEWEST = 25                # primitives that a repetition spares the compiler
@@ -191,8 +191,9 @@ class PieceProgram:
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
                   for idx, dtype in ((self.floats, np.float64), (self.ints, np.int64))]
         jitted = jax.jit(program, donate_argnums=tuple([3 + k for k in overwritten]))
+        small = max([m.numel for ms in (metas, *[inst.out_metas for inst, *_ in body]) for m in ms], default=0) <= SMALL
         with jax.default_device(device):
-            self.fn = jitted.lower(zero_for(device), *packed, *avals).compile(compiler_options=compiler_options())
+            self.fn = jitted.lower(zero_for(device), *packed, *avals).compile(compiler_options=compiler_options(small))
 
 
 def compiled(piece, device):
