@@ -319,7 +319,7 @@ class Walk:
         made = [UNSEEN] * self.made
         grads = {}
         for slot, meta in self.results:
-            v = Value.__new__(Value)
+            v = Value()
             v.trace, v.slot, v.meta, v.array, v.extra = tr, slot, meta, None, None
             made[slot - before.n_values] = grads[slot] = v
         if len(tr.values) != before.n_values or len(tr.inputs) != before.n_inputs or len(tr.nums) != before.n_nums:

@@ -141,7 +141,8 @@ class Optimizer:
         @functools.wraps(func)
         def step(self, *args, **kwargs):
             args = (self, *args)               # hooks see the optimizer among the arguments
-            for hook in itertools.chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
+            before = self._optimizer_step_pre_hooks
+            for hook in itertools.chain(_global_pre.values(), before.values()) if _global_pre or before else ():
                 r = hook(self, args, kwargs)
                 if r is not None:
                     if not (isinstance(r, tuple) and len(r) == 2):
@@ -158,7 +159,8 @@ class Optimizer:
                     out = func(*args, **kwargs)
                 except NotImplementedError as error:
                     _refuse_sparse(self, error)
-            for hook in itertools.chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
+            after = self._optimizer_step_post_hooks
+            for hook in itertools.chain(after.values(), _global_post.values()) if after or _global_post else ():
                 hook(self, args, kwargs)
             context.step_done()
             return out

@@ -76,7 +76,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         _check_soft(m, tm, weight, ignore_index)
         return unguarded(apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds))
     if m.ndim:
-        not_differentiable(_classes_kernel(m.ndim), weight=weight)
+        if weight is not None:
+            not_differentiable(_classes_kernel(m.ndim), weight=weight)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
