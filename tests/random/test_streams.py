@@ -223,6 +223,20 @@ def test_permutations_are_those_of_swaps_in_turn(n):
     assert permute._all_at_once(permute._targets(n, words)).tolist() == order
 
 
+def test_words_looked_at_and_all_taken_are_not_drawn_again():
+    """Normals asked for by the thousand look ahead; where what was looked at is used up, the twister stands where it is to stand."""
+    for n in (1024, 1008):
+        stream, plain, drawn = Stream(5), Stream(5), []
+        draw = stream._engine._draw
+        stream._engine._draw = lambda k: drawn.append(k) or draw(k)
+        plain._made_ahead = lambda k: None
+        for _ in range(63):
+            np.testing.assert_array_equal(stream.normal(n), plain.normal(n))
+        assert sum(drawn) < 63 * n + (1 << 14), "words were drawn twice"
+        assert stream.get_state() == plain.get_state()
+        np.testing.assert_array_equal(stream.uniform(7), plain.uniform(7))
+
+
 def test_normals_made_ahead_change_nothing(monkeypatch):
     """Neither values nor states, whatever is drawn between."""
     plain, ahead, choose = Stream(3), Stream(3), np.random.default_rng(0)

@@ -84,6 +84,7 @@ def number(n):
     return ctypes.byref(integer(n))
 
 
+_given = functools.lru_cache(16)(number)        # which a routine reads only
 _swaps = routine("dlaswp", 7)                  # exchanges the rows of a matrix one after the other
 
 
@@ -95,6 +96,6 @@ def swapped(size, places):
     """What exchanging the elements k and places[k] of 0 ... size-1 gives, for k = 0, 1 ... in turn."""
     # float64 columns are copied as they are, and may as well be integers
     order, places = np.arange(size), (places + 1).astype(integer)
-    one = number(1)
-    _swaps(one, order.ctypes.data, number(size), one, number(places.size), places.ctypes.data, one)
+    one = _given(1)
+    _swaps(one, order.ctypes.data, _given(size), one, _given(places.size), places.ctypes.data, one)
     return order

@@ -84,7 +84,9 @@ class Engine:
         self._at += n
 
     def _settle(self):
-        if self._before is not None:
+        if self._before is not None and self._at == self._rest.size:      # all were taken: the twister is where it is to be
+            self._rest, self._at, self._before = _NONE, 0, None
+        elif self._before is not None:
             (twister, self._position, self._fresh, rest), taken = self._before, self._at
             self._twister.set_state(twister)
             self._rest, self._at, self._before = rest, 0, None

@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from ..engine import context, half, literal, meta_of, value_of
+from ..engine import context, half, is_host, literal, meta_of, value_of
 from ..ops import promotion as P
 from ..ops.distributions import drawn_gamma
 from ..ops.layout import broadcast_shapes
@@ -40,6 +40,8 @@ def placed(flat, meta):
     """A Value of `meta` from numbers in fill order."""
     if meta.contiguous:
         a = flat.reshape(meta.shape)
+        if a.dtype is meta.held and is_host(meta.device):
+            return value_of(a, meta)
     else:
         a = np.ascontiguousarray(in_memory_order(flat, meta.shape, meta.strides))
     v = literal(a)

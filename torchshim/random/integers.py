@@ -1,5 +1,6 @@
 """Ranges of random integers and how floating dtypes narrow them."""
 
+import functools
 
 import numpy as np
 
@@ -16,17 +17,23 @@ def modulo(x, m):
     return x - x // m * m
 
 
+@functools.cache
+def _limits(dtype):
+    if dtype in DIGITS:
+        return -LARGEST[dtype], LARGEST[dtype]
+    if dtype == bool or dtype in PART:
+        return 0, -1 if dtype in PART else 1
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
 def check(low, last, dtype):
     """Refuse bounds a dtype cannot hold; warn of those it holds with gaps."""
+    bottom, top = _limits(dtype)
+    if bottom <= low <= top and bottom <= last <= top and dtype not in DIGITS:
+        return
     if dtype in PART:
         raise RuntimeError(
             "check_random_bounds handles only integral, floating-point and boolean types")
-    if dtype in DIGITS:
-        bottom, top = -LARGEST[dtype], LARGEST[dtype]
-    elif dtype == bool:
-        bottom, top = 0, 1
-    else:
-        bottom, top = np.iinfo(dtype).min, np.iinfo(dtype).max
     for bound, value in (("from", low), ("to - 1", last)):
         if not bottom <= value <= top:
             raise RuntimeError(f"{bound} is out of bounds for {cpp_name(dtype)}")

@@ -221,7 +221,7 @@ class Stream:
         words, first, unit = self._unit
         here = engine._at - first
         if words is not engine._rest or here % 16 or here + n > unit.size:
-            more = min(self._used // 16 * 16, _AHEAD - n)
+            more = min(self._used, _AHEAD - n) // n * n       # of calls like this one, which leave nothing over
             self._used = self._used + n if more < n else 0
             if more < n:
                 return None
