@@ -4,7 +4,6 @@ _FROM = {
     "_dynamo.eval_frame": "compile",
     "_control_flow": "cond while_loop",
     "autograd.anomaly_mode": "set_anomaly_enabled",
-    "jit": "JITException",
     "tensor.core.qscheme": """qscheme per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
         per_channel_affine_float_qparams""",
     "_toplevel": """has_mps has_cuda has_cudnn has_mkldnn has_lapack has_mkl has_openmp has_spectral
@@ -23,7 +22,7 @@ _FROM = {
     "_C.jit_types": """AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType IntType InterfaceType
         ListType NoneType NumberType OptionalType PyObjectType StreamObjType StringType TensorType TupleType UnionType Block Node
         ScriptObject ScriptObjectProperty""",
-    "_C": "DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
+    "_C": "JITException DisableTorchFunction DisableTorchFunctionSubclass Graph PyTorchFileReader PyTorchFileWriter ScriptModule Value",
     "amp": "GradScaler",
     "tensor.core.streams": "Event Stream",
     "cuda": "AcceleratorError OutOfMemoryError",
