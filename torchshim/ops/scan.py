@@ -90,14 +90,23 @@ def _extreme_so_far(name, self, dim, scan):
     return (chosen(self, index, values, d) if is_float(self) else values), index
 
 
+def _extremes_on_host(ufunc):
+    def host(inst):
+        m = inst.in_metas[0]
+        if m.dtype in (P.float32, P.float64) and m.ndim and m.numel and np.intp == np.int64:
+            return scan_rules.extremes_so_far(ufunc, m.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype)
+    return host
+
+
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",
-    "indices"), twice="compared")
+    "indices"), twice="compared", host=_extremes_on_host(np.maximum))
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
-@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice="compared")
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice="compared",
+    host=_extremes_on_host(np.minimum))
 def cummin(self, dim):
     """Smallest element so far and where it is."""
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
