@@ -37,3 +37,13 @@ def test_pairs(outer, monkeypatch):
         # a number that only one tier flushes is no difference of answers
         small = (np.abs(a) < 1.2e-38) & (np.abs(b) < 1.2e-38) & ~((a == 0) & (b == 0))
         np.testing.assert_array_equal(np.where(small, 0, kinds(a)), np.where(small, 0, kinds(b)), err_msg=f"{outer}({inner}(x))")
+
+
+@pytest.mark.parametrize("name, f", [("lgamma(i0(x))", lambda x: torch.lgamma(torch.i0(x))),
+                                     ("logcumsumexp(logsigmoid(x))", lambda x: torch.nn.functional.logsigmoid(x).logcumsumexp(0))])
+def test_what_is_next_to_zero_is_rounded_once(name, f, monkeypatch):
+    """Computed in float32 throughout, these are zero in one tier and a rounding error in the other."""
+    def run(tier):
+        monkeypatch.setattr(policy, "tier", tier)
+        return f(torch.tensor([0.0, -0.0, 1.0, -1.0])).numpy()
+    np.testing.assert_array_equal(kinds(run("operators")), kinds(run("compiled")), err_msg=name)
