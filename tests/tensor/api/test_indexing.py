@@ -78,9 +78,15 @@ WRITE_ERRORS = [
     (B, torch.zeros(2, 3, 4), RuntimeError, "shape mismatch: value tensor of shape [2, 3, 4] cannot be broadcast to indexing result of "
                                             "shape "
      "[1, 3, 4]"),
+    (torch.tensor([1, 0], dtype=torch.uint8), 1.0, RuntimeError,
+     "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"),
+    (torch.tensor([1, 0, 1], dtype=torch.uint8), 1.0, IndexError,
+     "The shape of the mask [3] at index 0 does not match the shape of the indexed tensor [2, 3, 4] at index 0"),
+    (B, torch.tensor(1j), RuntimeError, "value cannot be converted to type float without overflow"),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 @pytest.mark.parametrize("key, value, kind, message", WRITE_ERRORS)
 def test_write_errors(key, value, kind, message):
     with pytest.raises(kind) as e:

@@ -192,19 +192,29 @@ def unpack_rows(self, rows, value, times, batch):
 
 
 def _check_pad(sequences, batch_first, padding_value, padding_side):
-    for s in sequences[1:]:
-        broadcast_shapes([(1, *sequences[0].shape[1:]), (1, *s.shape[1:])])
+    for s in sequences:
+        if not s.ndim:
+            raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0")
+        rows = (s.shape[0], *sequences[0].shape[1:])
+        shape = broadcast_shapes([rows, s.shape])
+        if shape != rows:
+            raise RuntimeError(f"output with shape {list(rows)} doesn't match the broadcast shape {list(shape)}")
 
 
 @op("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side='right') -> Tensor",
     grad="CopySlices", check=_check_pad, function=False, method=False)
 def pad_sequence(sequences, batch_first, padding_value, padding_side):
-    """Sequences (length, ...) side by side, filled up to the longest: (longest, number, ...), or its transpose with batch_first."""
-    longest = max(s.shape[0] for s in sequences)
+    """Sequences (length, ...) side by side, filled up to the longest: (longest, number, ...), or its transpose with batch_first.
+
+    They are expanded to the first one's further dimensions, as what is copied into its rows of the result.
+    """
+    lengths = [s.shape[0] for s in sequences]
+    longest, tail = max(lengths), sequences[0].shape[1:]
     dtype = sequences[0].dtype
     value = jnp.asarray(padding_value).astype(dtype)
     made = []
-    for s in sequences:
-        fill = jnp.broadcast_to(value, (longest - s.shape[0], *s.shape[1:]))
+    for n, s in zip(lengths, sequences):
+        s = jnp.broadcast_to(s, (n, *tail))
+        fill = jnp.broadcast_to(value, (longest - n, *tail))
         made.append(jnp.concatenate([fill, s.astype(dtype)] if padding_side == "left" else [s.astype(dtype), fill]))
     return jnp.stack(made, 0 if batch_first else 1)

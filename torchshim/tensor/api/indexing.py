@@ -428,6 +428,9 @@ def _put(t, picks, value):
     if len(picks) == 1:
         (d, mask), = picks.items()
         xm = meta(mask)
+        if xm.dtype == np.uint8 and xm.numel > 1 and (not tensor or vm.numel == 1):
+            check_mask(xm, m, d)
+            I._check_mask(m, xm)               # torch fills with one value, which asks for a bool mask
         if xm.dtype == np.bool_ and xm.ndim:
             check_mask(xm, m, d)
             if not tensor:
@@ -437,6 +440,9 @@ def _put(t, picks, value):
                 return
             if vm.numel != 1:
                 _same_dtype(m, vm)
+            elif P.kind_of(vm.dtype) == 3 != P.kind_of(m.dtype):
+                n = value.item()
+                P.refuse_beyond(n.real, m.dtype, n.imag != 0)
             rest = m.ndim - d - xm.ndim
             k = vm.ndim - rest - 1
             if _broadcasts(vm, m.shape[:d] + (None,) + m.shape[d + xm.ndim:]):
