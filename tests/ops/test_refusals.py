@@ -48,6 +48,8 @@ def test_kernels_that_torch_does_not_have(call, error):
     (lambda: torch.addmm(torch.eye(2), torch.ones(2).long(), torch.eye(2)), RuntimeError, "mat1 and mat2 must have the same dtype, but got "
                                                                                           "Long and Float"),
     (lambda: torch.logdet(torch.eye(2).half()), RuntimeError, "logdet: Low precision dtypes not supported. Got Half"),
+    (lambda: torch.linalg.cond(torch.eye(2), 1e10), RuntimeError, "linalg.cond got an invalid norm type: 1e+10"),
+    (lambda: torch.linalg.norm(torch.eye(2), 3.0, dim=(0, 1)), RuntimeError, "linalg.matrix_norm: Order 3 not supported."),
     (lambda: torch.linalg.matrix_norm(torch.eye(2).half(), 2), RuntimeError, "linalg.matrix_norm: Low precision dtypes not supported"),
     (lambda: torch.zeros(2).index_fill(0, torch.tensor([0]), torch.tensor(1j)), RuntimeError, "Converting complex Scalar to non-complex"),
     (lambda: torch.narrow_copy(torch.zeros(2), 1, 0, 1), RuntimeError, "Expected dim <"),

@@ -128,7 +128,8 @@ def vector_norm(x, p, dim, keepdim, dtype):
 
 
 def shown_order(p):
-    return f"{p:g}"
+    """An order as torch's errors write it: 3.0 is 3."""
+    return f"{p:g}" if isinstance(p, float) else p
 
 
 def _counts(place):

@@ -13,7 +13,7 @@ from ...engine import TRACED
 from ...ops.common import wrap_dim
 from ...ops.linalg import common as C, factor, functions, householder, ldl, solve as S, spectrum
 from ...ops.promotion import c_name, kind_of
-from ...ops.norms import linalg_vector_norm
+from ...ops.norms import linalg_vector_norm, shown_order
 from . import return_types
 from .bind import call, function
 from .picking import flag, in_range
@@ -519,7 +519,7 @@ def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, ax
     dim, keepdim = _pair(dim if axis is None else axis), keepdim if keepdims is None else keepdims
     order = number_of(ord)
     if order not in ("fro", "nuc") and order not in (1, -1, 2, -2, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+        raise RuntimeError(f"linalg.matrix_norm: Order {shown_order(ord)} not supported.")
     a, b = (wrap_dim(d, input.ndim) for d in dim)
     if a == b:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -578,7 +578,7 @@ def cond(input, p=None):
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     order = number_of(p)
     if order not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {shown_order(p)}")
     if order in (None, 2, -2):
         values = svdvals(input)
         if not input.numel():
