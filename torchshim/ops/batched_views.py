@@ -5,7 +5,8 @@ import jax
 import numpy as np
 
 from ..engine import meta_of
-from .views import ViewOp, as_strided, unfold, view_as_complex, view_as_real
+from .memory_views import as_strided, view_as_complex, view_as_real
+from .views import ViewOp, unfold
 
 
 def _get(base, inst, shape, dtype, strides, *nums):

@@ -17,8 +17,8 @@ from ..engine.interpret import picks
 from . import promotion as P
 from .common import is_complex, taken, wide, wrap_dim
 from .layout import as_cotangent, each, elementwise_strides, kept_strides, plain
+from .memory_views import places_in_trace
 from .registry import cast, op
-from .views import _places
 
 
 def zero(x):
@@ -590,11 +590,11 @@ AS_STRIDED_SCATTER = op("as_strided_scatter.own(Tensor self, Tensor src, int[] s
 
 
 def _window(x, size, stride, offset):
-    return x.ravel()[_places(size, stride, offset)]
+    return x.ravel()[places_in_trace(size, stride, offset)]
 
 
 def _put_window(x, v, size, stride, offset):
-    return x.ravel().at[_places(size, stride, offset)].set(v).reshape(x.shape)
+    return x.ravel().at[places_in_trace(size, stride, offset)].set(v).reshape(x.shape)
 
 
 # -- is an index tensor within its bounds? -----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ops import views as V
+from ...ops import memory_views as V
 from ...ops.promotion import c_name, kind_of
 from .bind import FUNCTIONS, function
 from ..core.dispatch import Tensor

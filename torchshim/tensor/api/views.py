@@ -5,7 +5,7 @@ import numpy as np
 
 from ...engine import context, extent
 from ...engine.record.memo import Memo
-from ...ops import views as V
+from ...ops import memory_views, views as V
 from ...ops.common import wrap_dim
 from ...ops.layout import fastest_first
 from ...ops.shape import COPIED
@@ -254,7 +254,7 @@ def view_dtype(t, dtype):
                 raise RuntimeError(f"self.stride({d}) must be divisible by {r} to view {dtype_name(m.dtype)} as {dtype_name(new)} "
                                    f"(different element sizes), but got {s}")
         shape, strides, offset = shape[:-1] + (shape[-1] // r,), tuple(s // r for s in strides[:-1]) + (1,), offset // r
-    y = make_view(t, V.view_dtype, (new, shape, strides, "ViewDtypeBackward0"), offset)
+    y = make_view(t, memory_views.view_dtype, (new, shape, strides, "ViewDtypeBackward0"), offset)
     y._ts_edge = None
     y._ts_view.base, y._ts_view.skip, y._ts_view.creation = None, 0, None
     return y
@@ -505,12 +505,12 @@ def _from_memory(t, size, stride, at):
                            f"storage size of {(last + 1) * item} are out of bounds for storage of size {room * root.dtype.itemsize}")
     if here.dtype != root.dtype:
         whole = _read_as(t, here.dtype)
-        return make_view_any(whole, V.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
+        return make_view_any(whole, memory_views.as_strided, (size, stride, at, meta(whole), "AsStridedBackward0"), at)
     source, seen, before = _window_source(t, size, stride, at, last)
     creation = t._ts_view.creation if t._ts_view is not None else None
-    y = make_view_any(source, V.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
+    y = make_view_any(source, memory_views.as_strided, (size, stride, at - before, seen, "AsStridedBackward0"), at, creation=creation)
     if source is not t and context.grad and edge(t) is not None:       # memory is the base's; the gradient goes where the tensor came from
-        inst = V.as_strided.resolve((size, stride, at - offset_of(t), here, "AsStridedBackward0"), (here,), "")
+        inst = memory_views.as_strided.resolve((size, stride, at - offset_of(t), here, "AsStridedBackward0"), (here,), "")
         y._ts_edge = graph.make_node(inst, 1, (edge(t),), (None,), (None,), (None,), ())
     return y
 
@@ -537,7 +537,7 @@ def _window_source(t, size, stride, first, last):
     owner = t if base is None else base
     m, at = meta(owner), offset_of(owner)
     if m.dtype == root.dtype and at <= first:
-        if last < at + m.numel if m.dense else np.isin(V.places_of(size, stride, first), V.places_of(m.shape, m.strides, at)).all():
+        if last < at + m.numel if m.dense else np.isin(memory_views.places_of(size, stride, first), memory_views.places_of(m.shape, m.strides, at)).all():
             return owner, m, at
     if needs_grad(t):
         raise NotImplementedError("as_strided beyond the memory of a detached tensor that requires grad")

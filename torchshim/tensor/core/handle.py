@@ -9,7 +9,8 @@ from numpy import ndarray
 
 from ...engine import Memory, TRACED, array_of, context, is_host, record, value_of
 from ...engine.direct import SMALL
-from ...ops.views import alias as ALIAS, as_strided as AS_STRIDED, slice_op as SLICE_OP
+from ...ops.memory_views import as_strided as AS_STRIDED
+from ...ops.views import alias as ALIAS, slice_op as SLICE_OP
 from . import graph
 from .graph import Node, retain_too
 from .host import HostStorage, part

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ...engine import CHUNK, Memory, Value, alone, array_of, different_bits, exposed, present, same_bits, value_of
-from ...ops.views import COMPUTED
+from ...ops.memory_views import COMPUTED
 from .storage import Storage
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ...engine import TRACED, context
 from ...ops.layout import channels_last_strides, lies_channels_last
-from ...ops.views import memory_order
+from ...ops.memory_views import memory_order
 from .layout import Named
 
 
