@@ -13,6 +13,8 @@ def refused(call, *, out, error=RuntimeError):
 
 
 @pytest.mark.parametrize("call, dtype, words", [
+    (lambda out: torch.true_divide(X, 2, out=out), torch.int32, "result type Float can't be cast to the desired output type Int"),
+    (lambda out: torch.divide(X, 2, out=out), torch.int32, "result type Float can't be cast to the desired output type Int"),
     (lambda out: torch.exp(X, out=out), torch.int32, "result type Float can't be cast to the desired output type Int"),
     (lambda out: torch.neg(X, out=out), torch.float64, "Found dtype Double but expected Float"),
     (lambda out: torch.absolute(X, out=out), torch.float64, "Found dtype Double but expected Float"),

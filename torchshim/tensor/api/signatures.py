@@ -327,7 +327,7 @@ _SIGNATURES = (
 
 
 #: Operators that take a number for a tensor, and do not tell.
-_NUMBERS = {"div": ("other",)}
+_NUMBERS = dict.fromkeys(("div", "divide", "true_divide", "floor_divide"), ("self", "other"))
 
 
 class _Unset:
