@@ -453,3 +453,43 @@ def test_a_tensor_that_requires_grad_is_not_resized_whatever_became_of_its_histo
         part.mul_(2)
     with pytest.raises(RuntimeError, match="^cannot resize variables that require grad"):
         part.resize_(2)
+
+
+@pytest.mark.parametrize("how, want", [((1,), [[-0.25, 1, -0.5], [-0.125, -1.5, 0.75]]),
+                                       ((), [[0.09375, -0.375, 0.1875], [0.125, 1.5, -0.75]])])
+def test_the_gradient_of_a_product_divides_the_result_that_was_saved(how, want):
+    x = torch.tensor([[0.5, -1, 2], [3, 0.25, -0.5]], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    made = y.prod(*how)
+    y.data[0, 0] = 4                           # counts no write: backward reads what is there now
+    made.sum().backward()
+    assert x.grad.tolist() == want
+
+
+def test_cosine_similarity_is_made_of_the_operators_that_torch_makes_it_of():
+    a = torch.tensor([1.5, 1.5], requires_grad=True)
+    torch.cosine_similarity(a, a, 0).backward()
+    assert a.grad.tolist() == [-1.1920928955078125e-07] * 2    # torch's digits
+    u, v = torch.ones(2, 3, dtype=torch.float64, requires_grad=True), torch.ones(3, requires_grad=True)
+    node, names = torch.nn.functional.cosine_similarity(u, v, -1).grad_fn, []
+    while node is not None and len(names) < 4:
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    assert names == ["SumBackward1", "MulBackward0", "DivBackward0", "ExpandBackward0"]
+    x, y = torch.ones(1, 3, requires_grad=True), torch.ones(2, 3)
+    made = torch.cosine_similarity(x, y, -1)
+    y.mul_(2)                                  # saved was its quotient
+    made.sum().backward()
+    with pytest.raises(RuntimeError, match="^expected common dtype to be floating point, yet common dtype is ComplexFloat$"):
+        torch.cosine_similarity(torch.ones((), dtype=torch.complex128), torch.ones(2), -1)
+
+
+def test_an_edge_that_leads_nowhere_is_no_gradient_edge():
+    v = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        lost = v[..., 0]
+    for f in (torch.autograd.graph.get_gradient_edge, lambda t: torch.autograd.graph.register_multi_grad_hook((v, t, None), print)):
+        with pytest.raises(AssertionError, match="^Expected gradient function to be set$"):
+            f(lost)
+    with pytest.raises(AttributeError, match="^'NoneType' object has no attribute 'requires_grad'$"):
+        torch.autograd.graph.register_multi_grad_hook((v, None), print)

@@ -84,7 +84,8 @@ def test_inference_tensors_are_refused_before_shapes():
     for f in (lambda: x * i3, lambda: i3 / x, lambda: torch.dot(x, i3), lambda: y @ i3, lambda: y @ i3.detach(),
               lambda: torch.dist(x, i3.data), lambda: i23 @ torch.ones(2, 3, requires_grad=True),
               lambda: torch.bmm(torch.ones(1, 2, 2, requires_grad=True), i23), lambda: (x * 1).mul_(i3),
-              lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3)):
+              lambda: torch.addcmul(x, i3, torch.ones(5, requires_grad=True)), lambda: torch.maximum(x, i3),
+              lambda: torch.mv(y, i23), lambda: x @ torch.inference_mode()(lambda: torch.ones(3, 3, dtype=torch.int64))()):
         with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
             f()
     for f in (lambda: x + i3, lambda: torch.hypot(x, i3), lambda: torch.addcmul(x, i3, torch.ones(5)), lambda: torch.lerp(x, i3, 0.5),
@@ -93,6 +94,10 @@ def test_inference_tensors_are_refused_before_shapes():
             f()
     with pytest.raises(RuntimeError, match="^Inference tensors cannot be saved for backward"):
         x * torch.inference_mode()(lambda: torch.ones(2))().detach()
+    for f, told in ((lambda: x[0] @ i3, "both arguments to matmul"), (lambda: torch.nn.functional.linear(x[0], i3), "both arguments to linear"),
+                    (lambda: torch.nn.functional.linear(x, i23[None]), r"t\(\) expects"), (lambda: x.inner(i3), r"inner\(\) the last")):
+        with pytest.raises(RuntimeError, match="^" + told):        # known before anything is saved
+            f()
     assert torch.func.grad(lambda x: (x * x).sum())(i3).tolist() == [2, 2, 2]
     assert torch.func.linearize(torch.sin, i3.detach())[1](torch.zeros(3)).tolist() == [0, 0, 0]
 

@@ -30,13 +30,21 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor):
     """The edge of a tensor, which `torch.autograd.grad` takes in the tensor's place."""
-    e = edge(tensor) if tensor.requires_grad else None
-    if e is None:
+    if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    e = _leading(tensor)
     if e is tensor:
         return GradientEdge(accumulator(tensor), 0)
     node, nr = e if e.__class__ is tuple else (e, 0)
     return GradientEdge(node, nr)
+
+
+def _leading(tensor):
+    """The edge of a tensor, which has to lead somewhere."""
+    e = edge(tensor) if tensor.requires_grad else None
+    if e is None or e is tensor and leads_nowhere(tensor):
+        raise AssertionError("Expected gradient function to be set")
+    return e
 
 
 def increment_version(tensor):
@@ -294,9 +302,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 ran.add(task)
                 fn(grad)
         return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
-    edges = [edge(t) for t in tensors]
-    if any([e is None or e is t and leads_nowhere(t) for e, t in zip(edges, tensors)]):
-        raise AssertionError("Expected gradient function to be set")
+    edges = [_leading(t) for t in tensors]
     got = {}                                   # by backward pass: gradients so far, how many are still to come
 
     def hook_of(k):

@@ -265,8 +265,8 @@ def inner(self, other):
         d = P.result_type([x.dtype for x in (self, other) if x.ndim], [x.dtype for x in (self, other) if not x.ndim], ())
         return self.astype(d) * other.astype(d)
     if self.shape[-1] != other.shape[-1]:
-        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
-                           f"{shown(self.shape)} and {shown(other.shape)}")
+        raise at_once(RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
+                                   f"{shown(self.shape)} and {shown(other.shape)}"))
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     refuse_bool(self, *(("dot",) if self.ndim == other.ndim == 1 else ("addmm_impl_cpu_", *self.shape, *other.shape)))
@@ -476,7 +476,7 @@ def linear(input, weight, bias, in_steps=False):
     if not input.ndim or not weight.ndim:
         raise at_once(RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"))
     if weight.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+        raise at_once(RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D"))
     rows = math.prod(input.shape[:-1])
     if weight.ndim == 1:
         fits_matmul(input, weight)

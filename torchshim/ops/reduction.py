@@ -123,21 +123,23 @@ def nanmean(self, dim, keepdim, dtype):
     return cast(total / jnp.sum(~bad, axes, keepdims=keepdim).astype(total.dtype), out)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def _product(x, axes, everything):
-    return jnp.prod(x, axes, keepdims=True)
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _product(x, axes, keepdim, everything):
+    return jnp.prod(x, axes, keepdims=keepdim)
 
 
 @_product.defjvp
-def _product_jvp(axes, everything, primals, tangents):
-    # torch's formula divides by what is multiplied, unless something is 0: then each derivative is the product of the others
+def _product_jvp(axes, keepdim, everything, primals, tangents):
+    # torch's formula divides the result, as it was saved, by what is multiplied, unless something is 0: then each derivative is the
+    # product of the others
     (x,), (t,) = primals, tangents
-    made, zero = _product(x, axes, everything), x == 0
-    others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(made))
+    made, zero = _product(x, axes, keepdim, everything), x == 0
+    whole = made if keepdim else jnp.expand_dims(made, axes)
+    others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(whole))
     if everything:                             # where two are zero torch's derivatives are, whatever the others
         others = jnp.where(jnp.sum(zero) > 1, jnp.zeros_like(others), others)
     some = jnp.any(zero)
-    return made, jnp.sum(t * jnp.where(some, others, made / jnp.where(some, jnp.ones_like(x), x)), axes, keepdims=True)
+    return made, jnp.sum(t * jnp.where(some, others, whole / jnp.where(some, jnp.ones_like(x), x)), axes, keepdims=keepdim)
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
@@ -150,8 +152,7 @@ def prod(self, dim, keepdim, dtype):
     axes = wrap_dims(dim, x.ndim)
     if not x.ndim or P.kind_of(x.dtype) < 2:
         return cast(jnp.prod(x, axes, keepdims=keepdim), out)
-    made = _product(x, tuple(axes), dim is None)
-    return cast(made if keepdim else jnp.squeeze(made, tuple(axes)), out)
+    return cast(_product(x, tuple(axes), keepdim, dim is None), out)
 
 
 def on_diagonal(shape):

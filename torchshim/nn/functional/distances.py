@@ -2,21 +2,32 @@
 from __future__ import annotations
 
 from ...ops.nn import loss as L, margin_loss as ops
+from ...autograd.grad_mode import no_grad
 from ...ops import promotion as P
 from ...ops.common import size_at
 from ...ops.activation import logsigmoid
-from ...ops.norms import norm_along
+from ...ops.layout import broadcast_shapes
+from ...ops.norms import linalg_vector_norm, norm_along
 from ...tensor.api.bind import call
+from ...tensor.api.convert import result_type
 from ...tensor.api.picking import in_range
 from .common import REDUCTIONS, not_differentiable, reduction_of
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between x1 and x2 along dim."""
-    common = P.promote(x1._ts_meta.dtype, x2._ts_meta.dtype)
-    if P.kind_of(common) != 2:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {P.c_name(common)}")
-    return call(ops.cosine_similarity, (x1, x2, dim, float(eps)))
+    common = result_type(x1, x2)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {P.c_name(common.np)}")
+    x1, x2 = [x if x.is_floating_point() or x.is_complex() else x.to(common) for x in (x1, x2)]
+    if x1.shape != x2.shape:
+        shape = broadcast_shapes([x1.shape, x2.shape])
+        x1, x2 = x1.expand(shape), x2.expand(shape)
+    norms = [call(linalg_vector_norm, (x, 2, (dim,), True, None)).clone() for x in (x1, x2)]
+    with no_grad():                            # the bound changes the norms' values and takes no gradient away
+        for norm in norms:
+            norm.clamp_min_(float(eps))
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):

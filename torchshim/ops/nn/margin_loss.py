@@ -110,33 +110,3 @@ def multilabel_margin_loss(self, target, reduction):
     z = _hinge(jnp.where(jnp.isnan(z), 0, z))  # torch adds what is above 0
     y = jnp.sum(jnp.where(live[:, :, None] & ~labelled[:, None, :], z, 0), (1, 2)) / max(n, 1)
     return reduced(y if self.ndim == 2 else y.reshape(()), reduction)
-
-
-def _norm(d, p, eps):
-    """The p-norm over the last dimension of d + eps."""
-    d = jnp.abs(d + eps)
-    return jnp.sum(d ** p, -1) ** (1 / p)
-
-
-def cosine(a, b, dim, eps):
-    """a.b / (max(|a|, eps) max(|b|, eps))."""
-    def unit(x):
-        s = jnp.sum(jnp.square(jnp.abs(x)), dim, keepdims=True)
-        zero = s == 0
-        n = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, s)))
-        floor = jnp.asarray(eps, n.dtype)
-        # the bound takes no gradient away: torch clamps the norm's value only
-        return x / (n + jax.lax.stop_gradient(jnp.maximum(n, floor) - n))
-    return jnp.sum(unit(a) * unit(b), dim)
-
-
-@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", promote="float", elementwise=False,
-    grad="SumBackward1", method=False, function=False, composed=True)
-def cosine_similarity(x1, x2, dim, eps):
-    """The cosine of the angle between x1 and x2 along dim."""
-    from ..common import wrap_dim
-    shape = broadcast_shapes([x1.shape, x2.shape])
-    if not shape:
-        wrap_dim(dim, 0)
-        return cosine(x1.reshape(1), x2.reshape(1), 0, eps)
-    return cosine(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape), wrap_dim(dim, len(shape)), eps)

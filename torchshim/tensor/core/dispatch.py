@@ -62,7 +62,9 @@ def missed(state, key, vals, tensors):
     """`state.miss`, whose errors come after what the graph refuses."""
     try:
         return state.miss(key, vals)
-    except Exception:
+    except Exception as refused:
+        if hasattr(refused, "at_once"):
+            raise                              # before anybody asks
         op, layout, kinds, _ = key
         edges = [edge(t) if context.grad else None for t in tensors]
         if context.grad:

@@ -389,12 +389,16 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
 
 def refuse_to_save(op, layout, metas, kinds, tensors, edges):
     """After an operator refused its operands: torch notes what it saves before it looks at shapes, and refuses inference tensors there.
-    What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one."""
+    What would have been saved is asked of operands that fit: of one element, with their own dimensions, or with three, two or one, or
+    a matrix and vectors, and with their own dtypes or with one that has a gradient."""
     if op.composed or not any([unversioned(t) for t in tensors]):
         return
-    for n in (None, 3, 2, 1):
+    followed = [m.dtype for m, e in zip(metas, edges) if e is not None]
+    own = [m.ndim for m in metas]
+    for ndims, d in [(n, d) for d in (None, *followed[:1]) for n in (own, (3, 3), (2, 2), (1, 1), (2, 1))]:
+        ndims = (*ndims, *ndims[-1:] * (len(metas) - len(ndims)))
         try:
-            inst = op.resolve(layout, tuple([meta_of((1,) * (m.ndim if n is None else n), m.dtype, m.device) for m in metas]), kinds)
+            inst = op.resolve(layout, tuple([meta_of((1,) * n, d or m.dtype, m.device) for n, m in zip(ndims, metas)]), kinds)
         except Exception:
             continue
         needs = 0
