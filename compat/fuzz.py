@@ -8,7 +8,8 @@ A program is made from its seed alone: statements over a pool of tensors (operat
 without gradients, derivatives of derivatives, and mistakes). Each statement runs by itself; what it says is what it made (shape, dtype,
 requires_grad, is_leaf, name of grad_fn, how often it was written since it was made, values), what hooks saw, or the type and text of its
 exception. Numbers in double precision are compared to nine digits, in single precision to five, everything else exactly. Programs that meet
-one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, or the end of the memory, do not count.
+one of PyTorch's own internal assertions, gradients that it made as zeros that cannot be written, batched ones that cannot be looked at, or
+the end of the memory, do not count.
 Programs avoid what PyTorch leaves to chance: other shapes given by `.data =` to what was saved (it reads past the end of the memory then),
 the sign of a NaN, roundings that a step function makes visible, medians of expanded tensors (it reads other memory), and in-place operators
 inside of functionalize, which forgets what they refuse.
@@ -537,7 +538,9 @@ def described(torch, x, gradient=False, born=0):
     return [list(x.shape), str(x.dtype), x.requires_grad, x.is_leaf, name, version, values]
 
 
-_OWN_FAULTS = ("INTERNAL ASSERT FAILED", "ZeroTensors are immutable", "can't allocate memory")
+# the third: with is_grads_batched, hooks are given, and `.grad` keeps, tensors that the documented `detach()` refuses
+_OWN_FAULTS = ("INTERNAL ASSERT FAILED", "ZeroTensors are immutable", "Batching rule not implemented for aten::detach;",
+               "can't allocate memory")
 _NOISE = re.compile(r"0x[0-9a-f]+|\n?Exception raised from [\s\S]*")
 
 

@@ -493,3 +493,27 @@ def test_an_edge_that_leads_nowhere_is_no_gradient_edge():
             f(lost)
     with pytest.raises(AttributeError, match="^'NoneType' object has no attribute 'requires_grad'$"):
         torch.autograd.graph.register_multi_grad_hook((v, None), print)
+
+
+@pytest.mark.filterwarnings("ignore:Use of index_put_")
+def test_writes_to_picked_elements_that_coincide_go_one_after_the_other():
+    def written(base, view, write):
+        v = view(base)
+        write(v)
+        return base.tolist(), v.tolist(), base._version
+    rows, ones, twice = (lambda x: x.expand(2, 3)), torch.ones(3), (torch.tensor([0, 0]),)
+    x = lambda: torch.tensor([1., 2, 3])
+    assert written(x(), rows, lambda v: v.index_put_(twice, ones, accumulate=True)) == ([3, 4, 5], [[3, 4, 5]] * 2, 1)
+    assert written(x(), rows, lambda v: v.index_put_(twice, v[0], accumulate=True)) == ([4, 8, 12], [[4, 8, 12]] * 2, 1)
+    assert written(x(), rows, lambda v: v.__setitem__(torch.tensor([1]), 7)) == ([7, 7, 7], [[7, 7, 7]] * 2, 1)
+    assert written(x(), rows, lambda v: v.__setitem__((torch.tensor([0]), torch.tensor([2, 0])), torch.zeros(2)))[0] == [0, 2, 0]
+    # what is read is what was written before, where torch doesn't see that it is the same memory
+    stacked = lambda x: x.reshape(3, 2).t()
+    assert written(torch.arange(1., 7), stacked, lambda v: v.index_put_(twice, v[0], accumulate=True))[0] == [4, 2, 12, 4, 20, 6]
+    w = torch.ones(3, requires_grad=True)
+    base = torch.ones(3, requires_grad=True) * 2
+    v = base.expand(2, 3)
+    v.index_put_(twice, w, accumulate=True)
+    assert base.tolist() == [4, 4, 4] and base.grad_fn.name() == "torch::autograd::CopySlices"
+    with pytest.raises(RuntimeError, match="^unsupported operation: more than one element of the written-to tensor"):
+        v.sum().backward()

@@ -23,6 +23,7 @@ from ..core.view import make_view
 from ..core.inplace import put_slice, put_slice_number
 from ..core.write import (apply_inplace, check_inplace, count, is_inference, leaves_first, needs_grad, overlap_in_part, put_slice_any,
                           refuse_overlap)
+from .coinciding import coincide, settled
 from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
@@ -463,7 +464,8 @@ def _put(t, picks, value):
     if not tensor:
         nums = []
         token = pack(value, nums)
-        apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap="put")
+        _written(t, tensors, layout, value, False,
+                 lambda: apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap="put"))
         return
     put_values(t, tensors, layout, value, False)
 
@@ -485,7 +487,19 @@ def put_values(t, tensors, layout, value, accumulate):
     if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
              "applies to advanced indexing e.g. tensor[indices] = tensor")
-    return apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put")
+    return _written(t, tensors, layout, value, accumulate,
+                    lambda: apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put"))
+
+
+def _written(t, tensors, layout, value, accumulate, write):
+    """What `write` gives, after which memory holds what is written there element by element."""
+    if "transform" in context.modes or not coincide(t, value):
+        return write()
+    rest = iter(tensors)
+    then = settled(t, [None if x is None else next(rest) for x in layout], value, accumulate)
+    made = write()
+    then()
+    return made
 
 
 def _check_put(m, tensors, layout, vm):
