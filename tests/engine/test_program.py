@@ -73,3 +73,27 @@ def test_numbers_made_anew_that_are_the_same_are_not_sent_again(monkeypatch):
     assert step("-0.0") == -300 and step("nan") == 300
     assert len(sent) == 2
     assert step("0.0") == 300
+
+
+def test_small_arrays_that_are_wanted_twice_are_not_sent_alone(monkeypatch):
+    """A forward's operands are a backward's, too. To send one costs as much as ten arguments; what comes again and again is sent."""
+    from torchshim.engine.compile import program
+    sent, before = [], program._transfer
+
+    def noted(array, device):
+        sent.append(array.shape)
+        return before(array, device)
+    monkeypatch.setattr(program, "_transfer", noted)
+    w, kept = torch.tensor([[1.0] * 3] * 3, requires_grad=True), torch.tensor([0.0, 1.0, 2.0])
+    for k in range(3 * program._PASSES):
+        x = torch.tensor([1.0, 2.0, float(k)])
+        y = (w @ x + kept).sum()
+        assert y.item() == 9 + 3 * k + 3
+        y.backward()
+        assert w.grad[0].tolist() == [1, 2, k]
+        w.grad = None
+    assert sent == [(3, 3), (3,)]              # w and kept
+    large = torch.tensor([2.0] * 9000)
+    for _ in range(3):
+        (large * 2).sum().item()
+    assert sent[2:].count((9000,)) == 1

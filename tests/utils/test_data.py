@@ -126,6 +126,13 @@ def test_rows_of_tensors_are_taken_as_their_samples_are():
         next(iter(DataLoader(TensorDataset(y), batch_sampler=[[0, 6]])))
 
 
+def test_rows_are_taken_at_once_after_a_backward_too(monkeypatch):
+    """What a backward left of its modes kept every loader of a training program from it."""
+    torch.ones(2, requires_grad=True).sum().backward()
+    monkeypatch.setattr(TensorDataset, "__getitem__", None)
+    assert firsts(DataLoader(TensorDataset(torch.arange(6)), batch_size=4)) == [[0, 1, 2, 3], [4, 5]]
+
+
 def test_workers_keep_the_order():
     plain = DataLoader(Squares(), batch_size=3, shuffle=True, generator=torch.Generator().manual_seed(5))
     want = firsts(plain)

@@ -8,13 +8,16 @@ On CPU, XLA's newer emitters make each kernel in an MLIR context of its own and 
 program of many small kernels that is 0.5 MB each, 240 MB of a sequence model's training step, and a good part of its compile. Their kernels
 are the faster ones where arrays are large (a softmax's gradient takes 0.4 of the time), so they stay there. XLA dropped the switch with
 jaxlib 0.11.
+
+XLA also orders kernels so that they can run side by side. Small ones, one after the other, take up to a third less.
 """
 import jaxlib
 
 SMALL = 1 << 13            # elements of a program's largest array
 _options = {"xla_allow_excess_precision": False, "xla_disable_hlo_passes": "algsimp"}
-_switch = tuple([int(n) for n in jaxlib.__version__.split(".")[:2]]) < (0, 11)
-_small = {**_options, "xla_cpu_use_fusion_emitters": False} if _switch else _options
+_small = {**_options, "xla_cpu_enable_concurrency_optimized_scheduler": False}
+if tuple([int(n) for n in jaxlib.__version__.split(".")[:2]]) < (0, 11):
+    _small["xla_cpu_use_fusion_emitters"] = False
 
 
 def compiler_options(small=False):

@@ -11,8 +11,10 @@ from ..record.meta import Meta
 from .lowering import zero_for
 from .pieces import compiled, cut, expanded
 
-# Marks of a Value: its NumPy array was an argument of a program once; its array was made by a program and is the engine's alone.
-PASSED, OWN = "passed", "own"
+OWN = "own"                # the mark of a Value whose array was made by a program and is the engine's alone
+# An array of NumPy's is an argument of programs so often before it is sent to the device to stay there: for a small one that takes ten
+# times as long as to be an argument once more, and many are wanted twice, by a forward and by its backward.
+_PASSES, _PASSED_BYTES = 12, 1 << 15
 
 
 def steps_of(state):
@@ -126,11 +128,12 @@ class Program:
             v = inputs[k]
             a = v.array
             if a.__class__ is np.ndarray:
-                if v.extra is PASSED:                  # asked for again: worth a transfer of its own
+                passed = v.extra if v.extra.__class__ is int else 0        # how often it was an argument
+                if passed >= (_PASSES if a.nbytes <= _PASSED_BYTES else 1):
                     a = v.array = _transfer(a, self.device)
                     v.extra = None
                 else:
-                    v.extra = PASSED
+                    v.extra = passed + 1
             args.append(a)
         return packed, args
 

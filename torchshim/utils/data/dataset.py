@@ -167,7 +167,7 @@ def gathered(dataset, indices):
     tensor at once, which two calls for each sample would do too. None where a sample, or taking it, might be something else."""
     while type(dataset) is Subset:
         dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
-    if type(dataset) is not TensorDataset or not indices or context.modes or context.watched:
+    if type(dataset) is not TensorDataset or not indices or context.watched or any(context.modes.values()):
         return None
     n = len(dataset)
     for t in dataset.tensors:
