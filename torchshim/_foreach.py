@@ -141,6 +141,9 @@ def _in_place(function):
         last = {id(t): k for k, t in enumerate(self)}
         if len(last) == n or not context.grad:
             return function(self, *args, **kwargs)
+        for k, t in enumerate(self):
+            if not isinstance(t, Tensor):
+                raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(t).__name__}")
         others = args[0] if args else ()
         if not isinstance(others, (list, tuple)) or len(others) == n:
             _refuse(self, others)

@@ -74,6 +74,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         retain_graph = create_graph
     for t in inputs or ():
         if not isinstance(t, graph.GradientEdge):
+            if not isinstance(t, Tensor):
+                raise RuntimeError(_NO_INPUT + type(t).__name__)
             t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
     targets = None if inputs is None else [_input_edge(t) for t in inputs]
     _go(roots, cts, retain_graph, create_graph, targets, True)
@@ -90,12 +92,15 @@ def _plain_loss(t):
     return m.numel == 1 and m.dtype.kind == "f" and (not modes or "transform" not in modes and "forward AD" not in modes)
 
 
+_NO_INPUT = "all inputs have to be Tensors or GradientEdges, but got "
+
+
 def _input_edge(t):
     if isinstance(t, graph.GradientEdge):
         node = t.node
         return node.variable if node.__class__ is AccumulateGrad else node if node._ts_n_outputs == 1 else (node, t.output_nr)
     if not isinstance(t, Tensor):
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
+        raise RuntimeError(_NO_INPUT + type(t).__name__)
     e = edge(t)
     if e is None or forward_only(e):
         raise RuntimeError("One of the differentiated Tensors does not require grad")

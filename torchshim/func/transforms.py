@@ -61,6 +61,9 @@ class _Run:
         with grad_mode(True):
             given, self.form = tree_flatten(tuple([args[k] for k in which]))
             self.given = given
+            for x in () if hooks else given:
+                if not isinstance(x, TensorBase):
+                    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
             self.ins = copies = [_inner(x, hooks) if isinstance(x, TensorBase) else x for x in given]
             if hooks:                          # forward mode lets the function write to its arguments
                 self.ins = [_writable(t) if isinstance(t, TensorBase) else t for t in copies]
@@ -267,9 +270,12 @@ def _directions(primals, tangents):
     return vs
 
 
-def _differentiable(primals, dense=False):
-    """torch's refusals of what cannot have a tangent; `dense`: one whose memory is laid like no expanded tensor's."""
+def _differentiable(primals, dense=False, asked=None):
+    """torch's refusals of what cannot have a tangent; `dense`: one whose memory is laid like no expanded tensor's; `asked`: the attribute
+    of tensors that torch asks of each first."""
     for x in tree_flatten(primals)[0]:
+        if asked is not None:
+            getattr(x, asked)
         if dense and isinstance(x, TensorBase) and (x.is_floating_point() or x.is_complex()):
             refuse_overlap(x)
         if isinstance(x, TensorBase) and not (x.is_floating_point() or x.is_complex()):
@@ -295,7 +301,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def linearize(func, *primals):
     """(outputs, push) with push(*tangents) -> J tangents, as often as wanted."""
-    _differentiable(primals, dense=True)
+    _differentiable(primals, dense=True, asked="new_empty")
     r = _Run(func, primals, tuple(range(len(primals))), traced=True)
     outs, form = _outputs(r.value, "linearize(f, *primals)")
     pusher = _pusher(r, outs)
@@ -388,7 +394,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         import torchshim as torch
         _real("jacfwd", "input", args)
         which, single = _positions(argnums, len(args))
-        _differentiable([args[k] for k in which], dense=True)
+        _differentiable([args[k] for k in which], dense=True, asked="numel")
         before = states()
         r = _Run(func, args, which, kwargs, hooks=True)
         if randomness != "same" and states() != before:

@@ -72,7 +72,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0.0 or p > 1.0:
         _check(p)
     if not training or p == 0:
-        return input
+        return need_tensor("dropout", input)
     return _drop(input, p, None, inplace)
 
 

@@ -144,7 +144,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     input, target = size_warning("target", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return call(ops.huber_loss, (input, target, weight, reduction_of(reduction), float(delta)))
+    dtype = None if target.dtype is input.dtype else input.dtype      # torch's kernel writes what is laid out as input
+    return call(ops.huber_loss, (input, target, weight, reduction_of(reduction), float(delta), dtype))
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):

@@ -88,7 +88,7 @@ def _listed(parameters):
 def _grads(parameters):
     out = []
     for p in parameters:
-        x = p._ts_extra
+        x = p._ts_extra if isinstance(p, Tensor) else p.grad
         if x is not None and x.grad is not None:
             out.append(x.grad if p.__class__ in _PLAIN else p.grad)
     return out

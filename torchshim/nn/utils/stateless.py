@@ -39,7 +39,7 @@ def _swapped(module, tensors, tie_weights, strict):
         for name, t in tensors.items():
             if name not in known:
                 continue                       # torch ignores what it does not know unless strict
-            if not isinstance(t, Tensor):
+            if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"{t} is not an instance of torch.Tensor")
             path, _, last = name.rpartition(".")
             owner = module.get_submodule(path)

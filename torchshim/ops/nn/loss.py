@@ -13,7 +13,7 @@ from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
-from ..registry import cast, op
+from ..registry import cast, common_of, op
 from .softmax import half_of, log_softmax_of, refuse_integers
 
 
@@ -370,12 +370,22 @@ def _of_one_dtype(inst, needs):
     return f"Found dtype {P.c_name(other)} but expected {P.c_name(own)}"
 
 
-@op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0) -> Tensor",
-    grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", back_refuses=_of_one_dtype, check=_no_integers("huber_cpu"), **_LOSS,
+def _check_huber(x, target, *rest):
+    d = common_of((x, target), ())
+    if not P.can_cast(d, x.dtype):
+        raise RuntimeError(f"result type {P.c_name(d)} can't be cast to the desired output type {P.c_name(x.dtype)}")
+    _no_integers("huber_cpu")(x, target)
+
+
+@op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0, ScalarType? dtype=None) -> Tensor",
+    grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", back_refuses=_of_one_dtype, check=_check_huber,
+    **{**_LOSS, "promote": lambda layout: "arith" if layout[5] is None else "compare"},
     plain_gradients=True, **_on_host(losses.huber, losses.huber_back))
-def huber_loss(self, target, weight, reduction, delta):
-    """Quadratic below delta, linear with slope delta above."""
+def huber_loss(self, target, weight, reduction, delta, dtype):
+    """Quadratic below delta, linear with slope delta above; dtype: the result's, that of self, where the common one is another."""
     y = _huber(self - target, delta)
+    if dtype is not None:
+        y = cast(y, dtype)
     if weight is None:
         return reduced(y, reduction)
     y = y * weight

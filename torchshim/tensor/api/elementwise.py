@@ -12,6 +12,7 @@ from ...ops.half_kernels import refused
 from ...ops.registry import PACKED, SF, T
 from ..core import dispatch
 from .bind import NAMESPACES, call, function, into, number, pack, type_name
+from .signatures import UNSET
 from ..core.dispatch import apply, apply1, apply2, apply3
 from ..core.handle import TensorBase, meta, read
 from ..core.write import apply_inplace
@@ -211,13 +212,13 @@ WHERE = logic.where
 
 
 @function("where", method=False)
-def where(condition, input=None, other=None, *, self=None, out=None):
+def where(condition, input=UNSET, other=UNSET, *, self=UNSET, out=None):
     """input where the condition is true, other elsewhere; with the condition alone, where it is true."""
-    if input is None:
+    if input is UNSET:
         input = self
     if not isinstance(condition, TensorBase):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type_name(condition)}")
-    if input is None and other is None:
+    if input is UNSET and other is UNSET:
         return dispatch.Tensor.nonzero(condition, as_tuple=True)
     d = read(condition).meta.dtype
     if d != np.bool_:
@@ -226,7 +227,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
         warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use "
              "a boolean condition instead.")
         condition = condition != 0
-    if input is None or other is None:
+    if input is None or other is None or input is UNSET or other is UNSET:
         raise TypeError("where() received an invalid combination of arguments")
     if isinstance(input, TensorBase) and isinstance(other, TensorBase):
         r = apply3(WHERE, condition, input, other, WHERE.layout)

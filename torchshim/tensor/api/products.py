@@ -83,8 +83,11 @@ def einsum(*args, path=None):
             raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
+    for k, x in enumerate(operands):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type(x).__name__}")
     if len(operands) == 1:
-        view = _rearranged(equation, need_tensor("einsum", operands[0]))
+        view = _rearranged(equation, operands[0])
         if view is not None:
             return view
     return call(contractions.einsum, (equation, tuple(operands)))
