@@ -13,7 +13,7 @@ _GLIBCXX_USE_CXX11_ABI = True
 
 
 class JITException(Exception):
-    """torch.jit.Error: what the code of a loaded archive raises itself. Scripted functions are what they were, and so are their errors."""
+    """torch.jit.Error: what the code of a loaded archive, or of a scripted function, raises itself."""
     __module__, __qualname__ = "torch.jit", "Error"
 
 

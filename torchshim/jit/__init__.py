@@ -1,13 +1,16 @@
 """torch.jit. There is no TorchScript compiler: `script` and `trace` give back what they get, which is recorded and compiled like everything
-else.
+else; functions come in a ScriptFunction, as in torch.
 
-Answers are the same. Archives that PyTorch's `torch.jit.save` wrote are read and computed. What only TorchScript has (its graphs) raises
+Answers are the same, and errors are told as TorchScript tells them: see errors.py. Archives that PyTorch's `torch.jit.save` wrote are read and computed. What only TorchScript has (its graphs) raises
 NotImplementedError when it is asked for.
 """
 from __future__ import annotations
 
 import builtins
+import functools
 import io
+import pickle
+import types
 import typing
 import warnings
 from contextlib import contextmanager
@@ -17,7 +20,8 @@ from .._C import JITException as Error    # noqa: F401
 from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
-from ..nn.modules.module import scripted
+from ..nn.modules.module import _TORCHSCRIPT, NoTorchScript, scripted
+from .errors import ignored, retold
 
 __all__ = ["Attribute", "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "trace",
@@ -56,10 +60,46 @@ class RecursiveScriptModule(ScriptModule):
 
 
 class ScriptFunction:
-    """What `script` makes of a function in torch; here it stays what it was."""
+    """What `script` and `trace` make of a function: a call of it whose errors are told as TorchScript tells them."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except Exception as error:
+            made = retold(error, self.name, (self.__wrapped__, args, kwargs))
+            if made is error:
+                raise
+            raise made from None
+
+    @property
+    def name(self):
+        """The function's name."""
+        return self.__name__
+
+    @property
+    def qualified_name(self):
+        """The function's name as TorchScript would have it."""
+        return f"__torch__.{self.__name__}" if self.__module__ == "__main__" else f"__torch__.{self.__module__}.{self.__name__}"
+
+    def __getattr__(self, name):
+        if name in _TORCHSCRIPT or name in ("get_debug_state", "schema"):
+            raise NoTorchScript(f"torchshim: .{name} of a scripted or traced function; there is no TorchScript here, and the function is "
+                                "what it was", name=name, obj=self)
+        raise AttributeError(f"'torch.jit.ScriptFunction' object has no attribute '{name}'", name=name, obj=self)
+
+    def __reduce__(self):
+        """As in torch, functions are not pickled: PickleError."""
+        raise pickle.PickleError("ScriptFunction cannot be pickled")
+
+    def __deepcopy__(self, memo):
+        return self
 
 
-CompilationUnit = ScriptFunction
+class CompilationUnit:
+    """TorchScript's table of functions, in torch."""
 
 
 def _deprecated(name, instead="use `torch.compile` instead"):
@@ -71,7 +111,7 @@ _SWITCH = "switch to `torch.compile` or `torch.export`"
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """The function, class or module itself. TypeError for what torch can't script."""
+    """The class or module itself; a function as a ScriptFunction. TypeError for what torch can't script."""
     _deprecated("script", _SWITCH)
     if not callable(obj) and not builtins.isinstance(obj, (dict, list)):
         raise TypeError(f"{type(obj)} is a built-in class")
@@ -79,10 +119,10 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
 
 
 def _noted(obj):
-    """A module of which it is known that it was scripted."""
+    """A module of which it is known that it was scripted, or a ScriptFunction."""
     if builtins.isinstance(obj, Module):
         scripted.add(obj)
-    return obj
+    return ScriptFunction(obj) if builtins.isinstance(obj, types.FunctionType) else obj
 
 
 def script_method(fn):
@@ -103,7 +143,7 @@ def _returned(example_inputs, call):
 
 def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True,
           _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None, _store_inputs=True):
-    """The function or module itself, after one call with the examples. It is not frozen to what that call did."""
+    """The module itself, or the function as a ScriptFunction, after one call with the examples. It is not frozen to what that call did."""
     _deprecated("trace", _SWITCH)
     for _ in range(builtins.isinstance(func, Module) + bool(check_trace)):
         _deprecated("trace_method" if builtins.isinstance(func, Module) else "trace", _SWITCH)
@@ -141,8 +181,15 @@ def export(fn):
 
 
 def ignore(drop=False, **kwargs):
-    """The function itself; with arguments, a decorator."""
-    return drop if callable(drop) else lambda fn: fn
+    """The function itself, of which it is known that it is Python's; with arguments, a decorator."""
+    return _left_to_python(drop) if callable(drop) else _left_to_python
+
+
+def _left_to_python(fn):
+    code = getattr(fn, "__code__", None)
+    if code is not None:
+        ignored.add(code)
+    return fn
 
 
 def unused(fn):

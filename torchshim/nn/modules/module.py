@@ -236,8 +236,20 @@ class Module(State, Conversion):
         d = self.__dict__
         if not (d["_forward_hooks"] or d["_forward_pre_hooks"] or d["_backward_hooks"] or d["_backward_pre_hooks"]
                 or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks):
-            return self.forward(*args, **kwargs)
-        return self._call_hooked(args, kwargs)
+            call = self.forward
+        else:
+            call = self._call_hooked
+            args, kwargs = (args, kwargs), {}
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            if not scripted or self not in scripted:
+                raise
+            from ...jit.errors import retold
+            made = retold(error, "forward", (call, args, kwargs))
+            if made is error:
+                raise
+            raise made from None
 
     def _call_impl(self, *args, **kwargs):
         return Module.__call__(self, *args, **kwargs)
