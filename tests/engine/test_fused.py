@@ -85,7 +85,7 @@ def test_losses_of_alike_operands(shape, reduction):
     same(both(smooth_l1_loss, (T, T, reduction, 1.0), [x, t]), 3e-6)
     for beta in (1.0, 0.25, 3.0):
         same(both(smooth_l1_loss, (T, T, reduction, SF), [x, t], [beta]), 3e-6)
-        same(both(huber_loss, (T, T, None, reduction, SF), [x, t], [beta]), 3e-6)
+        same(both(huber_loss, (T, T, None, reduction, SF, None), [x, t], [beta]), 3e-6)
     inst = binary_cross_entropy_with_logits.resolve((T, T, None, None, reduction), (torch.tensor(x)._ts_meta,) * 2, "")
     plan = inst.plan(1)
     back, ct = plan.vjp.resolve((), None, None), np.full(inst.out.shape, 0.7, F32)
@@ -98,7 +98,7 @@ def test_losses_of_what_is_not_finite():
     t = np.array([0, 0, 0, 0, 0, np.inf, np.nan, 1, 0], F32)
     with np.errstate(all="ignore"):
         same(both(smooth_l1_loss, (T, T, "none", 1.0), [x, t]))
-        same(both(huber_loss, (T, T, None, "none", SF), [x, t], [2.0]))
+        same(both(huber_loss, (T, T, None, "none", SF, None), [x, t], [2.0]))
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
