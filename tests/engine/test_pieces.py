@@ -151,3 +151,46 @@ def test_programs_of_small_arrays_are_made_without_an_mlir_context_for_each_kern
     told = options.compiler_options(True)
     assert told.items() >= options.compiler_options().items()
     assert ("xla_cpu_use_fusion_emitters" in told) == (jaxlib.__version__ < "0.11")
+
+
+def unrolled(kind):
+    """Losses and gradients of two steps of a recurrent layer whose sequence is read twice, and the program of a step."""
+    torch.manual_seed(0)
+    layer, loss_of = getattr(torch.nn, kind)(4, 3), torch.nn.MSELoss()
+    x, out = torch.randn(5, 2, 4), []
+    for _ in range(2):
+        layer.zero_grad()
+        first, last = layer(x)
+        again, _ = layer(x.flip(0), last)
+        loss = loss_of(first + again, x[..., :3])
+        loss.backward()
+        out += [loss.item(), *[p.grad.tolist() for p in layer.parameters()]]
+        del first, last, again, loss
+    return out, next((p for p in reversed(policy._lru) if p.state.n_ops > 10), None)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "RNN"])
+def test_a_forward_and_its_backward_share_their_loop(kind):
+    """The loop that keeps what the backward reads gives the forward's results, too: XLA ran a second one for these."""
+    made, program = unrolled(kind)
+    loops = program.pieces[0].fn.as_text().count(" while(")
+    assert loops == 4                          # twice there and back
+    policy.pin("operators")
+    for a, b in zip(made, unrolled(kind)[0]):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-7)
+
+
+def test_a_loop_that_two_backwards_come_from_is_shared_with_one():
+    layer = torch.nn.GRU(4, 3)
+    x = torch.randn(5, 2, 4)
+
+    def step():
+        layer.zero_grad()
+        out = layer(x)[0]
+        a, = torch.autograd.grad(out.sum(), [layer.weight_hh_l0], retain_graph=True)
+        b, = torch.autograd.grad((out * out).sum(), [layer.weight_hh_l0])
+        return [t.tolist() for t in (a, b, out)]
+    compiled = step()
+    policy.pin("operators")
+    for a, b in zip(compiled, step()):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-7)

@@ -12,6 +12,7 @@ from ..record.memo import Memo
 from ..record.meta import meta_of
 from .conjugate import pushed
 from .instance import NUMBER, bind_eqns, core, jaxpr_of
+from .lowering import Application
 
 _influences = Memo(4096)
 
@@ -30,6 +31,15 @@ class Plan:
         self.needs = tuple([i for i in inst.diff_ins if needs >> i & 1])
         self.cts, self.vjp_kinds = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums])
         self.readers = self.passed = self.parts = self.node_class = None
+
+    def joint(self):
+        """A Joint of the Instance and its backward, None where both together run no loop that the other could spare."""
+        inst = self.inst
+        if inst.kinds or inst.wide is not None or not any([eqn.primitive.name == "scan" for eqn in inst.jaxpr.jaxpr.eqns]):
+            return None
+        with jax.enable_x64(True):
+            joint = Joint(Pullback(inst, list(self.needs), inst.op.rule))
+        return joint if joint.spares else None
 
 
 def derived(inst, needs, rule):
@@ -120,6 +130,43 @@ class Pullback:
             # jnp.asarray: a gradient can be a literal (zero)
             return [jnp.asarray(read(v), v.aval.dtype) for v in gradients]
         return vjp
+
+
+class Joint:
+    """A forward and its backward in one program. The pullback computes the results once more, and as a rule XLA sees that it does; two
+    loops, one of which keeps more than the other, it never takes for one. So the forward's results are those of the pullback's loop.
+
+    spares: whether there is such a loop."""
+    __slots__ = ("pullback", "first", "rest", "spares")
+
+    def __init__(self, pullback):
+        self.pullback, self.first, self.rest = pullback, [], []
+        jaxpr, later = pullback.closed.jaxpr, {*pullback.cotangents}
+        for eqn in jaxpr.eqns:
+            if any([v in later for v in eqn.invars if not isinstance(v, core().Literal)]):
+                later.update(eqn.outvars)
+                self.rest.append(eqn)
+            else:
+                self.first.append(eqn)
+        loops = [{id(e) for e in needed(jaxpr, wanted, {})[0] if e.primitive.name == "scan"}
+                 for wanted in (pullback.results, pullback.gradients)]
+        self.spares = later.isdisjoint([v for v in pullback.results if not isinstance(v, core().Literal)]) and not loops[0].isdisjoint(
+            loops[1])
+
+    def forward(self, fence, *operands):
+        """(the results, what `backward` goes on with)"""
+        application = Application(self.pullback.closed, operands, fence)
+        application.run(self.first)
+        return self._read(application, self.pullback.results), application
+
+    def backward(self, application, cotangents):
+        """The gradients."""
+        application.env.update(zip(self.pullback.cotangents, cotangents))
+        application.run(self.rest)
+        return self._read(application, self.pullback.gradients)
+
+    def _read(self, application, variables):
+        return [jnp.asarray(application.read(v), v.aval.dtype) for v in variables]
 
 
 class _Some:

@@ -61,24 +61,36 @@ def zero_for(device):
         return jax.device_put(np.zeros((), np.int64), device)
 
 
+class Application:
+    """A jaxpr applied to tracers, some equations at a time; `env` has what is known of its variables. Without a fence as JAX does it."""
+    __slots__ = ("env", "fence")
+
+    def __init__(self, closed_jaxpr, arguments, fence):
+        jaxpr = closed_jaxpr.jaxpr
+        self.env, self.fence = dict(zip(jaxpr.constvars, closed_jaxpr.consts)), fence
+        self.env.update(zip(jaxpr.invars, arguments))
+
+    def read(self, atom):
+        return atom.val if hasattr(atom, "val") else self.env[atom]
+
+    def run(self, eqns):
+        read, fence = self.read, self.fence
+        for eqn in eqns:
+            name, operands = eqn.primitive.name, [read(v) for v in eqn.invars]
+            rule = _RULES.get(name) if fence else None
+            out = rule(eqn, operands, fence) if rule else None
+            if out is None:
+                out = _bound(eqn, *operands)
+                if fence and name in _PRODUCTS:
+                    out = [fence(x) for x in out]
+            self.env.update(zip(eqn.outvars, out))
+
+
 def applied(closed_jaxpr, arguments, fence):
     """The results of a jaxpr for tracers, on a CPU."""
-    jaxpr, env = closed_jaxpr.jaxpr, {}
-
-    def read(atom):
-        return atom.val if hasattr(atom, "val") else env[atom]
-    env.update(zip(jaxpr.constvars, closed_jaxpr.consts))
-    env.update(zip(jaxpr.invars, arguments))
-    for eqn in jaxpr.eqns:
-        name, operands = eqn.primitive.name, [read(v) for v in eqn.invars]
-        rule = _RULES.get(name)
-        out = rule(eqn, operands, fence) if rule else None
-        if out is None:
-            out = _bound(eqn, *operands)
-            if name in _PRODUCTS:
-                out = [fence(x) for x in out]
-        env.update(zip(eqn.outvars, out))
-    return [read(v) for v in jaxpr.outvars]
+    application = Application(closed_jaxpr, arguments, fence)
+    application.run(closed_jaxpr.jaxpr.eqns)
+    return list(map(application.read, closed_jaxpr.jaxpr.outvars))
 
 
 def _bound(eqn, *operands):

@@ -178,14 +178,23 @@ class PieceProgram:
                     place[n, k] = kind, len(idx)
                     idx.append((n, k))
 
+        joints = _joints(body)
+
         def program(zero, floats, ints, *inputs):
-            made, fence = {}, fence_of(zero)
-            for inst, operands, n, places in body:
+            made, fence, begun = {}, fence_of(zero), {}
+            for step, (inst, operands, n, places) in enumerate(body):
                 args = [inputs[~s] if s < 0 else made[s] for s in operands]
                 for k in range(len(inst.kinds)):
                     kind, at = place[n, k]
                     args.append((floats if kind == "f" else ints)[at])
-                made.update(zip(places, inst.lowered(fence, *args)))
+                joint = joints.get(step)
+                if joint is None:
+                    out = inst.lowered(fence, *args)
+                elif joint in begun:
+                    out = joint.backward(begun[joint], args[-len(joint.pullback.cotangents):])
+                else:
+                    out, begun[joint] = joint.forward(fence, *args)
+                made.update(zip(places, out))
             return [made[s] for s in results]
         avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in metas]
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
@@ -194,6 +203,23 @@ class PieceProgram:
         small = max([m.numel for ms in (metas, *[inst.out_metas for inst, *_ in body]) for m in ms], default=0) <= SMALL
         with jax.default_device(device):
             self.fn = jitted.lower(zero_for(device), *packed, *avals).compile(compiler_options=compiler_options(small))
+
+
+def _joints(body):
+    """The Joints of a body by the places of its steps: each has that of a forward and of its backward."""
+    found, forwards = {}, {}
+    for k, (inst, operands, _, _) in enumerate(body):
+        plan = getattr(inst.op, "plan_of", None)
+        for f in forwards.get(plan.inst, ()) if plan is not None else ():
+            given, made = body[f][1], body[f][3]
+            kept = [given[i] for i in plan.args] + [made[i] for i in plan.outs]
+            if f not in found and list(operands) == kept + list(operands[len(kept):]):
+                joint = plan.joint()
+                if joint is not None:
+                    found[f] = found[k] = joint
+                    break
+        forwards.setdefault(inst, []).append(k)
+    return found
 
 
 def compiled(piece, device):
