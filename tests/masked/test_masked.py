@@ -26,3 +26,7 @@ def test_along():
     torch.masked.mean(x, mask=M).backward()
     assert x.grad.tolist() == [[.5, 0, .5], [0, 0, 0]]
     assert torch.masked.sum(X.long()).dtype == torch.int64
+
+
+def test_they_are_found_in_torchs_file_too():
+    assert torch.masked._ops.amax is torch.masked.amax and torch._C._get_default_device() == "cpu"

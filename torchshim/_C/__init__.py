@@ -132,6 +132,11 @@ def _are_functorch_transforms_active():
     return bool(_levels())
 
 
+def _get_default_device():
+    """The kind of device of the default tensor type: the CPU; `set_default_device` does not change it."""
+    return "cpu"
+
+
 def _get_accelerator(check=None):
     """The accelerator that JAX has, else the CPU."""
     from .. import cuda

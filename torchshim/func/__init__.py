@@ -10,9 +10,10 @@ from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, line
 from .models import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .vmap import vmap
 from .functionalize import functionalize
+from .rearrange import rearrange
 
 __all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call", "functionalize",
-           "replace_all_batch_norm_modules_", "stack_module_state"]
+           "rearrange", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 _docs.complete({"torch.func.": globals()})
 __getattr__ = _missing_attribute(__name__)

@@ -1,8 +1,8 @@
 """torch.jit. There is no TorchScript compiler: `script` and `trace` give back what they get, which is recorded and compiled like everything
 else; functions come in a ScriptFunction, as in torch.
 
-Answers are the same, and errors are told as TorchScript tells them: see errors.py. Archives that PyTorch's `torch.jit.save` wrote are read and computed. What only TorchScript has (its graphs) raises
-NotImplementedError when it is asked for.
+Answers are the same, and errors are told as TorchScript tells them: see errors.py. Archives that PyTorch's `torch.jit.save` wrote are read
+and computed. What only TorchScript has (its graphs) raises NotImplementedError when it is asked for.
 """
 from __future__ import annotations
 

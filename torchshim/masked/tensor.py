@@ -12,7 +12,7 @@ from ..tensor.api.bind import FUNCTIONS as F
 from ..tensor.core.dtype import ALL as DTYPES
 from ..tensor.core.layout import strided
 from ..tensor.core.overriding import DisableTorchFunctionSubclass
-from . import flow, ops, sparse
+from . import _ops as ops, flow, sparse
 
 _torch = sys.modules[__name__.partition(".")[0]]
 _TYPES = [DTYPES[n] for n in ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64")]

@@ -273,7 +273,7 @@ def check_prelu(self, weight):
 
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
-    strides=lambda inst, self, weight: kept_strides(self), twice="zeros")
+    strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False)
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""
     shape = [1] * self.ndim
@@ -306,7 +306,7 @@ def check_glu(self, dim):
 
 @op("glu(Tensor self, int dim=-1) -> Tensor", plain_gradients=True, grad="GluBackward0", grad_back="GluBackward", check=check_glu,
     strides=part_strides,
-    namespace="nn.functional", method=False)
+    namespace="nn.functional", method=False, out=False)
 def glu(self, dim):
     """The first half times the sigmoid of the second."""
     a, b = jnp.split(self.astype(P.compute_dtype(self.dtype)), 2, axis=dim)

@@ -520,7 +520,7 @@ linear.edges = (2, 0, 1)                   # torch's addmm has the bias first
 
 
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, functional=True,
-    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0")
+    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0", out=False)
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""
     given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}

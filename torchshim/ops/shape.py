@@ -260,7 +260,7 @@ def _roll_on_host(inst):
 
 @op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", plain_gradients=True, grad="RollBackward0", grad_back=True,
     check=_check_roll,
-    sizes=("shifts",), apart=0, strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2))
+    sizes=("shifts",), apart=0, strides=_roll_strides, results=_roll_results, host=_roll_on_host, weight=_moves(3, 2), out=False)
 def roll(self, shifts, dims):
     """The elements moved on, those at the end back to the beginning."""
     shifts = shifts if shifts.__class__ is tuple else (shifts,)
@@ -292,7 +292,7 @@ def _rot90_strides(inst, m, k, dims):
     return tuple(strides)
 
 
-@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", grad="Rot90Backward0", check=_check_rot90, strides=_rot90_strides)
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", grad="Rot90Backward0", check=_check_rot90, strides=_rot90_strides, out=False)
 def rot90(self, k, dims):
     """Rotated by k * 90 degrees in the plane of two dimensions."""
     return jnp.rot90(self, k, dims)
@@ -355,7 +355,7 @@ def _check_diag_embed(m, offset, dim1, dim2):
 
 
 @op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", grad="DiagEmbedBackward0", check=_check_diag_embed,
-    sizes=("offset",), apart=0)
+    sizes=("offset",), apart=0, out=False)
 def diag_embed(self, offset, dim1, dim2):
     """The last dimension along the diagonal of two new ones."""
     n = self.shape[-1] + max(offset, -offset)

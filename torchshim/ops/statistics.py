@@ -86,7 +86,7 @@ def _refuse_weights(self, correction, fweights, aweights):
 
 
 @op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", grad="SqueezeBackward0",
-    precheck=_refuse_weights)
+    precheck=_refuse_weights, out=False)
 def cov(self, correction, fweights, aweights):
     """Covariance matrix of the variables in the rows."""
     made = _same_kind(covariance(self, correction, fweights, aweights), self)
@@ -98,7 +98,7 @@ def _corrcoef_name(inst):
     return "DivBackward0" if not made.ndim else "ComplexBackward0" if P.kind_of(made.dtype) == 3 else "ClampBackward1"
 
 
-@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name)
+@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name, out=False)
 def corrcoef(self):
     """Correlation coefficients of the variables in the rows."""
     if self.ndim > 2:
@@ -356,7 +356,7 @@ def hash_tensor(self, dim, keepdim, mode):
     return jnp.expand_dims(out, axes) if keepdim else out
 
 
-@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True, saves=("result",))
+@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True, saves=("result",), out=False)
 def pdist(self, p):
     """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""
     if self.ndim != 2:

@@ -75,7 +75,7 @@ def linalg_slogdet(A):
     return slogdet(A)
 
 
-@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0")
+@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0", out=False)
 def logdet(self):
     """The logarithm of the determinant: nan where it is negative."""
     inexact("logdet", self, half=False)

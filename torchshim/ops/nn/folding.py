@@ -126,7 +126,7 @@ def _kept(inst, self, *rest):
 
 
 @op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", grad="PixelShuffleBackward0", check=_check_shuffle, strides=_kept,
-    method=False, functional=True, plain_gradients=True)
+    method=False, functional=True, plain_gradients=True, out=False)
 def pixel_shuffle(self, upscale_factor):
     """(*, C r², H, W) to (*, C, H r, W r): the channels become pixels."""
     *lead, c, h, w = self.shape
@@ -149,7 +149,7 @@ def _check_unshuffle(self, downscale_factor):
 
 
 @op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", grad="PixelUnshuffleBackward0", check=_check_unshuffle, strides=_kept,
-    method=False, functional=True)
+    method=False, functional=True, out=False)
 def pixel_unshuffle(self, downscale_factor):
     """(*, C, H r, W r) to (*, C r², H, W): the inverse of pixel_shuffle."""
     *lead, c, h, w = self.shape
@@ -169,7 +169,7 @@ def _check_channels(self, groups):
 
 
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", grad="ChannelShuffleBackward0", check=_check_channels, strides=_kept,
-    method=False, functional=True)
+    method=False, functional=True, out=False)
 def channel_shuffle(self, groups):
     """(N, C, ...) with its groups of channels dealt out in turn."""
     n, c, *rest = self.shape

@@ -48,7 +48,7 @@ def _strides(inst, self, pad, how):
 
 
 @op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", grad="ConstantPadNdBackward0", check=_check, strides=_strides,
-    method=False, sizes=("pad",), apart=0, plain_gradients=True)
+    method=False, sizes=("pad",), apart=0, plain_gradients=True, out=False)
 def constant_pad_nd(self, pad, value):
     """`value` around the last dimensions; negative widths cut."""
     x, widths = _cropped(self, _widths(self.ndim, pad))

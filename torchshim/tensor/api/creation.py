@@ -516,11 +516,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 @function(method=False)
-def scalar_tensor(s, *, dtype=None, device=None, **kw):
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A 0-d tensor of the default floating dtype."""
     if s.__class__ not in (int, float, bool, complex):
         ask_parser("scalar_tensor", (s,), {})
-    return tensor(s, dtype=dtype or get_default_dtype(), device=device)
+    return tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def on_storage(storage, dtype):

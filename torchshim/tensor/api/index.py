@@ -578,7 +578,8 @@ def _view_scatter(name, view, grad):
         return out
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "A copy of the tensor with one of its views written."
-    function(name, out=True)(f)
+    view.__qualname__ = name                   # it is what refuses arguments
+    function(name, out=name == "slice_scatter")(f)              # the others have none in torch
 
 
 def _slice(t, dim=0, start=None, end=None, step=1):

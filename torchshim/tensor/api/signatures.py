@@ -507,6 +507,8 @@ def guarded(f, name, method):
             if isinstance(error, TRACED_ERRORS):       # it fits, but asks a batch of examples for numbers
                 raise leaving(asked_by(error, name))
             failure = refusal(name, args, kwargs, method) or error
+            if failure is error and error.__class__ is TypeError and error.__traceback__.tb_next is None:
+                error.args = (str(error).replace(f"{f.__qualname__}()", f"{name}()"),)      # Python's own, of a call that did not begin
         try:
             raise leaving(failure)             # outside of the handler, or what it handled were the context of a refusal
         finally:
