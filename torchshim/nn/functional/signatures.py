@@ -89,7 +89,8 @@ _ENDS = {
 
 # what is asked of an argument before that
 _FIRST = {
-    "binary_cross_entropy_with_logits": (("target", "size"), ("input", "size")), "group_norm": (("input", "dim"),), "glu": (("input", "dim"),),
+    "binary_cross_entropy_with_logits": (("target", "size"), ("input", "size")), "group_norm": (("input", "dim"),),
+    "glu": (("input", "dim"),),
     "margin_ranking_loss": (("input1", "dim"), ("input2", "dim"), ("target", "dim")),
     **{name: (("target", "size"), ("input", "size")) for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")},
     **{f"adaptive_{kind}_pool{d}d{more}": (("input", "size"),) for kind in ("max", "avg") for d in (2, 3) for more in ("", "_with_indices")
