@@ -517,3 +517,34 @@ def test_writes_to_picked_elements_that_coincide_go_one_after_the_other():
     assert base.tolist() == [4, 4, 4] and base.grad_fn.name() == "torch::autograd::CopySlices"
     with pytest.raises(RuntimeError, match="^unsupported operation: more than one element of the written-to tensor"):
         v.sum().backward()
+
+
+def test_sums_of_repeated_gradients_have_memory_of_their_own():
+    for n in (0, 1):
+        x = torch.ones(n, requires_grad=True)
+        assert torch.autograd.grad([x.sum(), x.sum()], [x])[0].stride() == (1,)
+        assert torch.autograd.grad([x.sum(), x.sum()], [x], create_graph=True)[0].stride() == (1,)
+        x.sum().backward()
+        assert x.grad.stride() == (1,)
+    y = torch.ones(2, 0, requires_grad=True)
+    assert torch.autograd.grad([y.sum(), y.sum()], [y])[0].stride() == (1, 1)
+
+
+def test_views_of_inference_tensors_can_be_detached_in_place():
+    with torch.inference_mode():
+        x = torch.ones(2, 3)
+        v = x[0]
+    assert x[0].detach_().shape == v.detach_().shape == (3,)
+    with pytest.raises(RuntimeError, match="^Can't detach views in-place"):
+        torch.ones(2, 3)[0].detach_()
+
+
+def test_refusals_of_memory_and_types():
+    x = torch.ones(3, 3)
+    with pytest.raises(RuntimeError, match="^unsupported operation: some elements of the input tensor"):
+        x.index_copy_(0, torch.tensor([0]), x[0])      # before the shapes are compared
+    with pytest.raises(IndexError, match="dimensionality must match"):
+        x.index_copy(0, torch.tensor([0]), x[0])
+    for d, name in ((torch.int64, "long int"), (torch.bfloat16, "c10::BFloat16"), (torch.float64, "double")):
+        with pytest.raises(RuntimeError, match=f"^Could not set tensor of type {name} to a tensor of type float$"):
+            torch.ones(2).set_(torch.ones(2, dtype=d))

@@ -11,8 +11,12 @@ class _Add(Operator):
     name, grad = "add", "AddBackward0"
 
     def build(self, layout, metas, kinds):
-        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", metas[0].device,
-                        (metas[0].strides if metas[0].dense else elementwise_strides(metas, metas[0].shape),), alike=())
+        m = metas[0]
+        if m.numel < 2 and 0 in m.strides:     # repeated without memory, which a sum is not
+            strides = None
+        else:
+            strides = m.strides if m.dense else elementwise_strides(metas, m.shape)
+        return Instance(self, (), lambda a, b: [(a + b).astype(a.dtype)], metas, "", m.device, (strides,), alike=())
 
 
 ADD = _Add()

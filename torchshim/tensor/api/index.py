@@ -264,6 +264,8 @@ def _index_copy(inplace, self, dim, index, source):
     """Slices written at the places that a 1-d index names."""
     m, sm = meta(self), meta(source)
     d = wrap_dim(integer(dim, "index_copy", "dim"), m.ndim)
+    if inplace:
+        refuse_overlap(self, (self, index, source), "indexed")     # before the shapes are compared
     im = meta(index)
     if im.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {im.ndim})")

@@ -272,6 +272,12 @@ def resize_(self, *sizes, size=None, memory_format=None):
 Tensor.resize_ = resize_
 
 
+#: What C++ calls the types whose names there are others.
+_IN_C = {"int64": "long int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "uint16": "short unsigned int",
+         "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+
+
 @function("resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
     """`resize_` to another tensor's shape."""
@@ -304,8 +310,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
                                f"{P.c_name(source.dtype.np)} for argument 1 'storage'")
         source = source._tensor(self.dtype)        # a storage object
     if meta(source).dtype != meta(self).dtype:
-        raise RuntimeError("Could not set tensor of type " + P.c_name(meta(source).dtype).lower() + " to a tensor of type "
-                           + P.c_name(meta(self).dtype).lower())
+        theirs, own = [_IN_C.get(meta(x).dtype.name, P.c_name(meta(x).dtype).lower()) for x in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {theirs} to a tensor of type {own}")
     refuse_inference(self)
     if edge(self) is not None and context.grad:
         check_inplace(self, True)

@@ -392,7 +392,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         """Cut this tensor from its history."""
         if context.inference:                  # where autograd is left out altogether
             return self
-        if self._ts_view is not None and self._ts_view.base is not None:
+        if self._ts_view is not None and self._ts_view.base is not None and not is_inference(self):
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
                                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
