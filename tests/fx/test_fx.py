@@ -203,3 +203,14 @@ def test_annotations_are_written_as_torch_writes_them():
     assert "def forward(self, x : torch.Tensor, a : typing_List[torch.Tensor], b : list[int], c : _torch_Tensor_ = None, " \
            "d : torch.Tensor|NoneType = None) -> typing_Tuple[torch.Tensor,int]:" in traced.code
     assert traced(torch.ones(1), [torch.ones(1)], [])[0].item() == 2
+
+
+def test_a_graph_is_printed_as_a_table(capsys):
+    torch.fx.symbolic_trace(lambda x: x + 1).graph.print_tabular()
+    assert capsys.readouterr().out == ("""\
+opcode         name    target                   args    kwargs
+-------------  ------  -----------------------  ------  --------
+placeholder    x       x                        ()      {}
+call_function  add     <built-in function add>  (x, 1)  {}
+output         output  output                   (add,)  {}
+""")

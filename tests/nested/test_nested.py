@@ -183,3 +183,17 @@ def test_the_first_strided_one_says_that_it_is_a_prototype(monkeypatch):
             torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
             torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
     assert len(found) == 1
+
+
+def test_shapes_of_jagged_ones_are_sizes():
+    nt = torch.nested.nested_tensor([torch.ones(3, 2), torch.ones(2, 2)], layout=torch.jagged)
+    j = nt.size(1)
+    assert type(nt.shape) is torch.Size and repr(nt.shape) == f"torch.Size([2, {j}, 2])"
+    assert repr(nt).startswith(f"NestedTensor(size=(2, {j}")
+    assert type(nt.shape[1:]) is torch.Size and torch.Size([2, j]) + (2,) == nt.shape and nt.view(nt.shape).shape == nt.shape
+    with pytest.raises(RuntimeError, match=rf"with inputs of shapes torch.Size\(\[2, {j}, 2\]\) and torch.Size\(\[5, 5\]\)$"):
+        nt + torch.ones(5, 5)
+    with pytest.raises(RuntimeError, match=rf"^view\(\): cannot view shape \(2, {j}, 2\) as \[3\]$"):
+        nt.view(3)
+    with pytest.raises(TypeError, match="takes an iterable of 'int'"):
+        torch.Size([2, "a"])

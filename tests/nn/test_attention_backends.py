@@ -60,3 +60,11 @@ def test_half_numbers_weigh_by_rounded_exponentials(causal, bits):
         plain = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     wide = torch.nn.functional.scaled_dot_product_attention(q.float(), k.float(), v.float(), attn_mask=mask)
     assert torch.equal(plain, wide.bfloat16()) and plain[0, 0].view(torch.int16).tolist() != bits
+
+
+def test_the_old_block_warns_and_switches():
+    with pytest.warns(FutureWarning, match=r"^`torch.backends.cuda.sdp_kernel\(\)` is deprecated. In the future, this context manager will "
+                                           r"be removed. Please see `torch.nn.attention.sdpa_kernel\(\)` for the new context manager"):
+        with torch.backends.cuda.sdp_kernel(enable_flash=False):
+            assert not torch.backends.cuda.flash_sdp_enabled() and torch.backends.cuda.math_sdp_enabled()
+    assert torch.backends.cuda.flash_sdp_enabled()

@@ -62,7 +62,8 @@ def _beside(nt, x, name):
         if not fit(nt, x):
             if nt._layout is strided:
                 raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
-            raise RuntimeError(f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {nt.size()} and {x.size()}")
+            raise RuntimeError(f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {tuple(nt.size())} and "
+                               f"{tuple(x.size())}")
         return x._packed
     if not isinstance(x, Tensor) or x.dim() == 0:
         return x
@@ -76,7 +77,7 @@ def _beside(nt, x, name):
             return x[0]
         if x.shape[0] == len(nt._sizes):
             return x.movedim(nt._ragged + 1, 1).squeeze(1).repeat_interleave(nt._offsets.diff(), 0).movedim(0, nt._ragged)
-    raise RuntimeError(f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {nt.size()} and {tuple(x.shape)}")
+    raise RuntimeError(f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {nt.size()} and {x.shape}")
 
 
 # -- along dimensions --------------------------------------------------------------------------------------------------------------
@@ -242,7 +243,8 @@ def view(func, nt, *shape):
     shape = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
     parts = nt.unbind()
     if len(shape) < 2 or shape[0] not in (len(parts), -1):
-        raise RuntimeError(f"{func.__name__}(): cannot view shape {nt._sizes} as {tuple(shape)}")
+        mine = nt._sizes if nt._layout is strided else tuple(nt.size())
+        raise RuntimeError(f"{func.__name__}(): cannot view shape {mine} as {list(shape)}")
     ragged = nt._ragged if nt._layout is jagged else 0
     wanted = [None if not isinstance(n, int) else n for n in shape[1:]]
     place = wanted.index(None) if None in wanted else ragged if nt._layout is jagged else None

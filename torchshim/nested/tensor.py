@@ -11,6 +11,7 @@ import math
 from .. import cat, empty, jagged, strided, tensor
 from ..engine import meta_of
 from ..tensor.core.overriding import DisableTorchFunctionSubclass
+from ..tensor.core.size import Size, size_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.sparse.base import PLAIN, SparseStorage, name_of
 
@@ -32,7 +33,8 @@ def handles(*names):
 
 
 class Ragged:
-    """The size of a dimension in which components differ. Two are equal if they are the same one: those of tensors on the same offsets."""
+    __slots__ = ("number", "factor")
+    stands_for_sizes = True
     __slots__ = ("number", "factor")
 
     def __init__(self, number, factor=1):
@@ -100,7 +102,7 @@ class NestedTensor(Tensor):
         if dim is None:
             if self._layout is strided:
                 raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
-            return tuple([self.size(d) for d in range(self._ndim)])
+            return size_of(Size, [self.size(d) for d in range(self._ndim)])
         d = at(self, dim)
         if d == 0:
             return len(self._sizes)
@@ -221,7 +223,7 @@ class NestedTensor(Tensor):
         node = self._packed.grad_fn
         if self._layout is jagged:
             grad = f", grad_fn={node}" if node is not None else ", requires_grad=True" if self.requires_grad else ""
-            return f"NestedTensor(size={self.size()}, offsets={self._offsets}{grad}, contiguous={self.is_contiguous()})"
+            return f"NestedTensor(size={tuple(self.size())}, offsets={self._offsets}{grad}, contiguous={self.is_contiguous()})"
         parts = [p.detach().requires_grad_(self.requires_grad) for p in self.unbind()]
         body = ",\n".join(["  " + repr(p).replace("\n", "\n  ") for p in parts])
         grad = f", grad_fn=<{node.name()}>" if node is not None else ", requires_grad=True" if self.requires_grad else ""

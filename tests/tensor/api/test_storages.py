@@ -3,6 +3,8 @@
 Every expectation holds for real torch 2.13: replacing the import below by `import torch` must leave the file green.
 """
 import copy
+import subprocess
+import sys
 
 import pytest
 
@@ -145,3 +147,12 @@ def test_a_typed_storage_of_another_dtype_is_no_place_for_a_tensor():
     with pytest.raises(RuntimeError, match="Expected a Storage of type float or an UntypedStorage, but got type Double for argument 1 "
                                            "'storage'"):
         torch.zeros(2).set_(torch.zeros(2, dtype=torch.float64).storage())
+
+
+def test_typed_storages_say_once_that_they_are_deprecated():
+    program = ("import warnings, {} as torch\nwith warnings.catch_warnings(record=True) as w:\n    warnings.simplefilter('always')\n"
+               "    x = torch.ones(2)\n    x.untyped_storage()\n    assert not w\n    x.storage(), x.storage(), torch.FloatStorage(3)\n"
+               "[said] = w\nassert said.category is UserWarning and str(said.message).startswith('TypedStorage is deprecated. It will be')\n"
+               "assert str(said.message).endswith('To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+               "tensor.storage()')\n")
+    subprocess.run([sys.executable, "-c", program.format(torch.__name__)], check=True)

@@ -15,6 +15,9 @@ class Size(tuple):
             try:
                 made.append(n.__index__())
             except (AttributeError, TypeError):
+                if getattr(type(n), "stands_for_sizes", False):
+                    made.append(n)             # a size that differs among the parts of a nested tensor
+                    continue
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')") from None
         return size_of(cls, made)
 
