@@ -250,3 +250,58 @@ def test_views_of_large_memory_and_checked_indices_are_small_calls():
         assert torch.equal(made, step())
     with pytest.raises((IndexError, RuntimeError)):
         x.gather(0, i * 7)
+
+
+def decode(words, weight, cache):
+    """A model's words one by one: a trace each, longer than `LONG` and with matrices that are no small ones, of a shape of its own."""
+    said = []
+    for _ in range(words):
+        h = cache[-1:]
+        for _ in range(24):
+            h = torch.tanh(h @ weight + cache.mean(0))
+        cache = torch.cat([cache, h])
+        said.append(h.sum().item())
+    return said
+
+
+def test_traces_of_which_no_two_are_the_same_are_not_recorded_for_long(monkeypatch):
+    """However long they are; and what is computed has the same bits."""
+    monkeypatch.setattr(direct, "CALLS", 4096)
+    torch._engine.flush()
+    context.record_all()
+    weight = torch.linspace(-1, 1, 128 * 128).reshape(128, 128) / 8
+    before = torch.stats()["flushes"]
+    said = decode(40, weight, torch.linspace(-1, 1, 3 * 128).reshape(3, 128))
+    assert context.trace.direct is not None and context.trace.direct.large
+    assert torch.stats()["flushes"] - before <= direct.CALM + 2
+    monkeypatch.setattr(direct, "CALM", 1 << 30)
+    torch._engine.flush()
+    context.record_all()
+    assert decode(40, weight, torch.linspace(-1, 1, 3 * 128).reshape(3, 128)) == said
+    assert context.trace.direct is None
+
+
+def test_long_traces_that_come_again_are_recorded():
+    """They are worth compiling some time."""
+    torch._engine.flush()
+    context.record_all()
+    weight = torch.linspace(-1, 1, 128 * 128).reshape(128, 128) / 8
+    for _ in range(3 * direct.CALM):
+        decode(1, weight, torch.linspace(-1, 1, 3 * 128).reshape(3, 128))
+    assert context.trace.direct is None
+
+
+def test_what_large_calls_make_is_limited(monkeypatch):
+    """After so many elements traces are recorded again, in which a loop would be known."""
+    monkeypatch.setattr(direct, "BUDGET", 1 << 17)
+    torch._engine.flush()
+    x = torch.from_numpy(np.ones(1 << 15, np.float32)) + 0
+    x.numpy()
+    context.trace.direct = made = direct.Direct(context, context.trace.state, True)
+    x.neg()                                    # looks whether NumPy changed x
+    for _ in range(3):
+        x.neg()
+        assert context.trace.direct is made
+    x.neg()
+    assert context.trace.direct is None and context.calm < direct.CALM
+    context.record_all()

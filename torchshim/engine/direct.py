@@ -5,6 +5,10 @@ compiled: each of its operators costs a place in the trie and a step of the inte
 in a row, a thread computes small calls at once, by the same functions of the same Instances: the results have the same bits.
 Recorded as before is what wants a gradient, is large, or has an operand that is not there yet.
 
+Traces of which no two are the same, as those of a model that makes a text word by word, gain nothing either, however long they are:
+each would add all its places to the trie, and nobody would come there again. After some such traces in a row large calls are computed
+at once, too.
+
 Whether a loop comes often enough to be compiled can be known only of traces. So after a number of calls some traces are recorded again,
 and what was computed meanwhile counts as repetitions of the last of them. All of this is decided by counting.
 """
@@ -14,6 +18,7 @@ import math
 
 import numpy as np
 
+from .blas import one_thread, restore
 from .compile import policy
 from .device import is_host
 from .quiet import quiet_context
@@ -26,21 +31,23 @@ SAMPLED = 2                # traces recorded then, after
 CALLS = 8192               # calls: the first of these traces may begin anywhere in a loop's turn
 SMALL = 1 << 13            # elements of an array; OpenBLAS would use threads for a product with a larger matrix
 TERMS = 1 << 16            # and for one of more terms
-LONG = 64                  # operators: a longer trace is worth recording
+LONG = 64                  # operators: a longer trace is worth recording, where it comes again
+LARGE = 1 << 22            # elements that a large call may make; a longer result is worth the memory that recording saves
+BUDGET = 1 << 26           # elements that large calls may make until traces are recorded again
 _KNOWN = 4096
 FOLLOWED = frozenset(("transform", "vmap without values", "forward AD"))    # modes in which it counts what values are computed from
 
 
 
 class Direct:
-    """What computes a thread's calls at once, for one root of the trie: on its device, in its settings."""
-    __slots__ = ("context", "root", "known", "calls", "run", "left", "noted")
+    """What computes a thread's calls at once, for one root of the trie: on its device, in its settings; the `large` ones, too."""
+    __slots__ = ("context", "root", "large", "known", "calls", "run", "left", "budget", "noted")
 
-    def __init__(self, context, root):
-        self.context, self.root, self.known = context, root, Memo(_KNOWN)
+    def __init__(self, context, root, large):
+        self.context, self.root, self.large, self.known = context, root, large, Memo(_KNOWN)
         self.calls = Memo(_KNOWN)              # what `known` holds, by the arguments as they were given; see tensor/api/at_once.py
         self.run = quiet_context().run
-        self.left = CALLS
+        self.left, self.budget = CALLS, BUDGET
         self.noted = None                      # a list: what is computed is noted there, and what is asked of values
 
     def note(self, f, arrays, out=()):
@@ -81,22 +88,38 @@ class Direct:
         op, layout, kinds, *metas = key
         try:
             inst = op.resolve(layout, tuple(metas), kinds)
-            if not small(inst):
+            several, little = inst.out.__class__ is tuple, small(inst)
+            if not little and not (self.large and sum([m.numel for m in inst.out_metas]) <= LARGE):
                 return self.known.keep(key, _RECORDED)
             f = inst.interpreted()
         except Exception:
             return _RECORDED
-        if inst.out.__class__ is tuple:
-            return self.known.keep(key, (None, (f, inst.out)))
-        return self.known.keep(key, (getattr(f, "bare", f), inst.out))
+        if not several:
+            f = getattr(f, "bare", f)
+        if not little:
+            f = self._counting(f, sum([m.numel for m in inst.out_metas]))
+        return self.known.keep(key, (None, (f, inst.out)) if several else (f, inst.out))
+
+    def _counting(self, f, numel):
+        """`f`, a large call's, with the threads that it has in a trace; what it makes is taken from the budget."""
+        def run(*arrays):
+            self.budget -= numel
+            if self.budget <= 0:
+                self.pause()
+            threads = one_thread()
+            try:
+                return f(*arrays)
+            finally:
+                restore(threads)
+        return run
 
     def pause(self):
         """Record the next traces."""
-        context = self.context
+        context, made = self.context, CALLS - self.left
         context.trace.direct = None
-        context.calm, context.owed = CALM - SAMPLED, CALLS
-        counters["ops"] += CALLS
-        self.left = CALLS
+        context.calm, context.owed = CALM - SAMPLED, made
+        counters["ops"] += made
+        self.left, self.budget = CALLS, BUDGET
 
 
 _RECORDED = None, None
@@ -137,10 +160,25 @@ def small(inst):
 def calm_after(tr, schedule):
     """Note that a trace was interpreted."""
     context = tr.context
-    if schedule.calm and not tr.graph and not tr.backwards:        # checks are made at once, too, where arrays are there
+    if tr.graph or tr.backwards:
+        disturbed(context)
+    elif schedule.calm:                        # checks are made at once, too, where arrays are there
         context.calm += 1
+    elif _is_new(tr.end):
+        context.calm += 1
+        context.new = True
     else:
         disturbed(context)
+
+
+def _is_new(state):
+    """Whether a trace that has just ended was the first to come there, and to half of the places before."""
+    if state.seen > 1:
+        return False
+    began = counters["flushes"] - 1            # of other threads some may have ended meanwhile: then it passes for an old one
+    for _ in range(state.n_ops // 2):
+        state = state.parent
+    return state.last >= began
 
 
 def unread_after(tr):
@@ -152,6 +190,7 @@ def unread_after(tr):
 def disturbed(context):
     """Note that a trace was not one of these."""
     context.calm = context.owed = 0
+    context.new = False
 
 
 def repeated(context, state):
@@ -172,10 +211,10 @@ def granted(context, tr):
 
 
 def _of(context, root):
-    direct = context.direct
-    if direct is None or direct.root is not root:
+    direct, large = context.direct, context.new
+    if direct is None or direct.root is not root or direct.large is not large:
         counters["ops"] += calls(context)
-        direct = context.direct = Direct(context, root)
+        direct = context.direct = Direct(context, root, large)
     return direct
 
 

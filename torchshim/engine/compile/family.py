@@ -51,8 +51,6 @@ def family_of(inst, key, values=(), remade=None):
     op = inst.op
     pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
                                 op.apart is not None)
-    if not sizes:
-        return None, None
     if op.ordered is not None:
         pattern = ordered(pattern, sizes)
     place = op, key, inst.kinds, pattern

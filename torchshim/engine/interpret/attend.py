@@ -13,13 +13,15 @@ _WEIGHTS = 1 << 17         # weights of a block
 
 
 class Attention:
-    """For queries (..., L, E), keys (..., S, E) and values (..., S, V) with the same dimensions before."""
+    """For queries (..., L, E), keys (..., S, E) and values (..., S, V) with the same dimensions before, of which keys and values may
+    have fewer heads in the last. `scale`: None, where it comes as a number after the arrays."""
 
     def __init__(self, q, k, v, dtype, causal, mask=False, wants=(0, 1, 2), scale=None):
         self.lead, (self.rows, self.width), (self.columns, self.made) = q[:-2], q[-2:], v[-2:]
         self.shapes, self.dtype, self.causal, self.mask, self.wants = (q, k, v), dtype, causal, mask, wants
         self.scale = scale
         self.heads = math.prod(self.lead)
+        self.shared = self.heads // max(1, math.prod(k[:-2]))      # how many heads of queries see the same keys
         each = self.rows * self.columns
         self.many = max(1, min(self.heads, _WEIGHTS // max(each, 1)))
         self.block = self.rows if self.many > 1 else max(64, min(self.rows, _WEIGHTS // max(self.columns, 1)))
@@ -34,12 +36,15 @@ class Attention:
         return threaded(self._backward) if self.terms >= WORTH else self._backward
 
     def _operands(self, arrays):
-        """(queries times the scale, keys, values, mask or None), heads first."""
-        q, k, v = [np.asarray(a).reshape(self.heads, *a.shape[-2:]) for a in arrays[:3]]
+        """(queries times the scale, keys, values, mask or None, the scale), heads first."""
+        q, k, v = [np.asarray(a).reshape(-1, *a.shape[-2:]) for a in arrays[:3]]
+        if self.shared > 1:
+            k, v = np.repeat(k, self.shared, 0), np.repeat(v, self.shared, 0)
         mask = arrays[3] if self.mask else None
         if mask is not None:
             mask = np.broadcast_to(np.asarray(mask), (*self.lead, self.rows, self.columns)).reshape(self.heads, self.rows, self.columns)
-        return q * self.dtype.type(self.scale), k, v, mask
+        scale = self.dtype.type(arrays[-1] if self.scale is None else self.scale)
+        return q * scale, k, v, mask, scale
 
     def _blocks(self):
         """(heads, rows, how many columns they may see) of all blocks."""
@@ -76,7 +81,7 @@ class Attention:
         return np.empty(self.many * self.block * self.columns, self.dtype)
 
     def _forward(self, *arrays):
-        q, k, v, mask = self._operands(arrays)
+        q, k, v, mask, _ = self._operands(arrays)
         out, buffer = np.empty((self.heads, self.rows, self.made), self.dtype), self._buffer()
         for heads, rows, seen in self._blocks():
             e, total = self._exponentials(q, k, mask, heads, rows, seen, buffer)
@@ -86,7 +91,7 @@ class Attention:
 
     def _backward(self, *arrays):
         """Gradients of the operands numbered in `wants`, from all operands and the cotangent."""
-        q, k, v, mask = self._operands(arrays)
+        q, k, v, mask, scale = self._operands(arrays)
         ct = np.asarray(arrays[4 if self.mask else 3]).reshape(self.heads, self.rows, self.made)
         d_q, d_k, d_v = np.empty(q.shape, self.dtype), np.zeros(k.shape, self.dtype), np.zeros(v.shape, self.dtype)
         buffer, other = self._buffer(), self._buffer()
@@ -101,6 +106,8 @@ class Attention:
             d_w *= w
             np.matmul(d_w, k[heads, :seen], out=d_q[heads, rows])
             d_k[heads, :seen] += np.matmul(d_w.transpose(0, 2, 1), q[heads, rows])
-        d_q *= self.dtype.type(self.scale)
+        d_q *= scale
+        if self.shared > 1:
+            d_k, d_v = [d.reshape(-1, self.shared, *d.shape[1:]).sum(1) for d in (d_k, d_v)]
         made = [d.reshape(shape) for d, shape in zip((d_q, d_k, d_v), self.shapes)]
         return [made[i] for i in self.wants]

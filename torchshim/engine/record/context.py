@@ -72,7 +72,7 @@ class Context(threading.local):
         self._executor = self.plain = executor
         self.watched = False
         self.calm = self.owed = 0  # see engine/direct.py
-        self.direct = None
+        self.direct, self.new = None, False
         self.eager = _default_eager
         self.thread = threading.get_ident()
         self.alive = writers.count()
@@ -95,7 +95,7 @@ class Context(threading.local):
     def record_all(self):
         """Compute nothing that is not recorded first until some traces have come again. For who asks what values are computed from: a mode
         of `direct.FOLLOWED` is on then, or the executor another."""
-        self.calm, self.trace.direct = 0, None
+        self.calm, self.new, self.trace.direct = 0, False, None
 
     @contextlib.contextmanager
     def mode(self, name, value):

@@ -71,14 +71,36 @@ def _of_halves(query, key, value, attn_mask, keep, p, is_causal, scale, enable_g
         return _attend_halves
 
 
+def _results(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
+    """Shapes and dtypes, where the operands are what models mostly give; the others are traced."""
+    q, k, v = query, key, value
+    if (keep is None and q.dtype == k.dtype == v.dtype and (attn_mask is None or attn_mask.dtype in (q.dtype, P.bool_))
+            and _share_heads(q, k, v, enable_gqa) and q.shape[-1] == k.shape[-1] and k.shape[-2] == v.shape[-2]
+            and (attn_mask is None or _broadcasts(attn_mask.shape, (*q.shape[:-1], k.shape[-2])))):
+        return [((*q.shape[:-1], v.shape[-1]), q.dtype)]
+
+
+def _share_heads(q, k, v, enable_gqa):
+    """Whether the dimensions before the last two are the same, but that heads of queries may share keys and values."""
+    if min(q.ndim, k.ndim, v.ndim) < 2 or k.shape[:-2] != v.shape[:-2]:
+        return False
+    lead, other = q.shape[:-2], k.shape[:-2]
+    return lead == other or (enable_gqa and len(lead) == len(other) > 0 and lead[:-1] == other[:-1] and other[-1] > 0
+                             and lead[-1] % other[-1] == 0)
+
+
+def _broadcasts(shape, to):
+    return len(shape) <= len(to) and all([a in (1, b) for a, b in zip(shape[::-1], to[::-1])])
+
+
 def _attention_of(inst, wants=()):
-    """It in NumPy: for floats of as many heads, without dropout, at the usual scale."""
+    """It in NumPy: for floats, without dropout."""
     q, k, v = inst.in_metas[:3]
     _, _, _, mask, keep, _, causal, scale, enable_gqa = inst.layout
-    if (keep is None and scale is None and not enable_gqa and q.dtype in (P.float32, P.float64)
-            and q.shape[:-2] == k.shape[:-2] == v.shape[:-2] and min(q.ndim, k.ndim, v.ndim) > 1
+    if (keep is None and q.dtype in (P.float32, P.float64) and _share_heads(q, k, v, enable_gqa)
             and q.numel and k.numel and v.numel and all([m.dtype in (q.dtype, P.bool_) for m in inst.in_metas])):
-        return Attention(q.shape, k.shape, v.shape, q.dtype, causal, mask is not None, wants, 1 / math.sqrt(q.shape[-1]))
+        return Attention(q.shape, k.shape, v.shape, q.dtype, causal, mask is not None, wants,
+                         1 / math.sqrt(q.shape[-1]) if scale is None else None)
 
 
 def _on_host(inst):
@@ -88,12 +110,13 @@ def _on_host(inst):
 
 def _back_on_host(inst, plan):
     made = _attention_of(inst, plan.needs)
-    return made.backward() if made and max(plan.needs) < 3 and plan.args == tuple(range(len(inst.in_metas))) and not plan.outs else None
+    if made and max(plan.needs) < 3 and plan.args == tuple(range(len(inst.in_metas))) and not plan.outs and len(plan.nums) == len(inst.kinds):
+        return made.backward()
 
 
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? keep, float? p, bool is_causal, "
-    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, host=_on_host, host_back=_back_on_host, nondiff=("keep",),
-    variant=_of_halves, function=False, method=False)
+    "float? scale, bool enable_gqa) -> Tensor", grad=_name, strides=_strides, results=_results, host=_on_host, host_back=_back_on_host,
+    nondiff=("keep",), variant=_of_halves, function=False, method=False)
 def attention(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row that may see nothing gives zeros.
 
