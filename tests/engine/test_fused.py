@@ -259,17 +259,20 @@ def test_attention(lead, rows, columns, causal):
         same(both(attention, (T, T, T, T, None, None, causal, None, False), [*qkv, seen]), 5e-6)
 
 
-@pytest.mark.parametrize("shape", [(), (7,), (3, 9000)])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 9000), (2, 70001)])
 def test_leaky_relu(shape):
     x = 3 * np.asarray(np.random.RandomState(0).randn(*shape), F32)
     if x.ndim:
         x[..., :5] = np.inf, -np.inf, np.nan, 0.0, -0.0
     inst = leaky_relu.resolve((T, SF), (torch.tensor(x)._ts_meta,), "f")
     for slope in (0.01, 0.0, 1.0, 2.0, -1.0):
+        static = leaky_relu.resolve((T, slope), (torch.tensor(x)._ts_meta,), "")       # as the default is
         with np.errstate(all="ignore"):
             a, b = [np.asarray(f(x, np.asarray(slope))[0]) for f in (inst.op.on_host(inst), build(inst.jaxpr))]
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+            c, = static.op.on_host(static)(x)
+        for made in (a, c):
+            np.testing.assert_array_equal(made, b)
+            np.testing.assert_array_equal(np.signbit(made), np.signbit(b))
 
 
 def test_other_dtypes_go_step_by_step():

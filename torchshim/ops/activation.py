@@ -65,12 +65,17 @@ def hardtanh(self, min_val, max_val):
     return jnp.minimum(high, jnp.maximum(low, self))
 
 
+def _leaky_on_host(inst):
+    slope = inst.layout[1]
+    if inst.in_metas[0].dtype in (P.float32, P.float64) and (slope is SF or slope.__class__ is float):
+        return fused.leaky_relu(inst.out.dtype, None if slope is SF else slope)
+
+
 @op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", lie=chosen, grad="LeakyReluBackward0", grad_back="LeakyReluBackward",
     inplace=True,
     inplace_grad="LeakyReluBackward1", functional="inplace", refuses=("leaky_relu_cpu", "bic"), **FUNCTIONAL,
     rule=(lambda out, x, slope: jnp.where(x > 0, 1, slope).astype(out.dtype),), twice="zeros",
-    host=lambda inst: fused.leaky_relu(inst.out.dtype) if inst.in_metas[0].dtype in (P.float32, P.float64)
-    and inst.layout[1] is SF else None)
+    host=_leaky_on_host)
 def leaky_relu(self, negative_slope):
     """x, times negative_slope below 0."""
     return jnp.where(self > 0, self, self * negative_slope)

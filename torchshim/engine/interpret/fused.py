@@ -539,10 +539,25 @@ def max_windows_back(shape, dims, dtype):
     return run
 
 
-def leaky_relu(dtype):
-    """x, times a slope below 0; one between 0 and 1 needs no choice."""
-    def run(x, slope):
-        x, slope = np.asarray(x), np.asarray(slope).astype(dtype)
-        y = np.asarray(x * slope)
-        return [np.asarray(np.maximum(x, y, out=y) if 0 < slope <= 1 else np.where(x > 0, x, y))]
+def leaky_relu(dtype, slope=None):
+    """x, times a slope below 0: this one, or the last argument. One between 0 and 1 needs no choice."""
+    known = None if slope is None else np.asarray(slope, dtype)
+
+    def run(x, slope=known):
+        x = np.asarray(x)
+        if known is None:
+            slope = np.asarray(slope).astype(dtype)
+        if not 0 < slope <= 1:
+            return [np.asarray(np.where(x > 0, x, x * slope))]
+        if x.size <= _WHOLE:
+            y = np.asarray(x * slope)
+            return [np.asarray(np.maximum(x, y, out=y))]
+        flat, out = np.ascontiguousarray(x).reshape(-1), np.empty(x.size, dtype)
+        for start in range(0, x.size, _BLOCK):
+            part, into = flat[start:start + _BLOCK], out[start:start + _BLOCK]
+            np.maximum(part, np.multiply(part, slope, into), out=into)
+        return [out.reshape(x.shape)]
     return run
+
+
+_WHOLE = 1 << 17           # elements that stay near anyway
