@@ -495,7 +495,7 @@ def test_an_edge_that_leads_nowhere_is_no_gradient_edge():
         torch.autograd.graph.register_multi_grad_hook((v, None), print)
 
 
-@pytest.mark.filterwarnings("ignore:Use of index_put_")
+@pytest.mark.filterwarnings("ignore:Use of")
 def test_writes_to_picked_elements_that_coincide_go_one_after_the_other():
     def written(base, view, write):
         v = view(base)
@@ -507,6 +507,9 @@ def test_writes_to_picked_elements_that_coincide_go_one_after_the_other():
     assert written(x(), rows, lambda v: v.index_put_(twice, v[0], accumulate=True)) == ([4, 8, 12], [[4, 8, 12]] * 2, 1)
     assert written(x(), rows, lambda v: v.__setitem__(torch.tensor([1]), 7)) == ([7, 7, 7], [[7, 7, 7]] * 2, 1)
     assert written(x(), rows, lambda v: v.__setitem__((torch.tensor([0]), torch.tensor([2, 0])), torch.zeros(2)))[0] == [0, 2, 0]
+    mask = torch.tensor([[True, False, False], [False, False, True]])
+    for fill in (lambda v: v.__setitem__(mask, 0), lambda v: v.masked_fill_(mask, 0), lambda v: v.masked_fill_(mask, torch.zeros(()))):
+        assert written(x(), rows, fill) == ([0, 2, 0], [[0, 2, 0]] * 2, 1)
     # what is read is what was written before, where torch doesn't see that it is the same memory
     stacked = lambda x: x.reshape(3, 2).t()
     assert written(torch.arange(1., 7), stacked, lambda v: v.index_put_(twice, v[0], accumulate=True))[0] == [4, 2, 12, 4, 20, 6]

@@ -17,7 +17,7 @@ from ..core.handle import TensorBase, edge, look, meta, offset_of, read
 from ..core.settings import alert_nondeterministic
 from ..core.write import CopySlices, apply_inplace, leaves_first, refuse_overlap
 from .looked_up import looked_up
-from .indexing import expand_check, _check_put, _index_list, _is_mask, put_values
+from .indexing import expand_check, _check_put, _index_list, _is_mask, put_values, written
 from .picking import flag, host_known, in_range, picked
 from .shape import filler, ints
 from ..core.tensor import tensor_from
@@ -374,9 +374,13 @@ def _masked_fill(inplace, self, mask, value):
             if there is not None:
                 n = there if narrows else np.asarray(there).item()
                 P.refuse_beyond(n.real, m.dtype, narrows and n.imag != 0)
-        return run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
-    token, nums, kinds = packed(value, m, "masked_fill")
-    return run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
+        fill = lambda: run(I.MASKED_FILL_TENSOR, (self, mask, _same_device(self, value)), (T, T, T), inplace, overlap="fill")
+    else:
+        token, nums, kinds = packed(value, m, "masked_fill")
+        fill = lambda: run(I.MASKED_FILL, (self, mask), (T, T, token), inplace, nums, kinds, "fill")
+    if inplace and not m.contiguous and meta(mask).dtype == np.bool_:
+        return written(self, (expanded(mask, m.shape),), (T,), value, False, fill)
+    return fill()
 
 
 forms("masked_fill", _masked_fill, out=True)

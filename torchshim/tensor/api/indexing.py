@@ -437,7 +437,8 @@ def _put(t, picks, value):
             if not tensor:
                 nums = []
                 token = pack(value, nums)
-                apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap="put")
+                written(t, (mask,), (None,) * d + (T,), value, False,
+                        lambda: apply_inplace(I.MASK_PUT_NUMBER.inplace_op, (t, mask), (T, T, token, d), nums, PACKED[token], overlap="put"))
                 return
             if vm.numel != 1:
                 _same_dtype(m, vm)
@@ -464,7 +465,7 @@ def _put(t, picks, value):
     if not tensor:
         nums = []
         token = pack(value, nums)
-        _written(t, tensors, layout, value, False,
+        written(t, tensors, layout, value, False,
                  lambda: apply_inplace(I.INDEX_PUT_NUMBER.inplace_op, (t, *tensors), (T, layout, token), nums, PACKED[token], overlap="put"))
         return
     put_values(t, tensors, layout, value, False)
@@ -487,11 +488,11 @@ def put_values(t, tensors, layout, value, accumulate):
     if not m.contiguous and any([s == 0 and n > 1 for n, s in zip(m.shape, m.strides)]):
         warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
              "applies to advanced indexing e.g. tensor[indices] = tensor")
-    return _written(t, tensors, layout, value, accumulate,
+    return written(t, tensors, layout, value, accumulate,
                     lambda: apply_inplace(I.INDEX_PUT.inplace_op, (t, *tensors, value), (T, layout, T, accumulate), overlap="put"))
 
 
-def _written(t, tensors, layout, value, accumulate, write):
+def written(t, tensors, layout, value, accumulate, write):
     """What `write` gives, after which memory holds what is written there element by element."""
     if "transform" in context.modes or not coincide(t, value):
         return write()
