@@ -292,3 +292,13 @@ def test_losses_of_torch_itself_reduce_nothing_unless_told():
         assert loss(x, x.abs()).shape == (3,) and loss(x, x.abs(), reduction=1).shape == ()        # as the binding has it
         assert getattr(torch.ops.aten, name)(x, x.abs()).item() == loss(x, x.abs(), reduction=1).item()        # as the schema has it
     assert torch.margin_ranking_loss(x, x, x).shape == (3,) and torch.ops.aten.margin_ranking_loss(x, x, x, 0.0, 2).shape == ()
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions_are_told_by_their_name(dims):
+    x, w = torch.randn(1, 2, *[4] * dims, requires_grad=True), torch.randn(3, 2, *[3] * dims, requires_grad=True)
+    y = getattr(torch.nn.functional, f"conv{dims}d")(x, w)
+    g = torch.ones_like(y).requires_grad_()
+    made = [*torch.autograd.grad(y, (x, w), g, create_graph=True), getattr(torch.nn.grad, f"conv{dims}d_input")(x.shape, w, g),
+            getattr(torch.nn.grad, f"conv{dims}d_weight")(x, w.shape, g)]
+    assert [t.grad_fn.name() for t in made] == ["ConvolutionBackwardBackward0"] * 4
