@@ -139,3 +139,8 @@ def test_dynamo_warns_once():
         warn_once("slow path")
         warn_once("slow path")
     assert len(seen) == 1 and seen[0].filename == __file__
+
+
+def test_libraries_that_ask_whether_functions_can_be_compiled_are_told_so():
+    from torchshim._dynamo.eval_frame import check_if_dynamo_supported, is_dynamo_supported
+    assert is_dynamo_supported() is True and check_if_dynamo_supported() is None

@@ -93,3 +93,14 @@ def test_metrics_and_settings():
 def test_what_calls_take_when_nothing_is_said_is_where_libraries_read_it():
     assert rpc.api.UNSET_RPC_TIMEOUT == rpc.constants.UNSET_RPC_TIMEOUT == -1.0 and rpc.constants.DEFAULT_RPC_TIMEOUT_SEC == 60.0
     assert rpc.api.rpc_sync is rpc.rpc_sync and rpc.rpc_sync.__module__.endswith("distributed.rpc.api")
+
+
+def test_what_needs_a_worker_says_so_before_it_runs():
+    """Libraries decorate calls of their own with torch's check."""
+    @rpc.api._require_initialized
+    def answer(x, *, y=1):
+        """Adds."""
+        return x + y
+    assert answer.__doc__ == "Adds."
+    with pytest.raises(RuntimeError, match="^RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.$"):
+        answer(1)

@@ -15,6 +15,15 @@ _DEBUG = ("aot_eager", "eager", "aot_eager_decomp_partition", "aot_ts", "eager_n
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
+def check_if_dynamo_supported():
+    """Nothing is refused: torch.compile takes functions as they are, on each Python."""
+
+
+def is_dynamo_supported():
+    """True."""
+    return True
+
+
 class OptimizedModule(Module):
     """What `torch.compile` makes of a module (`compiled`), or `torch.compiler.disable`: it calls `_orig_mod`, and has its attributes."""
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import traceback
 
 from ...dropin import missing_attribute as _missing_attribute
@@ -78,6 +79,15 @@ def _here():
     if _me is None:
         raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
     return _me
+
+
+def _require_initialized(function):
+    """A decorator: the function refuses to be called while there is no worker."""
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        _here()
+        return function(*args, **kwargs)
+    return checked
 
 
 def get_worker_info(worker_name=None):
