@@ -188,8 +188,8 @@ def _convolution(eqn, operands, fence):
 
 @_rule("cumsum", "cumprod", "cumlogsumexp")
 def _cumulative(eqn, operands, fence):
-    """Running sums, products and sums of exponentials as torch's: in float64. XLA makes them from those of pieces, which may overflow where the whole does not;
-    then they are made one by one."""
+    """Running sums, products and sums of exponentials as torch's: in float64. XLA makes them from those of pieces, which may overflow where
+    the whole does not; then they are made one by one."""
     (x,), axis, reverse = operands, eqn.params["axis"], eqn.params["reverse"]
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return None
