@@ -109,7 +109,7 @@ cost.COMPILE_PRIMITIVE = 2e3
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-x, y = torch.randn(512, 16), torch.randn(512, 1)
+x, y = torch.randn(4096, 16), torch.randn(4096, 1)
 cost.COMPILE = 1e5
 for k in range(30):
     optimizer.zero_grad()

@@ -17,6 +17,7 @@ OPERATOR, PRIMITIVE, VIEW = 1000, 200, 1500
 # what a compiled program saves: an element; one of arrays of so many, which stay in a cache
 ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17
 CALL, RESULT, INPUT = 25_000, 2_500, 1_500      # calling a compiled program, each array out of it and into it
+MARGIN = 0.4               # what saves a smaller part of what it would without a call is not compiled: estimates are no better than that
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
 # Which part of what a compile costs must have been lost before it is made. What never pays is not compiled with a small one either.
@@ -133,8 +134,9 @@ def of_trace(steps, live, inputs):
     with so many arrays in."""
     each, wanted = [s[0].cost for s in steps], set(live)
     written = sum([_element(m) * m.numel for s in steps if s[0].op.view is None for k, m in enumerate(s[0].out_metas, s[3]) if k in wanted])
-    saved = sum([c[0] for c in each]) - written                     # results are written in any case
-    saved -= CALL + RESULT * len(live) + INPUT * inputs
+    most = sum([c[0] for c in each]) - written                      # results are written in any case
+    saved = most - (CALL + RESULT * len(live) + INPUT * inputs)
+    saved = saved if saved > MARGIN * most else 0
     primitives = sum([c[1] for c in each])
     if primitives <= pieces.LONG:
         return saved, COMPILE + COMPILE_PRIMITIVE * primitives
