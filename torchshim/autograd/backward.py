@@ -46,15 +46,7 @@ class GradList:
     def zeros(meta):
         return zeros_value(meta)
 
-    @staticmethod
-    def tensor(g):
-        return wrap(g)
-
-    @staticmethod
-    def back(t):
-        return read(t)
-
-    given = back
+    tensor, back, given = staticmethod(wrap), staticmethod(read), staticmethod(read)
 
     @staticmethod
     def vjp(node, saved, cts, part=None):
@@ -206,17 +198,19 @@ class _Walk:
     def all(self):
         """Node after node. One that is ready alone is next: it need not queue."""
         ready, boxes, missing, wanted, needed, mode = self.ready, self.boxes, self.missing, self.wanted, self.needed, self.mode
-        log, keep, alone = self.log, self.retain_graph, None
+        log, keep, alone, parts = self.log, self.retain_graph, None, self.wanted is not None and self.mode.narrow is not False
         while alone is not None or ready:
             if alone is None:
                 target = heapq.heappop(ready)[2]
             else:
                 target, alone = alone, None
             i = id(target)
-            box = boxes.pop(i, None) or {}
-            if wanted is not None and i not in wanted and not needed.get(i):
-                self.passed_by(target, box)
-                continue
+            box, asked = boxes.pop(i, None) or {}, False
+            if wanted is not None:
+                asked = i in wanted
+                if not asked and not needed.get(i):
+                    self.passed_by(target, box)
+                    continue
             if not isinstance(target, Node):
                 if 0 in box:
                     self.leaf(target, box[0])
@@ -224,14 +218,13 @@ class _Walk:
                     self.unreached(target, target._ts_extra)
                 continue
             extra = target._ts_extra
-            if extra is not None and log is not None:
-                log.ok = False
-            if (log is None or not log.ok) and box and (wanted is None or i not in wanted) and (
-                    extra is None or not extra.pre and not extra.post):                 # as `node` does it
+            if log is not None and (extra is not None or not log.ok):
+                log.ok, log, self.log = False, None, None
+            if log is None and box and not asked and (extra is None or not extra.pre and not extra.post):       # as `node` does it
                 if extra is not None:
                     node_hooks.tensor_hooks(box, mode, extra)
                 self.box = box
-                grads = self.apply(target, box, mode, None if wanted is None or mode.narrow is False else self.part(target))
+                grads = self.apply(target, box, mode, self.part(target) if parts else None)
                 if not keep:
                     target._ts_release()
             else:
@@ -243,24 +236,26 @@ class _Walk:
             for e, g in zip(target._ts_next, grads):      # to its edges' ends: what waited for nothing else is ready
                 if e is None:
                     continue
-                end, nr = e if e.__class__ is tuple else (e, 0)
-                if end.__class__ is AccumulateGrad:
-                    end = end.variable
-                i = id(end)
+                nr = 0
+                if e.__class__ is tuple:
+                    e, nr = e
+                if e.__class__ is AccumulateGrad:
+                    e = e.variable
+                i = id(e)
                 box = boxes.get(i)
                 if box is None:
-                    box = boxes[i] = {}
-                if g is not None:
+                    boxes[i] = {} if g is None else {nr: g}
+                elif g is not None:
                     box[nr] = g if nr not in box else mode.add(box[nr], g)
                 missing[i] = left = missing[i] - 1
                 if not left and (wanted is None or i in wanted or needed.get(i)):
                     if alone is None and not ready:
-                        alone = end
+                        alone = e
                     else:
                         if alone is not None:
                             self.push(alone)
                             alone = None
-                        self.push(end)
+                        self.push(e)
 
     def will_execute(self, e):
         """Whether this walk computes a gradient at an edge's end. torch does not count a single root."""
@@ -410,13 +405,17 @@ def _reach(roots, inputs, ends=()):
             led = below[i] = []
             for e in t._ts_next if i not in ends else ():
                 if e is not None:
-                    e = e[0] if e.__class__ is tuple else e
+                    if e.__class__ is tuple:
+                        e = e[0]
                     if e.__class__ is AccumulateGrad:
                         e = e.variable
                     k = id(e)
-                    missing[k] = missing.get(k, 0) + 1
                     led.append(k)
-                    stack.append(e)
+                    if k in missing:
+                        missing[k] += 1
+                    else:
+                        missing[k] = 1
+                        stack.append(e)
     if inputs is None:
         return order, None, seen, missing
     wanted = {id(end_of(e)[0]) for e in inputs}
@@ -447,7 +446,11 @@ def _apply(node, box, mode, part=None):
     plan = node._ts_plan
     if node._ts_saved is None:
         raise RuntimeError(RELEASED)
-    saved = residuals(node) if node._ts_guard else list(node._ts_saved)
+    saved = node._ts_saved
+    for g in node._ts_guard:
+        if g[1].gen != g[3]:
+            saved = residuals(node)
+            break
     cts = plan.cts
     cts = [box[cts[0]]] if len(cts) == 1 and box else [box[nr] if nr in box else mode.zeros(node._ts_inst.out_metas[nr]) for nr in cts]
     if part is None:
@@ -459,9 +462,11 @@ def _apply(node, box, mode, part=None):
     grads = [None] * len(node._ts_next)
     for i, g in zip(plan.needs, out):
         grads[i] = g
+    if len(box) >= len(plan.cts):
+        return grads
     op = node._ts_inst.op
     # one operator here, of which torch has one for each gradient
-    if (len(box) < len(plan.cts) and isinstance(op.op if op.__class__ is Batched else op, VjpOp)
+    if (isinstance(op.op if op.__class__ is Batched else op, VjpOp)
             and all([m.numel for m in node._ts_inst.in_metas])):               # what is empty tells nothing
         reads = influences(node._ts_inst)
         for i in plan.needs:

@@ -101,7 +101,7 @@ def _named(hook):
 def run_hooks(hooks, g, mode):
     """The hooks on a tensor, one after the other."""
     t = mode.tensor(g)
-    for hook in tuple(hooks.values()):
+    for hook in list(hooks.values()):
         r = hook(t)
         if r is not None:
             _check_one(hook, r, t)
