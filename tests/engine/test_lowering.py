@@ -157,3 +157,17 @@ def test_writes_into_parts_are_the_same_in_both_tiers(tier):
         expected[k:k + 7, k] = expected[40, 3:10] * 2
     np.testing.assert_array_equal(y.detach().numpy(), expected)
     assert x.grad.sum() == 6421.0 and not x.grad[0].any() and x.grad[40, :5].tolist() == [1, 1, 1, 7, 7]        # torch's
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_sum_of_transposes_stays_one(small):
+    """XLA moves transposes past sums, and its simplifier, which is off here, would cancel what comes of it: each of 25 rounds added a pair
+    for each summand, and the chain of a recurrent cell's gradient overflowed the compiler's stack."""
+    @jax.jit
+    def gradient(xs, gs):
+        terms = [(g.T @ x).T for x, g in zip(xs, gs)]
+        return sum(terms[1:], terms[0])
+
+    inputs = [[jnp.ones((4, 3))] * 8, [jnp.ones((4, 5))] * 8]
+    text = gradient.lower(*inputs).compile(compiler_options(small)).as_text()
+    assert text.count(" transpose(") + text.count(" copy(") <= 3 * 8

@@ -2,7 +2,8 @@
 
 XLA's algebraic simplifier turns `mask * x` into a selection (a NaN or an infinity vanishes) and `log(exp(x))` into `x`; an option of each
 compile keeps it out. On CPU, LLVM contracts `x*x - y*y` into one rounding, so that what is exactly 0 becomes -3e-8 and its root NaN: no
-option keeps it from that, `lowering` does.
+option keeps it from that, `lowering` does. What moves reshapes past other operations relies on the simplifier to cancel them: without it, each
+round adds to the last, thousands of transposes in the gradient of an unrolled cell. It stays out too.
 
 On CPU, XLA's newer emitters make each kernel in an MLIR context of its own and keep them all until the whole program is compiled: of a
 program of many small kernels that is 0.5 MB each, 240 MB of a sequence model's training step, and a good part of its compile. Their kernels
@@ -14,7 +15,7 @@ XLA also orders kernels so that they can run side by side. Small ones, one after
 import jaxlib
 
 SMALL = 1 << 13            # elements of a program's largest array
-_options = {"xla_allow_excess_precision": False, "xla_disable_hlo_passes": "algsimp"}
+_options = {"xla_allow_excess_precision": False, "xla_disable_hlo_passes": "algsimp,reshape-mover"}
 _small = {**_options, "xla_cpu_enable_concurrency_optimized_scheduler": False}
 if tuple([int(n) for n in jaxlib.__version__.split(".")[:2]]) < (0, 11):
     _small["xla_cpu_use_fusion_emitters"] = False
