@@ -214,6 +214,18 @@ def test_gelu_is_differentiated_with_what_was_kept_of_it():
     assert not any(entry[0][0] is large for entry in fused._kept.entries)
 
 
+@pytest.mark.parametrize("rows, n", [(32, 32), (64, 10), (300, 90), (700, 90)])
+def test_cross_entropy_is_differentiated_with_what_was_kept_of_it(rows, n):
+    """To the same bits, once; several blocks keep nothing."""
+    x, target, ct = numbers(rows, n), np.arange(rows) % n, np.asarray(0.7, F32)
+    loss, back = (make(rows, n, x.dtype, "mean", -100) for make in (losses.cross_entropy, losses.cross_entropy_back))
+    again = back(x, target, ct)[0]
+    loss(x, target)
+    assert any(e[0][0] is x for e in losses._kept.entries) == (rows < 700)
+    np.testing.assert_array_equal(back(x, target, ct)[0], again)
+    assert not any(e[0][0] is x for e in losses._kept.entries)
+
+
 def test_what_nobody_can_ask_for_is_not_kept():
     kept, x, y = Kept(3, 100), np.zeros(3), np.zeros(4)
     kept.keep((x, True), 1)

@@ -334,6 +334,24 @@ def test_small_parameters_are_computed_end_to_end_to_the_same_bits(make, monkeyp
     assert together == run()
 
 
+def test_small_parameters_that_were_written_between_steps_are_seen():
+    """They are laid end to end anew where one is not what the last step made."""
+    def run(several):
+        params = [torch.nn.Parameter(torch.full((2, 3), float(k + 1))) for k in range(4)]
+        optimizers = [torch.optim.SGD(g, 0.1, momentum=0.5) for g in ([params] if several else [[p] for p in params])]
+        for step in range(8):
+            for p in params:
+                p.grad = p.detach() * step
+            for o in optimizers:
+                o.step()
+            if step % 3 == 1:
+                with torch.no_grad():
+                    params[1][0] += 1
+                params[2].detach().numpy()[1] = step
+        return [p.tolist() for p in params]
+    assert run(True) == run(False)
+
+
 def test_parameters_are_grouped_by_size_and_dtype():
     from torchshim.engine import meta_of
     from torchshim.optim._update import _small

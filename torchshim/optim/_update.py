@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from operator import itemgetter
+from operator import is_, itemgetter
 
 import jax
 import jax.numpy as jnp
@@ -174,12 +174,19 @@ class Update(Operator):
         f = self.resolve((1, lists, flags), (whole,) * lists, inst.kinds).interpreted()
         ins = [itemgetter(*[j * n + k for k in ks]) for j in range(lists)]
         pieces = [(k, slice(a, b), m.shape) for k, a, b, m in zip(ks, ends, ends[1:], metas)]
+        made = [((), None)] * (lists + 1)      # each list as it came out the last time, and end to end: mostly that is what comes in next
+        written = [0, *range(2, lists + 1)]
 
         def run(args, numbers, out):
-            results = f(*[np.concatenate(get(args), None) for get in ins], *numbers)
-            for at, r in zip(range(0, len(out), n), results):
-                for k, piece, shape in pieces:
-                    out[at + k] = r[piece].reshape(shape)
+            given = []
+            for get, (before, whole) in zip(ins, made):
+                arrays = get(args)
+                given.append(whole if whole is not None and all(map(is_, arrays, before)) else np.concatenate(arrays, None))
+            for j, at, whole in zip(written, range(0, len(out), n), f(*given, *numbers)):
+                parts = [whole[piece].reshape(shape) for _, piece, shape in pieces]
+                made[j] = parts, whole
+                for (k, _, _), part in zip(pieces, parts):
+                    out[at + k] = part
         return run
 
     def __call__(self, params, grads, states, numbers, flags):

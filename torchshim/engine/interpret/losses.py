@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from .fused import _BLOCK, _FEW, _NARROW, _SEVERAL, _SPREAD, _by_blocks, _contiguous, _over, _peak, _spread, _starts, _summed
+from .kept import Kept
 from .sum_rules import _ones
 
 
@@ -134,6 +135,8 @@ entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_ba
 
 # ---------------------------------------------------------------- classes
 
+_kept = Kept(4, 1 << 18)   # of logits, by them: exp of what they are less their row's peak, and its sums
+
 
 def cross_entropy(rows, n, dtype, reduction, ignore_index):
     """Of rows of logits and class numbers: -log_softmax at the class; the mean is over those that count."""
@@ -142,7 +145,9 @@ def cross_entropy(rows, n, dtype, reduction, ignore_index):
         at = _starts(len(x), n) + target
         np.negative(e.reshape(-1)[at], out=loss)
         np.exp(e, out=e)
-        loss += np.log(_summed(len(x), n, dtype)(e))
+        total = _summed(len(x), n, dtype)(e)
+        loss += np.log(total)
+        return e, total
 
     every = _over(_by_blocks(rows, n), one)
     if rows * n <= _FEW and 0 < n < _SPREAD and (n >= _NARROW or rows < _SEVERAL):
@@ -150,7 +155,9 @@ def cross_entropy(rows, n, dtype, reduction, ignore_index):
 
     def run(x, target, *_):
         target, loss = _inside(target, n, ignore_index), np.empty(rows, dtype)
-        every(_contiguous(x, (rows, n)), target.at, loss)
+        exponents = every(_contiguous(x, (rows, n)), target.at, loss)
+        if exponents is not None and _kept.small((x,)):
+            _kept.keep((x,), exponents)
         if target.kept is not None:
             loss = np.where(target.kept, loss, dtype.type(0))
         if reduction == "none":
@@ -174,7 +181,8 @@ def _losses_of_few(rows, n, dtype):
         np.negative(e.take(at), loss)
         np.exp(e, e)
         total = e.dot(ones)
-        loss += np.log(total, total)
+        loss += np.log(total)
+        return e, total
     return losses
 
 
@@ -183,9 +191,11 @@ class _inside:
     __slots__ = ("at", "kept", "count")
 
     def __init__(self, target, n, ignore_index):
-        at = np.asarray(target).reshape(-1).astype(np.int64, copy=False)
+        at = np.asarray(target).reshape(-1)
+        if at.dtype != np.int64:
+            at = at.astype(np.int64)
         self.kept, self.count, self.at = None, at.size, at
-        if not 0 <= ignore_index < n and (not at.size or at.view(np.uint64).max() < n):
+        if not 0 <= ignore_index < n and (not at.size or np.maximum.reduce(at.view(_UNSIGNED)) < n):
             return
         low, high = (at.min(), at.max()) if at.size else (0, 0)
         if low <= ignore_index <= high:
@@ -200,22 +210,28 @@ def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
     def one(x, target, scale, out):
         np.subtract(x, _spread(_peak(x), x), out=out)
         np.exp(out, out=out)
-        total = _summed(len(x), n, dtype)(out)
-        out *= _spread((scale.reshape(-1) / total).reshape(-1, 1), out)
-        flat, at = out.reshape(-1), _starts(len(x), n) + target
-        flat[at] -= scale.reshape(-1)
+        finish(out, _summed(len(x), n, dtype)(out), target, scale)
 
-    every = _over(_by_blocks(rows, n), one)
+    def finish(out, total, target, scale):
+        out *= _spread((scale / total).reshape(-1, 1), out)
+        out.reshape(-1)[_starts(len(out), n) + target] -= scale
+
+    blocks = _by_blocks(rows, n)
+    every = _over(blocks, one)
 
     def run(x, target, ct):
-        shape, target, out = np.shape(x), _inside(target, n, ignore_index), np.empty((rows, n), dtype)
-        scale = np.asarray(ct)
+        shape, target, scale = np.shape(x), _inside(target, n, ignore_index), np.asarray(ct).reshape(-1)
         if reduction == "mean":
             scale = scale / dtype.type(target.count)
-        scale = np.broadcast_to(scale, (rows,))
         if target.kept is not None:
             scale = np.where(target.kept, scale, dtype.type(0))
-        every(_contiguous(x, (rows, n)), target.at, np.ascontiguousarray(scale), out)
+        kept = _kept.taken((x,)) if _kept.entries else None
+        if kept is not None and kept[0].shape == (rows, n):
+            out, total = kept
+            finish(out, total, target.at, scale)
+        else:
+            out = np.empty((rows, n), dtype)
+            every(_contiguous(x, (rows, n)), target.at, scale if blocks is None else np.broadcast_to(scale, (rows,)), out)
         return [out.reshape(shape)]
     return run
 
