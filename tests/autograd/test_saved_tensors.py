@@ -139,3 +139,43 @@ def test_the_private_name_of_grad():
     assert p._grad is p.grad
     p._grad = None
     assert p.grad is None
+
+
+INDEX = torch.tensor([[0, 1, 0]])
+ROW = torch.tensor([0])
+SAVED_UNREAD = [                               # (call of x and y, which of both torch saves although the gradient is not made of it)
+    (lambda x, y: x.gather(0, INDEX), "x"), (lambda x, y: torch.take_along_dim(x, INDEX, 0), "x"), (lambda x, y: x.take(ROW), "x"),
+    (lambda x, y: x.index_add(0, ROW, y[:1]), "y"), (lambda x, y: x.index_copy(0, ROW, y[:1]), "y"),
+    (lambda x, y: x.put(ROW, y[0, :1]), "y"), (lambda x, y: x.scatter_reduce(0, INDEX, y, "sum"), "xy"),
+    (lambda x, y: torch.addcdiv(x, 2, y.detach(), y), "y"),
+    (lambda x, y: torch.nn.functional.avg_pool2d(x[None], 2), "x"), (lambda x, y: torch.nn.functional.max_pool2d(x[None], 2), "x"),
+    (lambda x, y: torch.nn.functional.adaptive_max_pool2d(x[None], 1), "x"),
+    (lambda x, y: torch.nn.functional.pad(x[None], (1, 1), mode="replicate"), "x"),
+    (lambda x, y: torch.nn.functional.conv1d(x[None], y[None, :, :1]), "xy")]
+
+
+@pytest.mark.parametrize("call, saved", SAVED_UNREAD)
+def test_what_is_saved_must_not_be_written_whether_it_is_read_or_not(call, saved):
+    for written in "xy":
+        x, y = torch.ones(2, 3, requires_grad=True) * 1, torch.ones(2, 3, requires_grad=True) * 2
+        out = call(x, y)
+        with torch.no_grad():
+            (x if written == "x" else y).mul_(2)
+        if written in saved:
+            assert "modified by an inplace operation" in error(lambda: out.sum().backward())
+        else:
+            out.sum().backward()
+
+
+def test_a_gradient_has_no_history_through_what_was_saved_and_not_read():
+    x = torch.ones(2, 3, requires_grad=True)
+    given = torch.ones(1, 3, requires_grad=True)
+    g, = torch.autograd.grad(x.gather(0, INDEX), x, given, create_graph=True)
+    assert torch.autograd.grad(g.sum(), (x, given), allow_unused=True)[0] is None
+
+
+def test_a_reduction_by_index_reads_its_result():
+    x, y = torch.full((2, 3), 2.0, requires_grad=True), torch.full((1, 3), 3.0, requires_grad=True)
+    out = x.scatter_reduce(0, INDEX, y, "amax")
+    out.data.mul_(2)                           # it is the largest element no more
+    assert torch.autograd.grad(out.sum(), y)[0].isnan().all()

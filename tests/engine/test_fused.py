@@ -332,7 +332,7 @@ def test_max_pool_gradient_of_windows_apart(case):
     back = plan.vjp.resolve((), None, None)
     with jax.enable_x64(True):
         g = np.random.RandomState(1).randn(*inst.out_metas[0].shape).astype(F32)
-        kept = [np.asarray(inst.fn(x)[1]), g]
+        kept = [x, np.asarray(inst.fn(x)[1]), g]
         np.testing.assert_array_equal(back.op.on_host(back)(*kept)[0], np.asarray(back.fn(*kept)[0]))
 
 

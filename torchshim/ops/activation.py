@@ -89,7 +89,8 @@ def rrelu(self, slope):
 
 
 @op("rrelu.noise(Tensor self, Tensor noise) -> Tensor", promote="arith", grad="RreluWithNoiseBackward0", inplace=True,
-    inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",), strides=contiguous)
+    inplace_grad="RreluWithNoiseBackward1", refuses=("rrelu_with_noise_out_cpu", "bic"), nondiff=("noise",), strides=contiguous,
+    saves=("self", "noise"))
 def rrelu_noisy(self, noise):
     """x, times its slope."""
     return self * noise

@@ -304,7 +304,7 @@ def check_addcdiv(self, tensor1, tensor2, value):
 
 
 @op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", passing=("self",), promote="arith",
-    grad="AddcdivBackward0",
+    grad="AddcdivBackward0", saves=("tensor1 for tensor2", "tensor2"),
     inplace="method", numbers=(), check=check_addcdiv)
 def addcdiv(self, tensor1, tensor2, value):
     """self + value * tensor1 / tensor2."""
@@ -396,7 +396,7 @@ def _pow_exponent(out, x, e):
 @op("pow(Tensor self, Tensor exponent) -> Tensor", promote="arith", grad=_pow_name, inplace="method", scalar_left=True,
     rule=(_pow_self, _pow_exponent), kernel_numbers=True, function=False, method=False, check=check_pow, back_refuses=no_bools((1, 0)),
     strides=lambda inst, *operands: elementwise_strides(inst.in_metas, inst.out.shape) if inst.layout[0] is T else None,
-    saves=lambda inst: (0,) if inst.layout[1] is T else None)
+    saves=lambda inst, wrt: (0,) if inst.layout[1] is T else None)
 def pow(self, exponent):
     """self ** exponent. An exponent given as a static Python number is part of the program."""
     return self | ~exponent if self.dtype == jnp.bool_ else _power(self, exponent)

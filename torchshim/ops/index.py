@@ -198,19 +198,21 @@ def _wrapped(self, dim, index):
     return jnp.where(index < 0, index + (self.shape[dim] if self.ndim else 1), index)
 
 
-GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0",
+GATHER_WRAPPED = op("gather.wrapped(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0", saves=("self", "index"),
+    seen=lambda inst: dict(enumerate([m.shape for m in inst.in_metas])),                           # both are expanded
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, _wrapped(self, dim, index), _one(ct), "sum"),
                                        None])(
     lambda self, dim, index: _gather(self, dim, _wrapped(self, dim, index)))
 def _gather_back_on_host(inst, plan):
     m, index = inst.in_metas
-    if plan.args != (1,) or plan.outs or not m.ndim or not index.ndim:
+    if plan.args != (0, 1) or plan.outs or not m.ndim or not index.ndim:
         return None
-    return picks.scattered_into_zeros(m.shape, index.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype)
+    scatter = picks.scattered_into_zeros(m.shape, index.shape, wrap_dim(inst.layout[1], m.ndim), m.dtype)
+    return scatter and (lambda self, index, ct: scatter(index, ct))
 
 
 GATHER = op("gather.along(Tensor self, int dim, Tensor index) -> Tensor", plain_gradients=True, grad="GatherBackward0",
-    host_back=_gather_back_on_host,
+    host_back=_gather_back_on_host, saves=("self", "index"),
     rule=lambda ct, self, dim, index: [_scatter_into(jnp.zeros(self.shape, ct.dtype), dim, index, _one(ct), "sum"), None])(_gather)
 
 
@@ -339,7 +341,7 @@ def _reduce_gradients(ct, self, src, out, reduce, include_self, read, add, clear
         is_self, is_src = self == out, src == value
         count = add(is_self.astype(ct.dtype), is_src.astype(ct.dtype))
         share = ct / count
-        g_self, g_src = jnp.where(is_self, share, 0), jnp.where(is_src, read(share), 0)
+        g_self, g_src = is_self * share, is_src * read(share)          # nan where none is equal
     if not include_self:
         g_self = clear(g_self)
     return g_self, g_src
@@ -399,24 +401,24 @@ def _product_gradients(ct, self, src, index, how, include_self):
     return g_self.reshape(self.shape), g_src
 
 
-def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self):
+def _scatter_reduce_grads(ct, self, dim, index, src, reduce, include_self, result):
     if not index.size:
         return [ct, None, jnp.zeros(src.shape, ct.dtype)]
-    out = _scatter_reduce(self, dim, index, src, reduce, include_self)
     part = _src(src, _one(index))
     if reduce == "prod" and index.size:
         g_self, g_src = _product_gradients(ct, self, part, _one(index), Along(wrap_dim(dim, self.ndim)), include_self)
     else:
         g_self, g_src = _reduce_gradients(
-            ct, self, part, out, reduce, include_self, lambda x: _one(_gather(x, dim, index)),
+            ct, self, part, result, reduce, include_self, lambda x: _one(_gather(x, dim, index)),
             lambda base, v: _scatter_into(base, dim, index, v, "add"), lambda x: _cleared(x, dim, index))
     s = _one(src)
     g_src = jax.lax.pad(g_src, zero(g_src), [(0, n - k, 0) for n, k in zip(s.shape, g_src.shape)]).reshape(src.shape)
     return [g_self, None, g_src]
 
 
+_REDUCED = ("self", "index", "src", "source", "result")
 SCATTER_REDUCE = op("scatter_reduce.along(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True) -> Tensor",
-    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads)(_scatter_reduce)
+    grad="ScatterReduceBackward0", inplace=True, rule=_scatter_reduce_grads, saves=_REDUCED)(_scatter_reduce)
 
 
 # -- whole slices of one dimension -----------------------------------------------------------------------------------------------
@@ -465,9 +467,9 @@ def _add_rows_on_host(inst):
 
 
 INDEX_ADD = op("index_add.rows(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", passing=("self",),
-    grad="IndexAddBackward0", inplace=True, host=_add_rows_on_host)(_index_add)
+    grad="IndexAddBackward0", inplace=True, saves=("index for source", "source for source"), host=_add_rows_on_host)(_index_add)
 INDEX_COPY = op("index_copy.rows(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-    grad="IndexCopyBackward0", inplace=True,
+    grad="IndexCopyBackward0", inplace=True, saves=("index", "source for source"),
     rule=lambda ct, self, dim, index, source: [_into_rows(ct, dim, index, zero(ct), "set"), None,
         _index_select(ct, dim, index).reshape(source.shape)])(
     lambda self, dim, index, source: _into_rows(self, dim, index, source, "set"))
@@ -501,19 +503,18 @@ def _index_reduce(self, dim, index, source, reduce, include_self):
                     lambda base, v, method: _into_rows(base, dim, index, values if v is None else v, method))
 
 
-def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self):
-    out = _index_reduce(self, dim, index, source, reduce, include_self)
+def _index_reduce_grads(ct, self, dim, index, source, reduce, include_self, result):
     if reduce == "prod" and index.size:
         g_self, g_src = _product_gradients(ct, self, _one(source), index, Rows(wrap_dim(dim, self.ndim)), include_self)
     else:
         g_self, g_src = _reduce_gradients(
-            ct, self, source, out, reduce, include_self, lambda x: _index_select(x, dim, index).reshape(source.shape),
+            ct, self, source, result, reduce, include_self, lambda x: _index_select(x, dim, index).reshape(source.shape),
             lambda base, v: _into_rows(base, dim, index, v, "add"), lambda x: _into_rows(x, dim, index, zero(x), "set"))
     return [g_self, None, g_src.reshape(source.shape)]
 
 
 INDEX_REDUCE = op("index_reduce.rows(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True) -> Tensor",
-    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads)(_index_reduce)
+    grad="IndexReduceBackward0", inplace=True, rule=_index_reduce_grads, saves=_REDUCED)(_index_reduce)
 
 
 # -- masks ---------------------------------------------------------------------------------------------------------------------
@@ -562,7 +563,7 @@ def _flat(index, n):
     return jnp.where(index < 0, index + n, index)
 
 
-TAKE = op("take.flat(Tensor self, Tensor index) -> Tensor", grad="TakeBackward0")(
+TAKE = op("take.flat(Tensor self, Tensor index) -> Tensor", grad="TakeBackward0", saves=("self", "index"))(
     lambda self, index: self.ravel().at[_flat(index, self.size)].get(mode="clip"))
 
 
@@ -575,7 +576,7 @@ def _put_flat(self, index, source, accumulate):
 
 
 PUT = op("put.flat(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", grad="PutBackward0", inplace=True,
-    strides=_kept,
+    strides=_kept, saves=("index", "source for source"),
     rule=lambda ct, self, index, source, accumulate: [
         ct if accumulate else _put_flat(ct, index, jnp.zeros(index.shape, ct.dtype), False), None,
         ct.ravel().at[_flat(index, ct.size)].get(mode="clip").reshape(source.shape)])(_put_flat)

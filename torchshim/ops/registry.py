@@ -19,9 +19,9 @@ numbers: the Tensor parameters for which a Python number may stand (default: all
   scalar_left: that one too; "alone": even where no operand is a tensor). kernel_numbers: torch hands these numbers to its kernel, so they
   have no part in choosing the result's strides (elsewhere they iterate as 0-d tensors). wide_number: half tensors meet them unrounded.
   saves_number: they count among what backward saves. saves: the names of tensor parameters and of results ("result", where they have none) that
-  torch keeps for backward, where the gradient here would read others: they are kept, and so must not be written before; other results are
-  not. "own": each operand for its own gradient. Or a function of the Instance: numbers of results, ~number for operands, None for what the
-  gradient reads.
+  torch keeps for backward, where the gradient here would read others, or fewer: they are kept, and so must not be written before; other
+  results are not. "source for self": where self wants a gradient. "own": each operand for its own gradient. Or a function of the Instance
+  and the numbers of the operands that want gradients: numbers of results, ~number for operands, None for what the gradient reads.
 half_steps: the body takes `half=`, the half type whose rounding torch applies between its steps (None: it does not). "complex": complex32
   alone.
 refuses: (kernel, kinds): torch has no such kernel for common dtypes of these kinds ('b', 'i', 'f', 'c'; 'h': half floats).
@@ -57,7 +57,8 @@ backward raises, as torch's does. There are two ways to say how it is computed:
    that part is a function with `jax.custom_jvp` beside the body.
 2. `rule` stands beside the body. A tuple for elementwise bodies: d result / d parameter as functions of (result, *params).
    A bool array says where the gradient passes (elsewhere it is 0, even if it is inf or nan); a pair is such a mask with a
-   factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument.
+   factor. A function for all others: (cotangent, *arguments) -> a gradient, or None, for each tensor argument; if its last parameter is
+  called `result`, that is what the operator gave.
 
 pullback: where torch's gradients are not linear in the cotangent: beside a tuple (of which forward derivatives are made), a function of
   (cotangent, *operands, the half type between whose steps torch rounds, or None), the arrays promoted and of one shape, that gives the
@@ -161,11 +162,9 @@ class Op(Operator):
         if weight is not None:
             self.weight = weight
         if saves.__class__ is tuple:
-            results, tensors = self.fields or ("result",), [p.name for p in self.params if p.kind == "tensor"]
-            kept = tuple([~tensors.index(name) if name in tensors else results.index(name) for name in saves])
-            self.saves = lambda inst: kept
+            self.saves = functools.partial(_kept, saves, self.fields or ("result", "result1"), self.params)
         elif saves == "own":
-            self.saves = lambda inst: saves
+            self.saves = lambda inst, wrt: tuple([~i for i in wrt])
         elif saves is not None:
             self.saves = saves
         self.elementwise = promote is not None if elementwise is None else elementwise
@@ -417,9 +416,12 @@ def with_partials(body, partials, params, saved=None):
 
 def pullback_rule(pullback):
     """An Operator's rule from (cotangent, *arguments) -> a gradient for each tensor argument."""
+    reads_result = inspect.getfullargspec(pullback).args[-1:] == ["result"]
+
     def rule(inst, wrt, ins, cts):
-        grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]))
-        return list(inst.fn(*ins)) + [grads[i].astype(ins[i].dtype) for i in wrt]
+        made = list(inst.fn(*ins))
+        grads = pullback(cts[0], *spread(inst.layout, ins[:len(inst.in_metas)]), **({"result": made[0]} if reads_result else {}))
+        return made + [grads[i].astype(ins[i].dtype) for i in wrt]
     return rule
 
 
@@ -556,6 +558,17 @@ def _positions(params, layout):
         elif x.__class__ is tuple:
             names.extend(p.name for y in x if y is T)
     return names
+
+
+def _kept(saves, results, params, inst, wrt):
+    """What a declaration's `saves` names of an Instance, see the module docstring."""
+    names, kept = _positions(params, inst.layout), []
+    for name in saves:
+        name, _, reader = name.partition(" for ")
+        if reader and reader not in [names[i] for i in wrt]:
+            continue
+        kept += [~i for i, n in enumerate(names) if n == name] or ([results.index(name)] if name in results else [])
+    return tuple(kept)
 
 
 class InplaceOp(Operator):

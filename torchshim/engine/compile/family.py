@@ -147,7 +147,8 @@ class Family:
         return None if self._program is _REFUSED else self._program.at(sizes)
 
     def derived(self, inst, needs, rule):
-        """(what is kept, function of the vjp, its Family or None) for an Instance of this family; None: it is to be traced itself."""
+        """(what is kept, function of the vjp, its Family or None, what is kept and not read) for an Instance of this family; None: it is to be
+        traced itself."""
         key = needs, inst.diff_ins, inst.diff_outs
         found = self._pullbacks.get(key)
         if found is None:
@@ -169,7 +170,7 @@ class _Pullback(gradient.Pullback):
         found = self.families.get(kept[:2])
         if found is None:
             found = self.families[kept[:2]] = self._family(*kept)
-        return None if found is _REFUSED else (kept, self._function(inst, kept), found)
+        return None if found is _REFUSED else (kept, self._function(inst, kept), found, self.unread(*kept))
 
     def _function(self, inst, kept):
         """The vjp at the Instance's shapes, traced when a program needs it."""

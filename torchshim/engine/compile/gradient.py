@@ -21,16 +21,17 @@ class Plan:
     """How an Instance differentiates for one set of inputs that need it.
 
     `args` are the inputs the backward reads, `outs` the outputs it reads (`exp` needs only its result), `nums` the
-    numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`. `readers`,
-    `passed`, `parts`, `node_class`: what autograd found out about that.
+    numbers; `vjp` is the operator that maps (saved..., cotangents of `cts`, numbers) to the gradients of `needs`. `unread`: which of
+    what is saved it does not read. `readers`, `passed`, `parts`, `node_class`: what autograd found out about that.
     """
-    __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds", "readers", "passed", "parts", "node_class")
+    __slots__ = ("inst", "needs", "args", "outs", "cts", "vjp", "nums", "vjp_kinds", "unread", "readers", "passed", "parts", "node_class")
 
     def __init__(self, inst, needs, args=(), outs=(), nums=(), vjp=None):
         self.inst, self.args, self.outs, self.nums, self.vjp = inst, args, outs, nums, vjp
         self.needs = tuple([i for i in inst.diff_ins if needs >> i & 1])
         self.cts, self.vjp_kinds = tuple(inst.diff_outs), "".join([inst.kinds[i] for i in nums])
         self.readers = self.passed = self.parts = self.node_class = None
+        self.unread = ()
 
     def joint(self):
         """A Joint of the Instance and its backward, None where both together run no loop that the other could spare."""
@@ -46,15 +47,19 @@ def derived(inst, needs, rule):
     """(Plan, function of its vjp, its jaxpr or None, its Family or None) from the Instance's own function, or from `rule` in its place."""
     shared = inst.family and inst.family.derived(inst, needs, rule)
     if shared:
-        (kept, function, family), jaxpr = shared, None
+        (kept, function, family, unread), jaxpr = shared, None
     else:
         wrt = [i for i in inst.diff_ins if needs >> i & 1]
         traced = Pullback(inst, wrt, rule, inst.op.saves)
         kept = traced.cheapest(inst)
         if any([m.numel == 0 for m in inst.in_metas]):
-            kept = _as_of_some(inst, wrt, rule, kept)
+            kept, unread = _as_of_some(inst, wrt, rule, kept), ()
+        else:
+            unread = traced.unread(*kept)
         function, jaxpr, family = traced.function(*kept), traced.jaxpr(*kept), None
-    return Plan(inst, needs, *kept[:3]), function, jaxpr, family
+    plan = Plan(inst, needs, *kept[:3])
+    plan.unread = unread
+    return plan, function, jaxpr, family
 
 
 class Pullback:
@@ -75,9 +80,7 @@ class Pullback:
         for k, v in enumerate(self.results):
             if not isinstance(v, core().Literal) and v not in self.operands:
                 named.setdefault(v, k)
-        saves = saves and saves(inst)
-        if saves == "own":
-            saves = tuple([~i for i in wrt])
+        saves = saves and saves(inst, wrt)
         if saves is None:
             self.choices = self._kept({}), self._kept(named)
         else:
@@ -101,6 +104,12 @@ class Pullback:
         """The variables of what is kept, the cotangents and the numbers; None for a result that is a number wherever it is read."""
         given = [self.operands[i] for i in args] + [self.results[k] for k in outs] + self.cotangents + [self.numbers[i] for i in nums]
         return [None if isinstance(v, core().Literal) else v for v in given]
+
+    def unread(self, args, outs, nums, eqns):
+        """Which of what is kept nothing reads: it is kept as torch keeps it."""
+        read = {v for e in eqns for v in e.invars if not isinstance(v, core().Literal)}
+        read.update([v for v in self.gradients if not isinstance(v, core().Literal)])
+        return tuple([k for k, v in enumerate(self._given(args, outs, nums)[:len(args) + len(outs)]) if v not in read])
 
     def jaxpr(self, args, outs, nums, eqns):
         """`function` as a jaxpr, which is a part of this one; None where it has to be traced."""

@@ -41,7 +41,8 @@ class Operator:
     twice = None               # which of its gradients have a history themselves, where that cannot be told from their program
     grad_back = None           # what names its gradients' nodes, see ops.registry
     back_refuses = None        # function of (Instance, numbers of the gradients): why a backward cannot be, or None
-    # function of an Instance: what backward keeps, read or not (numbers of results, -1: the first operand); else None
+    # function of an Instance and the operands that want gradients: what backward keeps, read or not (numbers of results, -1: the first
+    # operand); else None
     saves = None
 
     def __init__(self, name=None):
@@ -171,6 +172,8 @@ class VjpOp(Operator):
         results = [(self.inst.in_metas[i].shape, self.inst.in_metas[i].dtype) for i in p.needs]
         made = Instance(self, (), self.fn, metas, p.vjp_kinds, self.inst.out_metas[0].device, strides, results=results, jaxpr=self.jaxpr)
         made.share(self.family, self.family and self.inst.sizes)
+        if p.unread:
+            made.diff_ins = tuple([i for i in made.diff_ins if i not in p.unread])
         return made
 
     def build_half(self, layout, metas, kinds):

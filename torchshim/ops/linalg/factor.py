@@ -70,7 +70,7 @@ _ONE_ROUTINE = dict(weight=lambda inst: (1, 3, 0, 0))      # compiled, it calls 
 
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", **DECLARED,
-    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros", host=_positive_on_host, **_ONE_ROUTINE)
+    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros", saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
 def linalg_cholesky_ex(self, upper, check_errors):
     """The Cholesky factor of positive-definite matrices (nan where one is not), and per matrix the order of the first leading minor
     that is not positive."""
@@ -78,7 +78,7 @@ def linalg_cholesky_ex(self, upper, check_errors):
 
 
 @op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0), twice="zeros",
-    host=_positive_on_host, **_ONE_ROUTINE)
+    saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
 def cholesky_old(self, upper):
     """torch.cholesky: what linalg.cholesky_ex returns."""
     return _positive("cholesky", self, upper)
@@ -118,21 +118,20 @@ def _summed(g, like):
     return jax.vjp(lambda x: jnp.broadcast_to(x, g.shape[:-2] + x.shape[-2:]), like)[1](g)[0]
 
 
-def _cholesky_solve_back(ct, self, input2, upper):
+def _cholesky_solve_back(ct, self, input2, upper, result):
     g = by_cholesky(input2, ct, upper)
-    both = mm(g, mH(by_cholesky(input2, self, upper)))
+    both = mm(g, mH(result))
     both = both + mH(both)
     return [_summed(g, self), _summed(-mm(input2, both) if upper else -mm(both, input2), input2)]
 
 
-def _cholesky_inverse_back(ct, self, upper):
-    inverse = by_cholesky(self, jnp.broadcast_to(jnp.eye(self.shape[-1], dtype=self.dtype), self.shape), upper)
-    both = mm(inverse, mm(ct + mH(ct), inverse))
+def _cholesky_inverse_back(ct, self, upper, result):
+    both = mm(result, mm(ct + mH(ct), result))
     return [-mm(self, both) if upper else -mm(both, self)]
 
 
 @op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0", strides=columns(),
-    twice="zeros", rule=_cholesky_solve_back)
+    twice="zeros", rule=_cholesky_solve_back, saves=("self", "input2", "result"))
 def cholesky_solve(self, input2, upper):
     """A^-1 self, where A has the Cholesky factor input2."""
     _solvable("cholesky_solve", self, input2, second="u")
@@ -143,7 +142,7 @@ def cholesky_solve(self, input2, upper):
 
 
 @op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns(), twice="zeros",
-    rule=_cholesky_inverse_back)
+    rule=_cholesky_inverse_back, saves=("self", "result"))
 def cholesky_inverse(self, upper):
     """The inverse of the matrix whose Cholesky factor is given."""
     square("cholesky_inverse", self)

@@ -160,7 +160,8 @@ def _back_name(own):
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
     "SymInt[] output_padding, SymInt groups) -> Tensor", grad=_name, grad_back=_back_name, check=_check, strides=_strides, method=False,
-    twice=2, plain_gradients=not_channels_last)
+    twice=2, plain_gradients=not_channels_last,
+    saves=lambda inst, wrt: (~0, ~1) if P.kind_of(inst.out_metas[0].dtype) == 2 else None)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of (N, C, ...) with (out, C / groups, ...); transposed: its adjoint, for a weight (C, out / groups, ...).
 

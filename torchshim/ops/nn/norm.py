@@ -108,7 +108,8 @@ def _layer_norm_back_on_host(inst, plan):
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeLayerNormBackward0", host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
-    check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True)
+    check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True,
+    saves=("self", "weight"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
     """Zero mean and unit variance over the trailing dimensions, then scale and shift."""
     y = normalized(wide(self), _trailing(self, normalized_shape), eps)
@@ -207,7 +208,8 @@ def _group_norm_back_on_host(inst, plan):
 
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
     grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
-    method=False, plain_gradients=not_channels_last, host=_group_norm_on_host, host_back=_group_norm_back_on_host)
+    method=False, plain_gradients=not_channels_last, saves=("self", "weight"), host=_group_norm_on_host,
+    host_back=_group_norm_back_on_host)
 def group_norm(self, num_groups, weight, bias, eps):
     """Zero mean and unit variance over each group of channels, then scale and shift each channel."""
     x = wide(self)
@@ -284,7 +286,7 @@ def _with_rounded(x, y, mean, var, eps, half):
     "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
     strides=_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
-    host_back=_batch_norm_back_on_host)
+    host_back=_batch_norm_back_on_host, saves=("self", "weight"))
 def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     """Each channel normalised over the batch: (result, new running mean, new running variance)."""
     x = wide(self)
@@ -323,7 +325,8 @@ def _batch_norm_eval_on_host(inst):
 @op("batch_norm_eval(Tensor self, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     grad="NativeBatchNormBackward0",
     check=lambda x, mean, var, weight, bias, eps: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
-    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host)
+    strides=_strides, function=False, method=False, twice=4, plain_gradients=not_channels_last, host=_batch_norm_eval_on_host,
+    saves=("self", "mean", "var", "weight"))
 def batch_norm_eval(self, mean, var, weight, bias, eps):
     """Each channel normalised with given statistics."""
     x = wide(self)

@@ -132,9 +132,10 @@ def _max_on_host(inst):
 def _max_back_on_host(inst, plan):
     m, (kernel, stride, _, dilation, _) = inst.in_metas[0], inst.layout[1:6]
     apart = all([s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation)])
-    if not apart or m.dtype not in (P.float32, P.float64) or not m.numel or (plan.args, plan.outs, plan.cts) != ((), (1,), (0,)):
+    if not apart or m.dtype not in (P.float32, P.float64) or not m.numel or (plan.args, plan.outs, plan.cts) != ((0,), (1,), (0,)):
         return None
-    return fused.max_windows_back(m.shape, len(kernel), m.dtype)
+    back = fused.max_windows_back(m.shape, len(kernel), m.dtype)
+    return back and (lambda self, *rest: back(*rest))
 
 
 def _refuse(*kernels):
@@ -143,6 +144,12 @@ def _refuse(*kernels):
         if P.kind_of(self.dtype) in (0, 3):
             raise NotImplementedError(f"\"{kernels[len(rest[0]) - 1]}\" not implemented for '{P.c_name(self.dtype)}'")
     return check
+
+
+def _as_rows(inst):
+    """torch pools over one dimension as over two, the first of which is 1."""
+    shape, dims = inst.in_metas[0].shape, len(inst.layout[1])
+    return {0: (*shape[:-1], 1, shape[-1])} if dims == 1 else {}
 
 
 @op("max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor",
@@ -156,7 +163,7 @@ def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
 @op("max_pool_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
     "(Tensor, Tensor)", grad=lambda inst: _POOL[len(inst.layout[1])], strides=_strides,
     check=_refuse("max_pool2d", "max_pool2d", "max_pool3d"), function=False, method=False, twice="zeros", plain_gradients=not_channels_last,
-    host=_max_on_host, host_back=_max_back_on_host)
+    saves=("self", "result1"), seen=_as_rows, host=_max_on_host, host_back=_max_back_on_host)
 def max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
     """(max_pool, where in its plane each maximum stands)."""
     place = _max_windows(jax.lax.stop_gradient(self), kernel_size, stride, padding, dilation, ceil_mode)[1]
@@ -228,7 +235,7 @@ def _check_average(self, kernel_size, *rest):
 
 @op("avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override) -> Tensor", grad=lambda inst: _AVG[len(inst.layout[1])], strides=_strides,
-    check=_check_average, function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
+    check=_check_average, function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows)
 def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """The average of every window: its sum over its length, with or without the padding, or over a given divisor."""
     x, first, counts = wide(self), self.ndim - len(kernel_size), []
@@ -258,7 +265,7 @@ def _adaptive(name):
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", plain_gradients=not_channels_last)
+    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows)
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -285,7 +292,7 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros", plain_gradients=not_channels_last)
+    function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self", "result1"), seen=_as_rows)
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
     pair, first = (jax.lax.stop_gradient(self), _places(self.shape, len(output_size))), self.ndim - len(output_size)
@@ -313,7 +320,7 @@ def _adaptive_max_along(pair, axis, out):
 # -- fractional -------------------------------------------------------------------------------------------------------
 @op("fractional_max_pool(Tensor self, Tensor samples, int[] kernel_size, int[] output_size) -> (Tensor, Tensor)",
     grad=lambda inst: f"FractionalMaxPool{len(inst.layout[2])}DBackward0", nondiff=("samples",), function=False, method=False,
-    twice="zeros", plain_gradients=True)
+    twice="zeros", plain_gradients=True, saves=("self", "result1"))
 def fractional_max_pool(self, samples, kernel_size, output_size):
     """(maxima of windows whose places the samples (N, C, dims) in [0, 1) choose, where in its plane each maximum stands)."""
     dims = len(kernel_size)
