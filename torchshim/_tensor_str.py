@@ -6,6 +6,7 @@ import numpy as np
 from .engine import array_of
 from .tensor.core.handle import read
 from .tensor.core.printing import PRINT_OPTS, bracketed, get_printoptions, printoptions, set_printoptions
+from .tensor.core.tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "get_printoptions", "printoptions", "set_printoptions"]
 
@@ -16,5 +17,5 @@ def _tensor_str(self, indent):
 
 
 def _str(self, *, tensor_contents=None):
-    """repr(self)."""
-    return self.__repr__(tensor_contents=tensor_contents)
+    """What Tensor's own __repr__ writes, whatever a subclass does."""
+    return Tensor.__repr__(self, tensor_contents=tensor_contents)

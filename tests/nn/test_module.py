@@ -33,6 +33,16 @@ def test_names_and_text():
                        "    (1): Dropout(p=0.5, inplace=False)\n    (2): ReLU()\n    (3): ReLU()\n  )\n  (blocks): ModuleList(\n"
                        "    (0-1): 2 x Linear(in_features=3, out_features=3, bias=True)\n    (2): GELU(approximate='none')\n  )\n)")
     assert repr(nn.Parameter(torch.ones(2))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    assert torch.Tensor.__repr__(nn.Parameter(torch.ones(2))) == "tensor([1., 1.], requires_grad=True)"
+
+    class Scale(nn.Parameter):
+        pass
+
+    class Point(nn.Parameter):
+        def __repr__(self):
+            return "at " + torch.Tensor.__repr__(self)
+    assert repr(Scale(torch.ones(2))) == "Parameter containing:\nParameter(Scale([1., 1.], requires_grad=True))"
+    assert repr(Point(torch.ones(2))) == "at Parameter(Point([1., 1.], requires_grad=True))"
     assert "scale" in dir(m) and m.get_parameter("first.bias") is m.first.bias and m.get_submodule("inner.1") is m.inner[1]
 
 

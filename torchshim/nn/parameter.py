@@ -66,7 +66,6 @@ class Parameter(Tensor, metaclass=_Kind):
     __slots__ = ()
     __torch_function__ = staticmethod(disabled_torch_function_impl)
     _ts_mark = "_is_param"
-    _ts_repr_prefix = "Parameter containing:\n"
 
     def __new__(cls, data=None, requires_grad=True):
         if data is not None and not isinstance(data, Tensor):
@@ -77,6 +76,9 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __init__(self, *args, **kwargs):               # a subclass's own __new__ may take more
         pass
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo):
         return _deepcopy(self, memo)

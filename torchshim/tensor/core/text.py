@@ -27,9 +27,10 @@ def tensor_text(t, tensor_contents=None):
             tensor_contents = f"<{a}>"
     text = printing.format_tensor(
         data, dtype=t.dtype.name, requires_grad=t.requires_grad, grad_fn_name=name, device=str(device),
-        default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, prefix=getattr(type(t), "_ts_repr_prefix", ""),
-        tensor_contents=tensor_contents, tangent=tangent_of(t))
-    return f"Parameter({text})" if t.__dict__.get("_is_param") else text         # a subclass that became one
+        default_dtype=get_default_dtype().name, shape=m.shape, kind=kind, tensor_contents=tensor_contents,
+        tangent=tangent_of(t))
+    parameter = t.__dict__.get("_is_param") or getattr(type(t), "_ts_mark", None) == "_is_param"
+    return f"Parameter({text})" if parameter and kind != "tensor" else text      # a subclass's
 
 
 def _traced(a):
