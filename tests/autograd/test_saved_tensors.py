@@ -147,7 +147,7 @@ SAVED_UNREAD = [                               # (call of x and y, which of both
     (lambda x, y: x.gather(0, INDEX), "x"), (lambda x, y: torch.take_along_dim(x, INDEX, 0), "x"), (lambda x, y: x.take(ROW), "x"),
     (lambda x, y: x.index_add(0, ROW, y[:1]), "y"), (lambda x, y: x.index_copy(0, ROW, y[:1]), "y"),
     (lambda x, y: x.put(ROW, y[0, :1]), "y"), (lambda x, y: x.scatter_reduce(0, INDEX, y, "sum"), "xy"),
-    (lambda x, y: torch.addcdiv(x, 2, y.detach(), y), "y"),
+    (lambda x, y: torch.addcdiv(x, y.detach(), y, value=2), "y"),
     (lambda x, y: torch.nn.functional.avg_pool2d(x[None], 2), "x"), (lambda x, y: torch.nn.functional.max_pool2d(x[None], 2), "x"),
     (lambda x, y: torch.nn.functional.adaptive_max_pool2d(x[None], 1), "x"),
     (lambda x, y: torch.nn.functional.pad(x[None], (1, 1), mode="replicate"), "x"),
@@ -179,3 +179,54 @@ def test_a_reduction_by_index_reads_its_result():
     out = x.scatter_reduce(0, INDEX, y, "amax")
     out.data.mul_(2)                           # it is the largest element no more
     assert torch.autograd.grad(out.sum(), y)[0].isnan().all()
+
+
+def test_what_was_saved_as_a_view_stays_where_it_was():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    out = x.inner(y).sum()
+    before = torch.autograd.grad(out, y, retain_graph=True)[0]
+    x.data = torch.full((2, 2), 7.0)
+    assert torch.equal(torch.autograd.grad(out, y)[0], before)
+
+
+def test_polar_and_erfinv_read_what_torch_saved():
+    x, a = torch.tensor([0.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    out = torch.polar(y, a)
+    with torch.no_grad():
+        y.add_(1)                              # the result is all that is read
+    g = torch.autograd.grad(torch.view_as_real(out).sum(), (x, a))[0]
+    assert g[0] == 0 and abs(g[1] - (torch.cos(a[1]) + torch.sin(a[1]))) < 1e-6
+    y = x * 0.25
+    out = y.erfinv()
+    with torch.no_grad():
+        out.add_(1)                            # the operand is
+    out.sum().backward()
+    out = y.erfinv()
+    with torch.no_grad():
+        y.add_(1)
+    assert "modified by an inplace operation" in error(lambda: out.sum().backward())
+
+
+def test_tensors_of_inference_alone_have_no_history():
+    with torch.inference_mode():
+        x = torch.ones(3).requires_grad_()
+    assert x.requires_grad and not x.sum().requires_grad and not (x * x).requires_grad
+    assert (x + torch.ones(3, requires_grad=True)).requires_grad
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x.detach(), torch.ones(3))
+        assert torch.autograd.forward_ad.unpack_dual(dual * 2).tangent.tolist() == [2, 2, 2]
+
+
+def test_a_walk_to_a_view_without_history_releases_nothing():
+    base = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        v = base.t()
+    x = torch.ones(3, 2, requires_grad=True)
+    out = x * v
+    with pytest.raises(RuntimeError):
+        torch.autograd.grad(out.sum(), v)
+    out.sum().backward(inputs=[v])
+    out.sum().backward()
+    assert torch.equal(x.grad, torch.ones(3, 2))

@@ -418,7 +418,7 @@ def _reach(roots, inputs, ends=()):
                         stack.append(e)
     if inputs is None:
         return order, None, seen, missing
-    wanted = {id(end_of(e)[0]) for e in inputs}
+    wanted = {id(t) for t in [end_of(e)[0] for e in inputs] if isinstance(t, Node) or not leads_nowhere(t)}
     needed = {}
     # a node's inputs were made before it, so ascending sequence numbers are children first
     for t in sorted([t for t in order if isinstance(t, Node)], key=_SEQUENCE):

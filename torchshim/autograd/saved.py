@@ -128,21 +128,21 @@ def residuals(node):
             name = None if nr not in node._ts_inst.diff_outs else "AsStrided" if about is not None and about() else node.name()
             wrong.append(("~", k, functools.partial(modified_error, node._ts_inst.out_metas[nr], st.version, version, name, nr)))
             continue
+        seen = getattr(node._ts_inst.op, "seen", None)
+        shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
+        if shape is None:
+            continue                           # a copy
         e = node._ts_next[args[k]]
         now = known_by(st, e, steps, offset)
         if now is not None and now._ts_edge in (None, True) and e is not None:
             raise RuntimeError(DETACHED)
         if st.version == version:
-            saved[k] = _moved(node, k, st, steps, offset) or read_steps(st.value, steps)
+            saved[k] = not shape and _moved(node, k, st, steps, offset) or read_steps(st.value, steps)      # a view stays where it is
             continue
         name = (saved_names(node) or [""] * (k + 1))[k]
         if about is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
             wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, about)))
             continue
-        seen = getattr(node._ts_inst.op, "seen", None)
-        shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
-        if shape is None:
-            continue                           # a copy
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,

@@ -42,13 +42,15 @@ def _polar(abs, angle):
 @_polar.defjvp
 def _polar_jvp(primals, tangents):
     # torch's slope along the absolute value is the result's direction: 0 at 0, and turned round where the value is negative
-    (abs, angle), (abs_t, angle_t) = primals, tangents
-    out, side = _polar(abs, angle), (abs > 0).astype(abs.dtype) - (abs < 0).astype(abs.dtype)
+    abs_t, angle_t = tangents
+    out = _polar(*primals)
+    length = jnp.abs(out)
     turned = jax.lax.complex(-jnp.imag(out), jnp.real(out))
-    return out, _polar(side, angle) * abs_t + turned * angle_t
+    return out, jnp.where(length == 0, 0, out / jnp.where(length == 0, 1, length)) * abs_t + turned * angle_t
 
 
-@op("polar(Tensor abs, Tensor angle) -> Tensor", elementwise=True, grad="PolarBackward0", method=False, numbers=(), check=_check_polar)
+@op("polar(Tensor abs, Tensor angle) -> Tensor", elementwise=True, grad="PolarBackward0", method=False, numbers=(), check=_check_polar,
+    saves=("result",))
 def polar(abs, angle):
     """The complex numbers with these absolute values and angles."""
     return _polar(abs, angle)

@@ -115,7 +115,7 @@ rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
 erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
-erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen,
+erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",),
                  refuses=("erfinv_vml_cpu", "c"))
 
 

@@ -252,6 +252,15 @@ def loosen_shapes():
     loose_shapes = True
 
 
+inference_leaves = False
+
+
+def meet_inference():
+    """A tensor made in inference mode requires grad: from now on calls of such tensors alone are looked for, which have no history."""
+    global inference_leaves
+    inference_leaves = True
+
+
 class ForwardOnly(Node):
     """The history of a tensor that has a tangent (autograd/forward_ad.py) and no gradient."""
     __slots__ = ()
@@ -336,6 +345,8 @@ INFERENCE = ("Inference tensors cannot be saved for backward. Please do not use 
 
 def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__):
     """The Node of a call whose inputs in the mask `needs` want a gradient; None if none can have one."""
+    if inference_leaves and tensors and all([unversioned(t) for t in tensors]) and not any([forward_only(e) for e in edges]):
+        return None
     plan = inst.plans.get(needs)
     if plan is None:
         mask = 0

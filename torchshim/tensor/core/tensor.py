@@ -16,7 +16,7 @@ from . import dispatch, host, settings, storage
 from .device import device as as_device, from_jax
 from .dispatch import wrap
 from .dtype import FROM_NP
-from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere,
+from .graph import (AccumulateGrad, Node, RemovableHandle, add_hook, forward_only, keep_shape, lead_nowhere, leads_nowhere, meet_inference,
                     loosen_shapes)
 from .handle import TensorBase, edge, keep_count, log_edge, log_grad, look, version
 from . import overriding
@@ -242,6 +242,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 if is_inference(self) and not context.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+                if is_inference(self):
+                    meet_inference()
                 if leads_nowhere(self) and self._ts_view.base._ts_edge is not None:
                     lead_nowhere(self)
                 self._ts_edge = True
