@@ -14,6 +14,6 @@ has_side_effect(_assert_async)
 
 __all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "PH", "Proxy", "ProxyableClassMeta", "Tracer", "Transformer",
            "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace", "wrap"]
-__getattr__ = _missing_attribute(__name__, lazy=("_pytree", "annotate", "codegen", "experimental", "graph", "graph_module",
-                                                  "immutable_collections", "interpreter", "node", "operator_schemas", "passes", "proxy",
-                                                  "subgraph_rewriter", "tensor_type", "traceback"))
+__getattr__ = _missing_attribute(__name__, lazy=("_compatibility", "_pytree", "annotate", "codegen", "experimental", "graph",
+                                                 "graph_module", "immutable_collections", "interpreter", "node", "operator_schemas",
+                                                 "passes", "proxy", "subgraph_rewriter", "tensor_type", "traceback"))

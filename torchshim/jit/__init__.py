@@ -21,7 +21,8 @@ from ..dropin import missing_attribute as _missing_attribute
 from ..futures import Future
 from ..nn import Module
 from ..nn.modules.module import _TORCHSCRIPT, NoTorchScript, scripted
-from .errors import ignored, retold
+from .errors import retold
+from .modifiers import export, ignore, refuse_unnamed, unused
 
 __all__ = ["Attribute", "Final", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing", "trace",
@@ -175,29 +176,7 @@ def is_tracing():
     return False
 
 
-def export(fn):
-    """The method itself."""
-    return fn
-
-
-def ignore(drop=False, **kwargs):
-    """The function itself, of which it is known that it is Python's; with arguments, a decorator."""
-    return _left_to_python(drop) if callable(drop) else _left_to_python
-
-
-def _left_to_python(fn):
-    code = getattr(fn, "__code__", None)
-    if code is not None:
-        ignored.add(code)
-    return fn
-
-
-def unused(fn):
-    """The function itself."""
-    return fn
-
-
-_overload = _overload_method = _script_if_tracing = unused
+_overload = _overload_method = _script_if_tracing = lambda fn: fn
 
 
 def interface(obj):
@@ -224,6 +203,7 @@ def isinstance(obj, target_type):
         return any([isinstance(obj, t) for t in target_type])
     origin, args = typing.get_origin(target_type), typing.get_args(target_type)
     if origin is None:
+        refuse_unnamed(target_type)
         return obj is None if target_type is None else builtins.isinstance(obj, target_type)
     if origin is typing.Union:
         return any([isinstance(obj, a) for a in args])
