@@ -179,8 +179,8 @@ def test_arrays_that_stay_in_a_cache_save_less(monkeypatch):
 
 
 def test_a_layer_of_an_lstm_saves_little(monkeypatch):
-    """Its loop in NumPy runs few functions a turn, and XLA's loop costs something, too:
-    a language model's step saves half a millisecond."""
+    """Its loop in NumPy runs few functions a turn, and XLA's loop takes as long: of a language model's step nothing was saved by a compile
+    that takes seconds and 100 MB."""
     monkeypatch.setattr(policy, "tier", "operators")
     torch.manual_seed(0)
     net = torch.nn.LSTM(32, 32)
@@ -190,7 +190,7 @@ def test_a_layer_of_an_lstm_saves_little(monkeypatch):
     made = [st.inst for st in trie.states() if hasattr(st.inst, "op") and st.inst.op.name.startswith("rnn_layer") and (20, 8, 32) in
             [m.shape for m in st.inst.in_metas]]
     saved = {inst.op.name: inst.cost[0] for inst in made}
-    assert 20_000 < saved["rnn_layer"] < 100_000 and 40_000 < saved["rnn_layer_backward"] < 200_000
+    assert cost.PRIMITIVE < saved["rnn_layer"] < 20_000 and cost.PRIMITIVE < saved["rnn_layer_backward"] < 20_000
 
 
 def test_patience_is_the_part_of_a_price_that_is_waited_for(monkeypatch):

@@ -16,7 +16,7 @@ from . import pieces
 OPERATOR, PRIMITIVE, VIEW = 1000, 200, 1500
 # what a compiled program saves: an element; one of arrays of so many, which stay in a cache
 ELEMENT, NEAR_ELEMENT, NEAR = 0.45, 0.12, 1 << 17
-CALL, RESULT, INPUT = 25_000, 2_500, 1_500      # calling a compiled program, each array out of it and into it
+CALL, RESULT, INPUT = 15_000, 4_000, 2_500      # calling a compiled program, each array out of it and into it, which go between the tiers
 MARGIN = 0.4               # what saves a smaller part of what it would without a call is not compiled: estimates are no better than that
 COMPILE, COMPILE_PRIMITIVE = 30e6, 4e6         # compiling a program, each of its primitives (a view is half of one)
 NEVER = 1 << 62
@@ -46,8 +46,7 @@ _PRODUCTS, _SUM_OF_PRODUCTS = frozenset(("mul", "square", "integer_pow")), -7   
 _CALLED = frozenset(("cholesky_update", "geqrf", "geqp3", "tridiagonal", "tridiagonal_solve", "schur", "hessenberg"))
 _ONE_CALL = 300_000        # tenths, too
 _HOST_COSTLY = 40          # a function of NumPy's of our own computes those of an element for a quarter of what it saves otherwise
-# of the primitives that it runs beyond so many, a loop's, one in so many is saved: XLA's loops are slow, too
-_HOST_LOOP, _TURNED = 60, 8
+_HOST_LOOP = 40            # it runs more primitives than that in a loop, whose further turns take XLA as long
 _FREE = frozenset(("reshape", "squeeze", "expand_dims"))       # NumPy makes no elements for them
 _SHRINK = ("reduce", "arg", "top_k")           # what reads more than it makes
 _LOOPS = {"while": 16}     # turns of a loop whose length nobody knows
@@ -119,7 +118,7 @@ def of_instance(inst):
     costly += sum(rounded) * (1 if small else _ROUNDED_MORE)
     # as many calls of NumPy, but block by block: memory is gone through once
     if inst.op.in_blocks and inst.op.on_host(inst) is not None:
-        ran = ran if ran <= _HOST_LOOP else _HOST_LOOP + (ran - _HOST_LOOP) / _TURNED
+        ran = min(ran, _HOST_LOOP)
         return OPERATOR + PRIMITIVE * ran + sum([_element(m) * m.numel for m in inst.out_metas]) + costly / _HOST_COSTLY, programmed
     element = max([_element(m) for m in (*inst.in_metas, *inst.out_metas)], default=NEAR_ELEMENT)
     return OPERATOR + PRIMITIVE * ran + element * elements + costly / 10, programmed
