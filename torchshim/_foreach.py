@@ -8,6 +8,7 @@ from . import Tensor
 from .autograd.grad_mode import set_grad_enabled
 from .engine import context
 from .tensor.core.graph import Node, node_class
+from .tensor.core.handle import edge, version
 from .tensor.core.write import check_inplace, needs_grad, unasked
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid
@@ -60,7 +61,7 @@ def _named(made, inplace, others=(), numbers="", name=None):
     """The results, with the names that torch's formulas for lists have: with numbers others than with tensors."""
     for k, t in enumerate(made):
         e = t._ts_edge
-        if not isinstance(e, Node) or t._ts_view is not None and t._ts_view.base is not None or inplace and not context.grad:
+        if not isinstance(e, Node) or e._ts_inst is None or t._ts_view is not None and t._ts_view.base is not None or inplace and not context.grad:
             continue
         of_tensors, of_numbers = _OF_NUMBERS.get(name, (None, None))
         number = of_tensors is not None and not isinstance(others[k], Tensor)
@@ -132,14 +133,16 @@ def _lerp(inplace):
 
 def _in_place(function):
     """A function that writes to each tensor of its first list. torch makes all nodes before it writes, so that one which is there twice
-    gets its last node, with the history of before; what was saved of results is the last one's."""
+    gets its last node, with the history of before; what was saved of results is the last one's. And it counts all writes before it gives
+    out histories: a view does not learn of those to the same memory that come after its own."""
     @functools.wraps(function)
     def each(self, *args, **kwargs):
         if not isinstance(self, (list, tuple)):
             return function(self, *args, **kwargs)
         n = len(self)
         last = {id(t): k for k, t in enumerate(self)}
-        if len(last) == n or not context.grad:
+        if not context.grad or len(last) == n and (n == 1 or not all([isinstance(t, Tensor) for t in self])
+                                                   or len({id(t._ts_st) for t in self}) == n):
             return function(self, *args, **kwargs)
         for k, t in enumerate(self):
             if not isinstance(t, Tensor):
@@ -148,9 +151,17 @@ def _in_place(function):
         if not isinstance(others, (list, tuple)) or len(others) == n:
             _refuse(self, others)
         part = lambda x, k: x[k:k + 1] if isinstance(x, (list, tuple)) and len(x) == n else x
+        of_before = [None if t._ts_view is not None else t._ts_edge for t in self]
         for k, t in enumerate(self):
+            meanwhile = t._ts_edge
             with set_grad_enabled(last[id(t)] == k):
                 function([t], *[part(x, k) for x in args], **{name: part(x, k) for name, x in kwargs.items()})
+            made = edge(t)
+            if t._ts_view is None and meanwhile is not of_before[k] and isinstance(made, Node) and made is not meanwhile:
+                made._ts_next = tuple([of_before[k] if e is meanwhile else e for e in made._ts_next])
+        for t in self:
+            if t._ts_view is not None and t._ts_view.base is not None:
+                t._ts_view.seen = version(t)
         return list(self)
     return unasked()(each)
 

@@ -30,3 +30,24 @@ def test_gradients():
     x = torch.ones(2, requires_grad=True)
     torch._foreach_mul(torch._foreach_add([x, x * 2], [1.0, 2.0]), 3.0)[1].sum().backward()
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_writes_to_one_memory_are_counted_before_histories_are_made(first):
+    w = torch.ones(3, requires_grad=True)
+    base = w * 1
+    views = [base[:2], base[1:]]
+    both = views[::-1] if first else views
+    torch._foreach_mul_(both, [2.0, 3.0])
+    assert base.tolist() == ([3, 6, 2] if first else [2, 6, 3])
+    slopes = [torch.autograd.grad(v.sum(), w, retain_graph=True)[0].tolist() for v in (*both, base)]
+    assert slopes == ([[0, 2, 2], [3, 6, 0], [3, 6, 2]] if first else [[2, 2, 0], [0, 6, 3], [2, 6, 3]])     # the first knows no second
+    part = base[1:]
+    torch._foreach_mul_([part, base], [part.detach().clone(), base.detach().clone()])
+    assert torch.autograd.grad(base.sum(), w)[0].tolist() == ([9, 36, 4] if first else [4, 36, 9])           # nor the second the first
+
+
+def test_a_list_of_a_tensor_and_its_view_may_be_written():
+    base = torch.ones(2, 1, requires_grad=True) * 1
+    torch._foreach_mul_([base, base[:, :1]], [2.0, 3.0])
+    assert base.tolist() == [[6], [6]] and base.grad_fn.name() == "torch::autograd::CopySlices"
