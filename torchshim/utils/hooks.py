@@ -66,8 +66,8 @@ class BackwardHook:
 
     @staticmethod
     def _behind(values):
-        at = [i for i, v in enumerate(values) if isinstance(v, Tensor) and edge(v) is not None]
-        if not at:
+        at = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+        if not any([edge(values[i]) is not None for i in at]):
             return values, at, None
         from ..nn.modules._functions import BackwardHookFunction
         made = BackwardHookFunction.apply(*[values[i] for i in at])

@@ -8,7 +8,7 @@ from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
 from ...ops.registry import SF, T
-from ...tensor.api.bind import call
+from ...tensor.api.bind import FUNCTIONS, call
 from ...tensor.core.dispatch import apply, apply2
 from ...tensor.core.handle import TensorBase, look, meta, read
 from ...tensor.api.picking import bounds_of, flag, host_known
@@ -63,7 +63,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     m, tm = input._ts_meta, target._ts_meta
     tensors, layout = (input, target), T
     if weight is not None:
@@ -164,6 +164,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
             elif not ((a >= 0) & (a <= 1)).all():
                 raise error(0)
     not_differentiable("binary_cross_entropy", weight=weight)
+    if weight is not None:
+        FUNCTIONS["broadcast_shapes"](target.size(), weight.size())
     return call(ops.binary_cross_entropy, (input, target, weight, reduction))
 
 

@@ -49,6 +49,18 @@ def pad(input, pad, mode="constant", value=None):
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if mode == "circular" and size + a + b < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    if mode != "circular":
+        _refuse_cut(mode, tuple(input.shape), pad)
     if mode != "circular" and input.dtype is torch_bool:
         raise NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d\" not implemented for 'Bool'")
     return call(ops.pad_edge, (input, pad, mode))
+
+
+def _refuse_cut(mode, shape, pad):
+    """What is cut off must leave something where torch's kernels look, which is not everywhere."""
+    k = len(pad) // 2
+    out = [*shape[:-k], *[n + a + b for n, (a, b) in zip(shape[-k:], [pad[2 * i:2 * i + 2] for i in reversed(range(k))])]]
+    if k == 1 and out[-1] < 1:
+        raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {out[-1]}")
+    if min(out[-k:]) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(out[-k:])}: {out}")

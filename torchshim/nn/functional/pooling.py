@@ -75,7 +75,7 @@ def _check(name, input, windows, ceil_mode):
         raise RuntimeError(f"{full}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
                            f"{list(shape)} and non-batch dimension {shape[bad]} has length zero!")
     out = [ops.output_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in zip(shape[-dims:], *windows)]
-    if name == "avg_pool3d" and any(n + 2 * p < k for n, p, k in zip(shape[-dims:], padding, kernel)):
+    if name == "avg_pool3d" and any(n < k for n, k in zip(shape[-dims:], kernel)):     # (its padding does not count)
         raise RuntimeError(f"input image ({_listed(axes, shape[-dims:])}) smaller than kernel size "
                            f"({_listed(['k' + a for a in axes], kernel)})")
     if min(out) < 1:

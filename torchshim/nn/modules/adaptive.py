@@ -75,10 +75,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def _all_scores(self, input, head):
         scores = F.log_softmax(head, dim=1)
-        parts = [scores[:, :self.shortlist_size]]
-        for i, tail in enumerate(self.tail):
-            parts.append(F.log_softmax(tail(input), dim=1) + scores[:, self.shortlist_size + i].unsqueeze(1))
-        return FUNCTIONS["cat"](parts, 1)
+        out = input.new_empty((head.size(0), self.n_classes))
+        out[:, :self.shortlist_size] = scores[:, :self.shortlist_size]
+        for i, (tail, (low, high)) in enumerate(zip(self.tail, itertools.pairwise(self.cutoffs))):
+            out[:, low:high] = F.log_softmax(tail(input), dim=1) + scores[:, self.shortlist_size + i].unsqueeze(1)
+        return out
 
     def log_prob(self, input):
         """The log probabilities of all classes: (N, n_classes)."""

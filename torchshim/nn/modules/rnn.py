@@ -7,6 +7,7 @@ import warnings
 
 from ...tensor.api.bind import FUNCTIONS
 from ...tensor.api.creation import empty, zeros
+from ...tensor.core.tensor import Tensor
 from .. import init
 from ..functional import recurrent
 from ..parameter import Parameter
@@ -348,6 +349,10 @@ class LSTMCell(RNNCellBase):
             input, hx = input.unsqueeze(0), None if hx is None else (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
         if hx is None:
             hx = (zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),) * 2
+        if isinstance(hx, Tensor):                          # which unpacks into rows
+            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
+        if len(hx) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
         h, c = recurrent.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 

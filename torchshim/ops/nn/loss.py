@@ -136,7 +136,10 @@ def _nll(logp, target, weight, reduction, ignore_index, smoothing=None):
 
 
 def _nll_name(inst):
-    return "NllLossBackward0" if inst.in_metas[0].ndim <= 2 else "NllLoss2DBackward0"
+    n = inst.in_metas[0].ndim
+    if n > 2 and n != 4 and inst.layout[3] == "none":     # torch sees a plane in them, and gives the losses back their shape
+        return "ViewBackward0"
+    return "NllLossBackward0" if n <= 2 else "NllLoss2DBackward0"
 
 
 def _classes_on_host(inst):
@@ -412,10 +415,10 @@ def _check_bce(x, target, weight, reduction):
     _weighs(x, weight)
 
 
-def _weighs(x, weight):
+def _weighs(x, weight, first=False):
     """torch multiplies the losses by their weights in place."""
     if weight is not None:
-        shape = broadcast_shapes([x.shape, weight.shape])
+        shape = broadcast_shapes([weight.shape, x.shape] if first else [x.shape, weight.shape])
         if shape != tuple(x.shape):
             raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
 
@@ -433,7 +436,7 @@ def binary_cross_entropy(self, target, weight, reduction):
     **_on_host(losses.entropy, losses.entropy_back, target_too=False))
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """Cross entropy of sigmoid(self), without overflow."""
-    _weighs(self, pos_weight)
+    _weighs(self, pos_weight, True)
     _weighs(self, weight)
     return _entropy_of_logits(self, target, weight, pos_weight, reduction)
 

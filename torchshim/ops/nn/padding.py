@@ -72,6 +72,10 @@ def pad_edge(self, pad, mode):
                 x = jnp.take(x, _sources(x.shape[d], a, b, mode), d)
         return x
     x, widths = _cropped(self, widths)
+    if 0 in [n + a + b for n, (a, b) in zip(self.shape, _widths(self.ndim, pad))]:
+        return jnp.zeros([n + a + b for n, (a, b) in zip(self.shape, _widths(self.ndim, pad))], x.dtype)
+    if not x.size:                             # cut off to the last element
+        return jnp.zeros([n + a + b for n, (a, b) in zip(x.shape, widths)], x.dtype)
     return jnp.pad(x, widths, mode={"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
 
 

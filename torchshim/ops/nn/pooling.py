@@ -326,6 +326,9 @@ def fractional_max_pool(self, samples, kernel_size, output_size):
     dims = len(kernel_size)
     x = self if self.ndim == dims + 2 else self[None]
     plane = x.shape[2:]
+    if 0 in output_size:
+        empty = self.shape[:self.ndim - dims] + tuple(output_size)
+        return jnp.zeros(empty, self.dtype), jnp.zeros(empty, jnp.int64)
     starts = []
     for d, (n, k, out) in enumerate(zip(plane, kernel_size, output_size)):
         u = samples[..., dims - 1 - d if dims == 2 else d][..., None].astype(wide(self).dtype)

@@ -144,9 +144,10 @@ def broadcast_tensors(*tensors):
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
     from ..core.size import Size
-    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    given = [(s,) if isinstance(s, int) else s for s in shapes]
+    shapes = [tuple(s) for s in given]
     out = [1] * max([len(s) for s in shapes], default=0)
-    for k, s in enumerate(shapes):
+    for k, (s, shown) in enumerate(zip(shapes, given)):
         for i in range(-1, -1 - len(s), -1):
             n = s[i]
             if n < 0:
@@ -154,7 +155,7 @@ def broadcast_shapes(*shapes):
             if n != 1 and out[i] != n:
                 if out[i] != 1:
                     raise RuntimeError(f"Attempting to broadcast a dimension of length {n} at {i}! Mismatching argument at index {k} had "
-                                       f"{s}; but expected shape should be broadcastable to {out}")
+                                       f"{shown}; but expected shape should be broadcastable to {out}")
                 out[i] = n
     return Size(out)
 

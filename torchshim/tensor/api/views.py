@@ -203,12 +203,12 @@ def flatten(input, start_dim=0, end_dim=-1):
 def unflatten(input, dim, sizes):
     """One dimension as several."""
     m = meta(input)
-    if not m.ndim:
-        raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no dimensions")
-    d = wrap_dim(integer(dim, "unflatten", "dim"), m.ndim)
     given = ints((sizes,) if isinstance(sizes, (list, tuple)) else (tuple(sizes),), "unflatten", "sizes")
     if not given:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    d = wrap_dim(integer(dim, "unflatten", "dim"), m.ndim)
+    if not m.ndim:
+        raise RuntimeError(f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no dimensions")
     try:
         full = infer_size(given, m.shape[d])
     except RuntimeError as error:
