@@ -551,3 +551,20 @@ def test_refusals_of_memory_and_types():
     for d, name in ((torch.int64, "long int"), (torch.bfloat16, "c10::BFloat16"), (torch.float64, "double")):
         with pytest.raises(RuntimeError, match=f"^Could not set tensor of type {name} to a tensor of type float$"):
             torch.ones(2).set_(torch.ones(2, dtype=d))
+
+
+def test_a_product_of_two_zeros_has_no_gradient_whatever_comes_to_it():
+    x = torch.tensor([0.0, 0.0, 2.0], requires_grad=True)
+    nan = torch.tensor(float("nan"))
+    assert torch.autograd.grad(x.prod(), x, nan)[0].tolist() == [0, 0, 0]
+    assert torch.autograd.grad(x.prod(0), x, nan)[0].isnan().all() and torch.autograd.grad(x[1:].prod(), x, nan)[0][1:].isnan().all()
+
+
+def test_refusals_of_bools():
+    assert torch.tensor(True).kthvalue(1, 0)[0].item() is True
+    with pytest.raises(NotImplementedError, match="kthvalue_cpu"):
+        torch.tensor([True]).kthvalue(1, 0)
+    with pytest.raises(NotImplementedError, match="\"bmm\" not implemented for 'Bool'"):
+        torch.ones(2, 2).bool() @ torch.ones(3, 2, 2)
+    with pytest.raises(RuntimeError, match="expected scalar type Double but found Bool"):
+        torch.ones(2, 2).double() @ torch.ones(3, 2, 2).bool()

@@ -79,6 +79,8 @@ def fits_bmm(batch, a, b, kernel="bmm"):
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: "
                            f"{[batch if len(b.shape) != 3 else b.shape[0], b.shape[-2]]}.")
     if a.dtype != b.dtype:
+        if kernel == "bmm" and a.dtype == np.bool_:
+            raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
         raise RuntimeError(f"expected scalar type {P.c_name(a.dtype)} but found {P.c_name(b.dtype)}")
     refuse_bool(a, kernel, batch, *a.shape, *b.shape)
 

@@ -136,8 +136,9 @@ def _product_jvp(axes, keepdim, everything, primals, tangents):
     made, zero = _product(x, axes, keepdim, everything), x == 0
     whole = made if keepdim else jnp.expand_dims(made, axes)
     others, = jax.vjp(lambda x: jnp.prod(x, axes, keepdims=True), x)[1](jnp.ones_like(whole))
-    if everything:                             # where two are zero torch's derivatives are, whatever the others
-        others = jnp.where(jnp.sum(zero) > 1, jnp.zeros_like(others), others)
+    if everything:                             # where two are zero torch's derivatives are, whatever the others, and the gradient
+        none = jnp.sum(zero) > 1
+        others, t = jnp.where(none, jnp.zeros_like(others), others), jnp.where(none, jnp.zeros_like(t), t)
     some = jnp.any(zero)
     return made, jnp.sum(t * jnp.where(some, others, whole / jnp.where(some, jnp.ones_like(x), x)), axes, keepdims=keepdim)
 

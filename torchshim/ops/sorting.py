@@ -207,7 +207,8 @@ def _check_kthvalue(self, k, dim, keepdim):
     nonempty("kthvalue", self, dim, (d,))
     if not 1 <= k <= (self.shape[d] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    kernel_refuses("kthvalue_cpu", self)
+    if self.ndim:                              # the only element is copied
+        kernel_refuses("kthvalue_cpu", self)
 
 
 def _kth_results(self, k, dim, keepdim):
