@@ -296,3 +296,36 @@ def test_a_view_that_a_function_wrote_and_saved_is_its_output():
     part[0] = 0
     with pytest.raises(RuntimeError, match="output 0 of Adding, is at version 3; expected version 2"):
         part.sum().backward()
+
+
+def test_hooks_see_gradients_that_nobody_takes():
+    """What backward gives for an argument that requires none reaches the node's hooks, and full backward hooks of modules."""
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+
+    a, b, seen = torch.ones(2, requires_grad=True), torch.full((2,), 3.0), []
+    y = Product.apply(a, b)
+    y.grad_fn.register_hook(lambda made, given: seen.extend(made))
+    y.sum().backward()
+    assert [g.tolist() for g in seen] == [[3, 3], [1, 1]] and b.grad is None
+
+    module, seen = torch.nn.Bilinear(2, 2, 1), []
+    module.register_full_backward_hook(lambda m, made, given: seen.extend(made))
+    module(a, b).sum().backward()
+    assert seen[0].shape == (2,) and seen[1].tolist() == [0, 0]
+
+
+def test_a_copy_to_meta_keeps_its_history():
+    x = torch.ones(2, requires_grad=True)
+    y = x.to("meta", torch.float64)
+    assert y.requires_grad and y.grad_fn.name() == "ToCopyBackward0" and not x.detach().to("meta").requires_grad
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        y.sum().backward()

@@ -130,8 +130,8 @@ class FunctionNode(Node):
             g = out[k]
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
-            if not self._ts_needs[k]:          # nobody takes it, whatever its shape
-                result.append(None)
+            if not self._ts_needs[k]:          # nobody takes it, whatever its shape; hooks of the node see it
+                result.append(None if g is None else mode.back(g))
                 continue
             m = self._ts_in_metas[k]
             if g is not None and g._ts_meta.shape != m.shape:

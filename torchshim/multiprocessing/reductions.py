@@ -18,12 +18,17 @@ def _rebuild(kind, handle, shape, dtype, size, stride, offset, requires_grad):
     return Parameter(t, requires_grad) if kind is Parameter else t.requires_grad_(requires_grad)
 
 
-def reduce_tensor(t):
-    """How multiprocessing pickles a tensor. RuntimeError for one with a history."""
+def refuse_history(t):
+    """RuntimeError for a tensor with a history, which stays in its process."""
     if t.requires_grad and not t.is_leaf:
         raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
                            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
                            "(e.g., putting it on the queue).")
+
+
+def reduce_tensor(t):
+    """How multiprocessing pickles a tensor. RuntimeError for one with a history."""
+    refuse_history(t)
     if t.device.type != "cpu" or t.is_conj() or t.is_neg() or not t.numel():
         return t.__reduce_ex__(2)              # a copy
     share(t)

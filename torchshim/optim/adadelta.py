@@ -19,6 +19,7 @@ def _adadelta(p, g, square, delta, numbers, flags):
 
 class Adadelta(SteppedOptimizer):
     """Gradients scaled by the running root mean squares of past steps over past gradients."""
+    captured_on_xla = (False, False)
     update = Update("adadelta_step", _adadelta)
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,

@@ -18,6 +18,7 @@ def _asgd(p, g, mean, numbers, flags):
 
 class ASGD(SteppedOptimizer):
     """Gradient descent with decaying steps; the mean of the parameters since step t0 is `ax` in the state."""
+    captured = ("params, mus, etas, and state_steps",) * 2
     update = Update("asgd_step", _asgd)
     flags_differ = True
     scalars = {"step": 0.0, "eta": None, "mu": 1.0}

@@ -25,6 +25,7 @@ def _nadam(p, g, m, v, numbers, flags):
 
 class NAdam(SteppedOptimizer):
     """Adam whose step looks ahead by a momentum that changes over time; its product so far is part of the state."""
+    captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
     update = Update("nadam_step", _nadam)
     scalars = {"step": 0.0, "mu_product": 1.0}
 

@@ -404,6 +404,8 @@ class SteppedOptimizer(Optimizer):
     """
     update = None
     scalars = {"step": 0.0}
+    captured = ("params and state_steps",) * 2         # what torch says must be where it captures graphs: of one, of all together
+    captured_on_xla = (True, False)
     flags_differ = False       # whether `_flags` looks at the parameter
 
     def _fresh(self, p, group):
@@ -437,6 +439,13 @@ class SteppedOptimizer(Optimizer):
             self._update_all(group, *with_grads(group))
         return loss
 
+    def _refuse_capture(self, group, params):
+        """Nothing is captured here, but what says that it could be runs where torch would run it."""
+        together = bool(group.get("foreach"))
+        there = _get_capturable_supported_devices(self.captured_on_xla[together])
+        if any(p.device.type not in there for p in params):
+            raise AssertionError(f"If capturable=True, {self.captured[together]} must be on supported devices: {there}.")
+
     def _update_all(self, group, params, grads):
         together, alike, names, common = {}, {}, tuple(self.scalars), None
         for p, g in zip(params, grads):
@@ -452,6 +461,8 @@ class SteppedOptimizer(Optimizer):
             if rows is None:
                 together[key] = rows = []
             rows.append((p, g, s))
+        if group.get("capturable"):
+            self._refuse_capture(group, params)
         for key, rows in together.items():
             key = (*[self._scalar(rows[0][2], n) for n in names], key[-1])
             alike.setdefault(key, []).extend(rows)

@@ -33,6 +33,7 @@ def _rmsprop(p, g, square, *rest):
 
 class RMSprop(SteppedOptimizer):
     """Gradients over the root of the running mean of their squares; centered: of their variance."""
+    captured_on_xla = (True, True)
     update = Update("rmsprop_step", _rmsprop)
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,

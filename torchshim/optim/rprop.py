@@ -23,6 +23,7 @@ def _rprop(p, g, before, size, numbers, flags):
 
 class Rprop(SteppedOptimizer):
     """Steps in the gradient's direction whose sizes grow while its sign stays and shrink when it turns."""
+    captured_on_xla = (True, True)
     update = Update("rprop_step", _rprop)
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False,

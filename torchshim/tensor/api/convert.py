@@ -22,11 +22,12 @@ def to_device(t, device):
     """A copy of `t` on a JAX device; its gradient comes back to where `t` is."""
     v = read(t)
     if device == "meta":
-        return wrap(value_of(None, meta_of(v.meta.shape, v.meta.dtype, "meta", v.meta.strides)))
-    if v.meta.device == "meta":
+        a = None
+    elif v.meta.device == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    with jax.enable_x64(True):
-        a = jax.device_put(array_of(v), device)
+    else:
+        with jax.enable_x64(True):
+            a = jax.device_put(array_of(v), device)
     moved = wrap(value_of(a, meta_of(v.meta.shape, v.meta.dtype, device, v.meta.strides)))
     e = edge(t)
     if e is not None and context.grad:

@@ -164,6 +164,7 @@ class DataLoader(Generic[_T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def _get_iterator(self):
+        self.check_worker_number_rationality()                 # at each start, too: the loader may have been unpickled
         return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self):

@@ -84,6 +84,10 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
     if first.is_nested or first.layout is not strided:
         raise RuntimeError(f"Batches of {'nested' if first.is_nested else 'sparse'} tensors are not currently supported by the default "
                            "collate_fn; please provide a custom collate_fn to handle them appropriately.")
+    from .worker import get_worker_info
+    if get_worker_info() is not None and any(t.requires_grad for t in batch):         # torch stacks into shared memory there
+        raise RuntimeError("stack(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+                           "requires grad.")
     return stack(batch, 0)
 
 

@@ -17,8 +17,9 @@ from multiprocessing.reduction import ForkingPickler
 import numpy as np
 
 from . import MP_STATUS_CHECK_INTERVAL, signal_handling
-from .... import Tensor, from_numpy, int16, manual_seed, uint8
+from .... import Tensor, from_numpy, int16, manual_seed, set_num_threads, strided, uint8
 from ...._utils import ExceptionWrapper
+from ....multiprocessing.reductions import refuse_history
 from ..datapipes.datapipe import IterDataPipe
 
 _worker_info = None
@@ -68,7 +69,10 @@ class _Pickler(ForkingPickler):
     """Pickles tensors as arrays: no more than numbers has to cross."""
 
     def reducer_override(self, obj):
-        if isinstance(obj, Tensor) and not obj.requires_grad and obj.device.type == "cpu":
+        if isinstance(obj, Tensor):
+            refuse_history(obj)
+        if (isinstance(obj, Tensor) and not obj.requires_grad and obj.device.type == "cpu" and obj.layout is strided
+                and not (obj.is_nested or obj.is_quantized)):
             own = dict(obj.__dict__)
             a = obj.resolve_conj().detach()
             bits = a.dtype.np.kind == "V" or a.dtype.np.isbuiltin != 1
@@ -134,6 +138,7 @@ def _worker_loop(dataset_kind, dataset, index_queue, data_queue, done_event, aut
 
     try:
         signal_handling._set_worker_signal_handlers()
+        set_num_threads(1)
         seed = base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)
