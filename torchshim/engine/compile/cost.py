@@ -11,6 +11,7 @@ import math
 import os
 
 from . import pieces
+from .chains import inner_jaxprs
 
 # interpreting: an operator, one of its primitives more than XLA's kernel for it (700 to 500), an alias of memory
 OPERATOR, PRIMITIVE, VIEW = 1000, 200, 1500
@@ -64,7 +65,7 @@ def weighed(jaxpr):
             total[0], total[1] = total[0] + 1, total[1] + 2 * _DEAR["while"]
             total[3] += sum([math.prod(v.aval.shape) for v in eqn.outvars]) * _KNOWN[eqn.params["name"]]
             continue
-        inner = [weighed(j) for j in _programs(eqn.params)]
+        inner = [weighed(j) for j in inner_jaxprs(eqn.params)]
         if inner and not name.startswith(("reduce", "scatter", "custom_linear")):
             turns = eqn.params.get("length", 1) if name == "scan" else _LOOPS.get(name, 1)
             programmed = _DEAR.get(name, 1)
@@ -92,12 +93,6 @@ def weighed(jaxpr):
         else:
             total[2] += elements
     return tuple(total)
-
-
-def _programs(params):
-    """The jaxprs among an equation's parameters."""
-    found = [p for value in params.values() for p in (value if isinstance(value, (tuple, list)) else (value,))]
-    return [getattr(p, "jaxpr", p) for p in found if hasattr(getattr(p, "jaxpr", p), "eqns")]
 
 
 def of_instance(inst):

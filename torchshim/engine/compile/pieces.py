@@ -16,6 +16,7 @@ import weakref
 import jax
 import numpy as np
 
+from . import chains
 from .lowering import fence_of, zero_for
 from .options import SMALL, compiler_options
 
@@ -178,7 +179,7 @@ class PieceProgram:
                     place[n, k] = kind, len(idx)
                     idx.append((n, k))
 
-        joints = _joints(body)
+        joints, apart = _joints(body), chains.cuts(body, results) if device.platform == "cpu" else ()
 
         def program(zero, floats, ints, *inputs):
             made, fence, begun = {}, fence_of(zero), {}
@@ -194,7 +195,7 @@ class PieceProgram:
                     out = joint.backward(begun[joint], args[-len(joint.pullback.cotangents):])
                 else:
                     out, begun[joint] = joint.forward(fence, *args)
-                made.update(zip(places, out))
+                made.update(zip(places, [chains.apart(x) if s in apart else x for s, x in zip(places, out)]))
             return [made[s] for s in results]
         avals = [jax.ShapeDtypeStruct(m.shape, m.held) for m in metas]
         packed = [jax.ShapeDtypeStruct((len(idx),), dtype) if idx else None
