@@ -7,6 +7,7 @@ import numbers as _number_types
 from . import Tensor
 from .autograd.grad_mode import set_grad_enabled
 from .engine import context
+from .ops.promotion import c_name
 from .tensor.core.graph import Node, node_class
 from .tensor.core.handle import edge, version
 from .tensor.core.write import check_inplace, needs_grad, unasked
@@ -53,22 +54,50 @@ def _refuse(tensors, others=()):
         check_inplace(t, needs_grad(t) or isinstance(other, Tensor) and needs_grad(other))
 
 
-_OF_NUMBERS = {"add": ("AddBackward0", "AddBackward1"), "sub": ("SubBackward0", "SubBackward1"), "mul": ("MulBackward0", "MulBackward1"),
-               "div": ("DivBackward0", "DivBackward1")}
+_WITH = ("Scalar", "ScalarList", "List", "Tensor")       # what the other operand is: a number, numbers, tensors, a tensor for all
+_NUMBERED = {"add": "1Scalar 1ScalarList 0List 1Scalar", "mul": "1Scalar 1ScalarList 0List 0Tensor",
+             "div": "1Scalar 1ScalarList 0 0Tensor", "pow": "0Scalar 1 0 0Scalar", "maximum": "0 1 0List 0",
+             "clamp_min": "0Scalar 0ScalarList 1List 0Scalar", "lerp": "0Scalar 0ScalarList 1List 0Scalar",
+             "addcmul": "0Scalar 0ScalarList"}
+_NUMBERED |= dict(sub=_NUMBERED["add"], minimum=_NUMBERED["maximum"], clamp_max=_NUMBERED["clamp_min"], addcdiv=_NUMBERED["addcmul"])
+_IN_PLACE = {"add": "AddBackward", "sub": "SubBackward", "mul": "MulBackward", "div": "DivBackward"}    # 1 with a number
 
 
-def _named(made, inplace, others=(), numbers="", name=None):
-    """The results, with the names that torch's formulas for lists have: with numbers others than with tensors."""
+def _wanted(*given):
+    """Whether an operand, or one of a list, wants a gradient."""
+    each = [t for x in given for t in (x if isinstance(x, (list, tuple)) else (x,))] if context.grad else ()
+    return any([isinstance(t, Tensor) and needs_grad(t) for t in each])
+
+
+def _named(made, name, other=None, wanted=False):
+    """The results, with the names that torch's formulas for lists have. It has one node for all of them, so where one wants a gradient
+    (`wanted`) all have a history, and none may be an integer."""
+    made = list(made)
     for k, t in enumerate(made):
-        e = t._ts_edge
-        if not isinstance(e, Node) or e._ts_inst is None or t._ts_view is not None and t._ts_view.base is not None or inplace and not context.grad:
-            continue
-        of_tensors, of_numbers = _OF_NUMBERS.get(name, (None, None))
-        number = of_tensors is not None and not isinstance(others[k], Tensor)
-        own = of_numbers if number and e.name() == of_tensors else e.name()
-        suffix = "" if of_tensors is None or name == "div" and not number else numbers if number else "List"
-        e.__class__ = node_class(own if inplace else "Foreach" + own + suffix)
-    return list(made) if inplace else tuple(made)
+        if wanted and not isinstance(t._ts_edge, Node) and not t.requires_grad and "transform" not in context.modes:
+            if not (t.is_floating_point() or t.is_complex()):
+                raise RuntimeError(f"Autograd not support dtype: {c_name(t._ts_meta.dtype)}")
+            made[k] = t.detach().requires_grad_().clone()
+    kind = "List" if isinstance(other, (list, tuple)) and isinstance(other[0], Tensor) else \
+        "ScalarList" if isinstance(other, (list, tuple)) else "Tensor" if isinstance(other, Tensor) else "Scalar"
+    number = _NUMBERED[name].split(" ")[_WITH.index(kind)] if name in _NUMBERED else "2" if name == "rpow" else "0"
+    words = {"rpow": "pow", "log1p": "log1_p"}.get(name, name)
+    cls = node_class("Foreach" + "".join([w.capitalize() for w in words.split("_")]) + "Backward" + number)
+    for t in made:
+        if isinstance(t._ts_edge, Node) and t._ts_edge._ts_inst is not None and (t._ts_view is None or t._ts_view.base is None):
+            t._ts_edge.__class__ = cls
+    return tuple(made)
+
+
+def _named_in_place(made, name, others):
+    """The tensors written to: with numbers their nodes are those of torch's formulas for numbers."""
+    if name in _IN_PLACE and context.grad:
+        for t, other in zip(made, others):
+            e = t._ts_edge
+            if isinstance(e, Node) and (t._ts_view is None or t._ts_view.base is None) and not isinstance(other, Tensor) and \
+                    e.name() == _IN_PLACE[name] + "0":
+                e.__class__ = node_class(_IN_PLACE[name] + "1")
+    return list(made)
 
 
 def _unary(name, inplace):
@@ -78,7 +107,8 @@ def _unary(name, inplace):
         _lists(name + "_" * inplace, ("self", self))
         if inplace:
             _refuse(self)
-        return _named([method(t) for t in self], inplace)
+            return [method(t) for t in self]
+        return _named([method(t) for t in self], name, wanted=_wanted(self))
     return each
 
 
@@ -89,7 +119,7 @@ def _binary(name, inplace):
     def each(self, other=None, *, scalar=None, scalars=None, exponent=None, **kwargs):
         other = _one_of(name, other, scalar, scalars, exponent)
         if name == "pow" and not isinstance(self, (list, tuple)):
-            return tuple([o.__rpow__(self) for o in other])
+            return _named([o.__rpow__(self) for o in other], "rpow", wanted=_wanted(other))
         listed = isinstance(other, (list, tuple)) and not all([isinstance(x, _number_types.Number) for x in other])
         _lists(name + "_" * inplace, ("self", self), *([("other", other)] if listed else []))
         others = _each(other, len(self))
@@ -101,9 +131,7 @@ def _binary(name, inplace):
             made = [method(t, o if isinstance(o, Tensor) else t.new_tensor(o)) for t, o in zip(self, others)]
         else:
             made = [method(t, o, **kwargs) for t, o in zip(self, others)]
-        if name not in _OF_NUMBERS:
-            return list(made) if inplace else tuple(made)
-        return _named(made, inplace, others, "ScalarList" if isinstance(other, (list, tuple)) else "Scalar", name)
+        return _named_in_place(made, name, others) if inplace else _named(made, name, other, _wanted(self, other))
     return each
 
 
@@ -116,7 +144,7 @@ def _pointwise(name, inplace):
             _refuse(self)
         values = _each(1 if value is None and scalars is None else scalars if value is None else value, len(self))
         made = [method(t, a, b, value=v) for t, a, b, v in zip(self, _each(tensor1, len(self)), _each(tensor2, len(self)), values)]
-        return list(made) if inplace else tuple(made)
+        return made if inplace else _named(made, name, scalars if value is None else value, _wanted(self, tensor1, tensor2))
     return each
 
 
@@ -125,9 +153,9 @@ def _lerp(inplace):
 
     def each(self, tensors1, weights=None, *, weight=None):
         _lists("lerp" + "_" * inplace, ("self", self), ("tensors1", tensors1))
-        weights = _each(_one_of("lerp", weights, weight), len(self))
-        made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), weights)]
-        return list(made) if inplace else tuple(made)
+        weights = _one_of("lerp", weights, weight)
+        made = [method(t, e, w) for t, e, w in zip(self, _each(tensors1, len(self)), _each(weights, len(self)))]
+        return made if inplace else _named(made, "lerp", weights, _wanted(self, tensors1, weights))
     return each
 
 
@@ -185,7 +213,7 @@ def _foreach_copy_(self, src, non_blocking=False):
 def _foreach_norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
     _lists("norm", ("self", self))
-    return tuple([t.norm(ord, dtype=dtype) for t in self])
+    return _named([t.norm(ord, dtype=dtype) for t in self], "norm", wanted=_wanted(self))
 
 
 for _inplace in (False, True):

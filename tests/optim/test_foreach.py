@@ -51,3 +51,35 @@ def test_a_list_of_a_tensor_and_its_view_may_be_written():
     base = torch.ones(2, 1, requires_grad=True) * 1
     torch._foreach_mul_([base, base[:, :1]], [2.0, 3.0])
     assert base.tolist() == [[6], [6]] and base.grad_fn.name() == "torch::autograd::CopySlices"
+
+
+def test_names_by_the_other_operand():
+    x, c = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+    name = lambda f, *args: getattr(torch, "_foreach_" + f)([x, c], *args)[0].grad_fn.name()
+    others = (2.0, [2.0, 3.0], [c, c], torch.tensor(2.0))
+    assert [name("pow", o) for o in others] == ["ForeachPowBackward" + n for n in ("0Scalar", "1", "0", "0Scalar")]
+    assert [name("maximum", o) for o in others] == ["ForeachMaximumBackward" + n for n in ("0", "1", "0List", "0")]
+    assert [name("clamp_min", o) for o in others] == ["ForeachClampMinBackward" + n for n in ("0Scalar", "0ScalarList", "1List", "0Scalar")]
+    assert [name("div", o) for o in others] == ["ForeachDivBackward" + n for n in ("1Scalar", "1ScalarList", "0", "0Tensor")]
+    assert name("addcmul", [c, c], [c, c], 2.0) == "ForeachAddcmulBackward0Scalar"
+    assert name("lerp", [c, c], [c, c]) == "ForeachLerpBackward1List" and name("log1p") == "ForeachLog1PBackward0"
+    assert torch._foreach_pow(2.0, [x])[0].grad_fn.name() == "ForeachPowBackward2"
+
+
+def test_where_one_of_a_list_wants_a_gradient_all_have_a_history():
+    x, c = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+    first, second = torch._foreach_mul([x, c], 2.0)
+    assert first.requires_grad and second.requires_grad and second.grad_fn.name() == "ForeachMulBackward1Scalar"
+    assert torch.equal(second, c * 2)
+    assert torch.autograd.grad(second.sum(), [x], allow_unused=True) == (None,)
+    torch.autograd.backward([first.sum(), second.sum()])
+    assert x.grad.tolist() == [2.0] * 3 and c.grad is None
+    whole = torch.arange(3)
+    for refused in (lambda: torch._foreach_mul([x, whole], 2), lambda: torch._foreach_neg([whole, x]),
+                    lambda: torch._foreach_add([whole, whole], [x, whole]), lambda: torch._foreach_addcmul([x, whole], [x, whole], [x, whole])):
+        with pytest.raises(RuntimeError, match="^Autograd not support dtype: Long$"):
+            refused()
+    assert torch._foreach_mul([x, whole], 2.0)[1].requires_grad                  # floating point by then
+    with torch.no_grad():
+        assert [t.requires_grad for t in torch._foreach_mul([x, whole], 2)] == [False, False]
+    assert [t.requires_grad for t in torch._foreach_mul_([x * 1, c], 2)] == [True, False]       # in place: a node each
