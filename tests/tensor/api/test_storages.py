@@ -155,4 +155,4 @@ def test_typed_storages_say_once_that_they_are_deprecated():
                "[said] = w\nassert said.category is UserWarning and str(said.message).startswith('TypedStorage is deprecated. It will be')\n"
                "assert str(said.message).endswith('To access UntypedStorage directly, use tensor.untyped_storage() instead of "
                "tensor.storage()')\n")
-    subprocess.run([sys.executable, "-c", program.format(torch.__name__)], check=True)
+    subprocess.run([sys.executable, "-c", program.format("torchshim")], check=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import itertools
 from collections import namedtuple
 
-from ...tensor.api.bind import FUNCTIONS
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
