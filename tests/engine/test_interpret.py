@@ -294,3 +294,53 @@ def test_programs_are_reentrant(rng):
     for t in threads:
         t.join()
     assert not wrong
+
+
+def _chain(x, y):
+    a = x * y
+    b = a - x                                  # takes a's memory
+    return jnp.abs(b)                          # and that of b
+
+
+def _wanted(x, y):
+    a = x * y
+    return a - x, a
+
+
+def _read_twice(x, y):
+    a = x * y
+    b = a + a
+    return b * a
+
+
+def _seen_by_a_view(x, y):
+    a = x * y
+    b = a.T                                    # a view of a
+    c = a + x
+    return b - c
+
+
+def _broadcast(x, y):
+    row = x[0] * y[0]
+    a = x @ y
+    return a + row, row[None] - a
+
+
+def _other_dtype(x, y):
+    a = x * y
+    return jnp.where(a > 0, a, y) + (a < 0)
+
+
+@pytest.mark.parametrize("f, taken", [(_chain, 2), (_wanted, 0), (_read_twice, 1), (_seen_by_a_view, 1), (_broadcast, 1), (_other_dtype, None)])
+def test_a_result_takes_memory_that_nobody_else_sees(rng, f, taken):
+    x, y = rng.integers(-4, 5, (2, 40, 40)).astype(np.float32)            # every result is exact
+    closed = jax.make_jaxpr(f)(x, y)
+    run = interpret.build(closed)
+    kept = x.copy(), y.copy()
+    for _ in range(2):
+        for got, want in zip(run(x, y), jax.tree_util.tree_leaves(f(*map(np.asarray, (x, y))))):
+            np.testing.assert_array_equal(got, want)
+    assert (x == kept[0]).all() and (y == kept[1]).all()
+    builder = interpret._Builder(False)
+    builder.program(closed)
+    assert taken is None or len(builder.into) == taken

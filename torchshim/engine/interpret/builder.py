@@ -130,7 +130,8 @@ class _Text:
 
         body = []
         for k, (fn, ins, out, last) in enumerate(steps):
-            call = f"f{k}({', '.join(map(name, ins))})"
+            into = f", out={name(builder.into[out])}" if out.__class__ is int and out in builder.into else ""
+            call = f"f{k}({', '.join(map(name, ins))}{into})"
             if fn is to_numpy:                # mostly it is an array already
                 call = f"{name(ins[0])} if {name(ins[0])}.__class__ is ndarray else {call}"
             made = "".join([name(slot) + ", " for slot in out]) if out.__class__ is list else name(out)
@@ -217,6 +218,8 @@ class _Builder:
         self.literals: dict[tuple, Value] = {}
         self.products: dict[int, tuple[int, int]] = {}     # slots of products: those of the two factors, of the same shape
         self.raised: dict[int, tuple[int, int]] = {}       # slots of arrays that are nowhere below a number: those of the two
+        self.fresh: dict[int, Spec] = {}       # slots of arrays that share no memory with what they were made of
+        self.into: dict[int, int] = {}         # slots of results: those of the operands whose memory they take
 
     def made(self, make: Callable, *data):
         """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
@@ -275,13 +278,15 @@ class _Builder:
             return value.small, value.small_shape
         return self.array(value), value.spec.shape
 
-    def emit(self, fn: Callable, ins: list[int], out: Spec) -> int:
-        """Add a step with one NumPy result; returns its slot."""
+    def emit(self, fn: Callable, ins: list[int], out: Spec, fresh: bool = False) -> int:
+        """Add a step with one NumPy result; returns its slot. fresh: the result shares no memory with the operands."""
         if out.shape == ():
-            fn = _wrapped(fn, _zero_dimensional)
+            fn, fresh = _wrapped(fn, _zero_dimensional), False
         if self.check:
             fn = _checked(fn, out)
         slot = self.new_slot()
+        if fresh or isinstance(fn, np.ufunc):
+            self.fresh[slot] = out
         self.steps.append((fn, ins, slot, False))
         return slot
 
@@ -401,7 +406,7 @@ class _Builder:
         slots = [self.array(v) for v in ins]
         if eqn.primitive.multiple_results:
             return self.emit_many(fn, slots, outs, raw=False)
-        return [Value(outs[0], slot=self.emit(fn, slots, outs[0]))]
+        return [Value(outs[0], slot=self.emit(fn, slots, outs[0], name == "dot_general"))]
 
     def fallback(self, eqn, ins, outs):
         """A jitted call of this one primitive."""
@@ -438,7 +443,21 @@ class _Builder:
                 last.update(o for o in out if o not in seen)
             steps.append((fn, ins, out, sorted(last)))
         steps.reverse()
+        self.place(steps, outputs)
         return steps, outputs
+
+    def place(self, steps, outputs):
+        """Give results of NumPy's loops the memory of an operand that only this program has seen and that is read for the last time."""
+        seen = set(outputs)                    # slots whose memory others may look at, by a view
+        for _, ins, out, _ in steps:
+            if out.__class__ is list or out not in self.fresh:
+                seen.update(ins)
+        for fn, ins, out, last in steps:
+            if isinstance(fn, np.ufunc) and fn.signature is None:
+                spec = self.fresh[out]
+                taken = [i for i in ins if i in last and i not in seen and self.fresh.get(i) == spec]
+                if taken:
+                    self.into[out] = taken[0]
 
     def is_constant(self, slot: int) -> bool:
         return self.template[slot] is not None

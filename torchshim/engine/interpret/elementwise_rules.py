@@ -190,8 +190,7 @@ def _make_sign(params, ins, outs):
 
 
 def _of_runs(fn, scalar_first):
-    """`fn` of a 0-d and a large contiguous array, as that of runs of the number and of the array: NumPy's loops for maximum and minimum are
-    slower where an operand stays."""
+    """`fn` of a 0-d and a large contiguous array, as that of runs of the number and of the array."""
     def runs(x, y):
         number, array = (x, y) if scalar_first else (y, x)
         if not array.flags.c_contiguous:
@@ -206,16 +205,22 @@ def _of_runs(fn, scalar_first):
 
 
 _RUN = 1 << 13             # half as many, and the loops take half as long again
+_CLIP_FROM = 2048          # elements; below, clip's start takes longer than the slower loop
 
 
 def _for_runs(name):
+    """NumPy's loops for maximum and minimum are slower where one operand is a number: by clip with no bound on the other side, which is
+    not, or as loops over two arrays."""
     make = RULES[name]
 
     def made(params, ins, outs):
         fn, empty = make(params, ins, outs), [s.shape == () for s in ins]
-        if isinstance(fn, np.ufunc) and outs[0].dtype in (F32, F64) and sum(empty) == 1 and outs[0].size >= 4 * _RUN:
-            return _of_runs(fn, empty[0])
-        return fn
+        if not isinstance(fn, np.ufunc) or outs[0].dtype not in (F32, F64) or sum(empty) != 1:
+            return fn
+        if CLIPS and empty[0] and outs[0].size >= _CLIP_FROM:
+            bound = np.array(np.inf if name == "max" else -np.inf, outs[0].dtype)
+            return (lambda low, x: x.clip(low, bound)) if name == "max" else lambda high, x: x.clip(bound, high)
+        return _of_runs(fn, empty[0]) if outs[0].size >= 4 * _RUN else fn
     RULES[name] = made
 
 
@@ -460,10 +465,14 @@ def _make_select_n(params, ins, outs):
             if size < _BLEND_FROM:
                 return np.where(which, yes, no)
             return _blend(which, no.view(word), yes.view(word)).view(dtype)
+
+        def masked(which, x):
+            which = which.astype(word)         # by itself: the product would do it in small pieces
+            return np.multiply(x.view(word), which, out=which if which.shape == x.shape else None).view(dtype)
         if ins[1].shape == () != ins[2].shape:
-            return lambda which, no, yes: blend(which, no, yes) if no.view(word) else np.multiply(yes.view(word), which).view(dtype)
+            return lambda which, no, yes: blend(which, no, yes) if no.view(word) else masked(which, yes)
         if ins[2].shape == () != ins[1].shape:
-            return lambda which, no, yes: blend(which, no, yes) if yes.view(word) else np.multiply(no.view(word), ~which).view(dtype)
+            return lambda which, no, yes: blend(which, no, yes) if yes.view(word) else masked(~which, no)
         return blend
     if len(ins) == 2:
         shape = outs[0].shape
