@@ -22,7 +22,7 @@ _STRETCH = 1 << 14         # of a block of which there are several copies
 _LANES = 1 << 13           # rows up to this length have their squares added in lanes without loss
 _SHORT = 400               # rows up to this length have their maximum found sooner by where it is
 _BROAD = 512               # rows up to this length are summed by a single product
-_NARROW, _SEVERAL = 64, 48 # rows shorter than this, of which there are so many, have their maximum found column by column
+_NARROW, _SEVERAL = 64, 160 # rows shorter than this, of which there are so many, have their maximum found column by column
 _FEW = 1 << 13             # elements of short rows of which the calls are most of what they cost
 _SPREAD = 128              # rows shorter than this meet a column that is written out: NumPy begins anew with each row
 
@@ -63,9 +63,7 @@ def _spread(column, rows):
     """A column, or one of its elements for each of a matrix's."""
     if rows.shape[1] >= _SPREAD:
         return column
-    out = np.empty_like(rows)
-    out[...] = column
-    return out
+    return column.repeat(rows.shape[1]).reshape(rows.shape)
 
 
 def _by_blocks(rows, n):

@@ -81,6 +81,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
+    if layout is smooth is None:
+        return unguarded(apply2(ops.cross_entropy, input, target, (T, T, None, reduction, ignore_index, None)))
     return unguarded(apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds))
 
 
