@@ -281,9 +281,17 @@ class _Walk:
                 return None
             if self.log is not None:           # what is kept for replays knows whole nodes alone
                 self.log.ok, self.log = False, None
+        wanted, needed = self.wanted, self.needed
         for i in plan.needs:
             e = edges[i]
-            if e is not None and self.executes(end_of(e)[0]):
+            if e is None:
+                continue
+            if e.__class__ is tuple:           # as `end_of`
+                e = e[0]
+            if e.__class__ is AccumulateGrad:
+                e = e.variable
+            e = id(e)
+            if e in wanted or needed.get(e):
                 needs |= 1 << i
         return part_of(plan, needs) if needs and needs.bit_count() < len(plan.needs) else None
 

@@ -22,13 +22,17 @@ from .second_order import by_comparison
 def saved_tensors(node, saved, shown=False):
     """What a node saved as tensors with their histories. What is compared alone has none where gradients are made of it, and has it where
     it is shown."""
-    plan, tensors, constant = node._ts_plan, [], not shown and by_comparison(node)
-    places = {g[0]: g for g in node._ts_guard}
+    plan, tensors, edges, constant = node._ts_plan, [], node._ts_next, not shown and by_comparison(node)
+    places, args = {g[0]: g for g in node._ts_guard}, plan.args
     for k, v in enumerate(saved):
         if constant:
             e = None
-        elif k < len(plan.args):
-            e = node._ts_next[plan.args[k]]
+        elif k < len(args):
+            e = edges[args[k]]
+            leaf = e.variable if e.__class__ is AccumulateGrad else e
+            if isinstance(leaf, TensorBase) and leaf._ts_view is None and leaf._ts_st.value is v:      # as most are; see `tensor_at`
+                tensors.append(leaf)
+                continue
         else:
             nr = plan.outs[k - len(plan.args)]
             e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None

@@ -9,10 +9,13 @@ from ..tensor.core.handle import edge, meta
 
 
 def _twice(node):
-    """What the operator declares of the history of its gradients, for these operands."""
-    inst = node._ts_inst
-    twice = inst.op.twice
-    return twice(*inst.in_metas) if callable(twice) else twice
+    """What the operator declares of the history of its gradients, for these operands; False for nothing."""
+    plan = node._ts_plan
+    if plan.twice is None:
+        inst = node._ts_inst
+        twice = inst.op.twice(*inst.in_metas) if callable(inst.op.twice) else inst.op.twice
+        plan.twice = False if twice is None else twice
+    return plan.twice
 
 
 def by_comparison(node):
@@ -30,10 +33,11 @@ def correct(node, plan, given, made):
         readers = plan.readers
         if readers is None:
             readers = plan.readers = _readers(plan, given, twice)
-        deep = [edge(x) is not None for x in given]
-        for g, reads in zip(made, readers):
-            if not any([deep[i] for i in reads]):
-                g._ts_edge = None
+        deep = [x._ts_edge is not None if x._ts_view is None else edge(x) is not None for x in given]
+        if False in deep or () in readers:
+            for g, reads in zip(made, readers):
+                if not any([deep[i] for i in reads]):
+                    g._ts_edge = None
     if twice == "zeros" or twice.__class__ is int and any([e is not None for e in node._ts_next[:twice]]):
         for g in made:
             if g._ts_edge is None:
