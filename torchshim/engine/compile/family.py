@@ -5,8 +5,6 @@ family. Operators that look at sizes to decide what to compute cannot be traced 
 """
 from __future__ import annotations
 
-import threading
-
 import jax
 
 from ..record.memo import Memo
@@ -82,27 +80,28 @@ def _made(inst, pattern, sizes, remade):
 
 
 def _aside(make):
-    """(what `make` returns, or _REFUSED where it fails, as a body may that looks at sizes that are no numbers; the error's text), run in
-    a thread of its own.
+    """(what `make` returns, or _REFUSED where it fails, as a body may that looks at sizes that are no numbers; the error's text), run
+    where no frame leads to those of our callers.
 
     JAX tries whether sizes are numbers and keeps the error, in a cycle with its frame. Were our callers among the frames above that
-    one, their values would be held, and look alive to the trace that is computed next, until garbage is collected.
+    one, their values would be held, and look alive to the trace that is computed next, until garbage is collected. A generator that
+    waits has no caller; closed, it would have one again, so that it is left to the collector, too. (A thread has none either. It
+    begins on another processor, which knows nothing yet: there the same takes twice as long.)
     """
-    made = [_REFUSED, ""]
+    kept = []
+    kept.append(_alone(make, kept))
+    return next(kept[0])
 
-    def run():
-        try:
-            with jax.enable_x64(True):
-                made[0] = make()
-        except Exception as error:
-            made[1] = str(error)
-    thread = threading.Thread(target=run, daemon=True)
+
+def _alone(make, kept):
+    made = [_REFUSED, ""]
     try:
-        thread.start()
-    except RuntimeError:                       # Python is about to exit
-        return _REFUSED, ""
-    thread.join()
-    return made
+        with jax.enable_x64(True):
+            made[0] = make()
+    except Exception as error:
+        made[1] = str(error)
+    del make
+    yield made
 
 
 class _Shape:
