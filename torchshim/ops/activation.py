@@ -9,10 +9,9 @@ import numpy as np
 
 from ..engine.interpret import fused
 from . import promotion as P
-from .common import is_complex, wrap_dim
+from .common import is_complex, real_alone, wrap_dim
 from .layout import chosen, contiguous, kept_strides, part_strides
 from .registry import NUMBER_KIND, SF, op
-from .rounding import real_alone
 
 NUMBERS = frozenset(NUMBER_KIND)
 FUNCTIONAL = dict(promote="arith", namespace="nn.functional", method=False)

@@ -91,6 +91,13 @@ def as_number(n, dtype):
     return np.asarray(n, dtype) if isinstance(n, (int, float)) else jnp.asarray(n).astype(dtype)
 
 
+def real_alone(inst, needs):
+    """grad_for of an operator whose gradients torch has for real results only."""
+    if P.kind_of(inst.out_metas[0].dtype) == 3 and not inst.op.name.endswith("_"):
+        name = "_" * inst.op.name.endswith("softmax") + inst.op.name                   # of a softmax it names what that calls
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+
+
 def is_float(x):
     return jnp.issubdtype(x.dtype, jnp.floating)
 

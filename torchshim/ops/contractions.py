@@ -189,7 +189,7 @@ def _einsum_dtype(inputs, out, tensors):
     for k, x in enumerate(tensors[1:], 1):
         ends = [(so_far.get(c, 1), sizes[k].get(c, 1)) for c in last if c not in out and last[c] == k]
         if any([a != 1 and b != 1 for a, b in ends]):
-            if made == np.bool_:
+            if made == np.bool_ and all([all(x.shape) for x in tensors]):       # of nothing no product is asked for
                 raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
             mine = _summed_dtype(x.dtype) if any([b != 1 == a for a, b in ends]) else x.dtype
             made = _summed_dtype(made) if any([a != 1 == b for a, b in ends]) else made

@@ -28,7 +28,7 @@ def numbered(name):
 
 def count(shape, axes):
     """How many elements each result sees."""
-    return math.prod(shape[a] for a in axes)
+    return math.prod(shape if axes is None else [shape[a] for a in axes])
 
 
 def summable(x, dtype):
@@ -192,6 +192,9 @@ def variance(x, axes, correction, keepdim):
 def _variance_jvp(axes, correction, keepdim, primals, tangents):
     (x,), (t,) = primals, tangents
     d = x - jnp.mean(x, axes, keepdims=True)
+    if axes is None and not math.prod(x.shape) > math.floor(correction):               # torch's formula where nothing is left to divide by
+        slope = jnp.where(d == 0, np.nan, np.inf).astype(t.real.dtype)
+        return variance(x, axes, correction, keepdim), jnp.sum(jnp.real(t) * slope, axes, keepdims=keepdim)
     dt = jnp.real(jnp.conj(d) * t) if is_complex(x) else d * t
     dof = (as_number(count(x.shape, axes), np.float64) - correction).astype(dt.dtype)          # torch's derivative lets it become negative
     with np.errstate(divide="ignore"):
@@ -217,8 +220,9 @@ def refuse_integers(x, name):
 
 
 def spread_args(self, dim, correction):
-    """(accumulation array, axes, correction) of the variance family."""
+    """(accumulation array, axes or None for everything, correction) of the variance family."""
     axes = wrap_dims(dim, self.ndim)
+    axes = None if dim is None or not self.ndim else axes
     return wide(self), axes, 1.0 if correction is None else float(correction)
 
 
@@ -439,6 +443,7 @@ def _picked_on_host(largest):
     grad="MaxBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def max_dim(self, dim, keepdim):
     """Largest elements along a dimension and where they are."""
+    nonempty("max", self, dim, (wrap_dim(dim, self.ndim),))
     orderable("max", self)
     d, x = along("max", self, dim)
     return picked(x, place(x, d, True), d, self.ndim, keepdim)
@@ -452,6 +457,7 @@ op("min.other(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Mini
     grad="MinBackward0", saves=("indices",), twice="compared", plain_gradients=True)
 def min_dim(self, dim, keepdim):
     """Smallest elements along a dimension and where they are."""
+    nonempty("min", self, dim, (wrap_dim(dim, self.ndim),))
     orderable("min", self)
     d, x = along("min", self, dim)
     return picked(x, place(x, d, False), d, self.ndim, keepdim)
@@ -499,7 +505,8 @@ def aminmax(self, dim, keepdim):
         if self.ndim and self.shape[axes[0]] == 0:
             raise IndexError(f"aminmax: Expected reduction dim {axes[0]} to have non-zero size.")
     if is_complex(self):
-        raise unsupported("aminmax_cpu", self)
+        raise unsupported("aminmax_cpu", self) if dim is None or self.ndim else RuntimeError(
+            f"aminmax not implemented for {P.c_name(self.dtype)}")
     return shared_extreme(jnp.min, self, axes, keepdim), shared_extreme(jnp.max, self, axes, keepdim)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import promotion as P
 from .arithmetic import NEGATED_BOOL, named, refuse_bool
-from .common import is_complex, is_float
+from .common import is_complex, is_float, real_alone
 from .loops import while_loop
 from .registry import op
 
@@ -152,12 +152,6 @@ def round(self, decimals):
 def frac(self):
     """The part after the point."""
     return self - jnp.trunc(self)
-
-
-def real_alone(inst, needs):
-    """grad_for of an operator whose gradients torch has for real results only."""
-    if P.kind_of(inst.out.dtype) == 3 and not inst.op.name.endswith("_"):
-        raise RuntimeError(f"{inst.op.name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 @op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", elementwise=True, inplace=True,

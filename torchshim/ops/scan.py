@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.interpret import build, order_rules, scan_rules
 from . import promotion as P
-from .common import is_complex, is_float, taken, wide, wrap_dim
+from .common import is_complex, is_float, real_alone, taken, wide, wrap_dim
 from .index import Elements, into
 from .layout import broadcast_shapes, part_strides
 from .loops import kernel, scan
@@ -72,10 +72,10 @@ def _extreme_so_far(name, self, dim, scan):
     if not self.size:
         return self, jnp.zeros(self.shape, np.int64)       # torch does not look at the dimension then
     d = wrap_dim(dim, self.ndim)
-    if is_complex(self):
-        raise unsupported(name + "_cpu", self)
     if not self.ndim:
         return self, jnp.zeros((), np.int64)
+    if is_complex(self):
+        raise unsupported(name + "_cpu", self)
     x = jax.lax.stop_gradient(self)
     x = x.astype(np.uint8) if x.dtype == np.bool_ else x
     values = scan(x, axis=d)
@@ -99,14 +99,14 @@ def _extremes_on_host(ufunc):
 
 
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",
-    "indices"), twice="compared", host=_extremes_on_host(np.maximum))
+    "indices"), twice="compared", host=_extremes_on_host(np.maximum), grad_for=real_alone)
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
 @op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice="compared",
-    host=_extremes_on_host(np.minimum))
+    host=_extremes_on_host(np.minimum), grad_for=real_alone)
 def cummin(self, dim):
     """Smallest element so far and where it is."""
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
@@ -203,7 +203,7 @@ def _histc_on_host(inst):
 def histc(self, bins, min, max):
     """How many elements lie in each of `bins` equal intervals of [min, max]."""
     if not is_float(self):
-        raise unsupported("aminmax_cpu" if P.kind_of(self.dtype) == 3 else "histogram_cpu", self)
+        raise unsupported("aminmax_cpu" if is_complex(self) and self.size else "histogram_cpu", self)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = wide(self).reshape(-1)

@@ -8,7 +8,7 @@ import numpy as np
 from ..engine import contiguous_strides
 from ..engine.interpret import rearranged
 from . import promotion as P
-from .common import as_number, is_complex, is_float, taken, wide, wrap_dim
+from .common import as_number, is_complex, is_float, real_alone, taken, wide, wrap_dim
 from .layout import kept_strides
 from .loops import kernel, searchsorted as insertions
 from .reduction import along, chosen, evenly, nonempty, picked, place, unsupported
@@ -230,7 +230,7 @@ def _kth_weight(inst):
 
 @op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", plain_gradients=True,
     grad="KthvalueBackward0", saves=("indices",), check=_check_kthvalue, sizes=("k",), ordered=1,
-    results=_kth_results, host=_kth_on_host, weight=_kth_weight)
+    results=_kth_results, host=_kth_on_host, weight=_kth_weight, grad_for=real_alone)
 def kthvalue(self, k, dim, keepdim):
     """The k-th smallest element along a dimension."""
     d, x = along("kthvalue", self, dim)
@@ -293,10 +293,14 @@ def _by_rank(x, rank):
     return jnp.take(x, jnp.argmax(code == prefix), mode="clip")
 
 
+def _check_median(self):
+    if self.numel:                             # nothing has the value nan, which asks no kernel
+        kernel_refuses("median_cpu", self)
+
+
 def _median(self, ignore_nan):
-    kernel_refuses("median_cpu", self)
     if not self.size:
-        least = np.nan if is_float(self) else np.iinfo(self.dtype).min if self.dtype.itemsize > 2 else 0       # nan cast
+        least = np.nan if P.kind_of(self.dtype) != 1 else np.iinfo(self.dtype).min if self.dtype.itemsize > 2 else 0
         return jnp.full((), least, self.dtype)
     x = self.reshape(-1)
     value = (nanmedian_value if ignore_nan else median_value)(jax.lax.stop_gradient(x))
@@ -332,13 +336,15 @@ def _median_dim(self, dim, keepdim, ignore_nan):
     return picked(x, index, d, self.ndim, keepdim)
 
 
-@op("median(Tensor self) -> Tensor", plain_gradients=True, grad="MedianBackward0", out=False, saves=("self", "result"), twice="compared")
+@op("median(Tensor self) -> Tensor", plain_gradients=True, grad="MedianBackward0", out=False, saves=("self", "result"), twice="compared",
+    check=_check_median, grad_for=real_alone)
 def median(self):
     """The lower median."""
     return _median(self, False)
 
 
-@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("self", "result"), twice="compared")
+@op("nanmedian(Tensor self) -> Tensor", grad="NanmedianBackward0", out=False, saves=("self", "result"), twice="compared",
+    check=_check_median, grad_for=real_alone)
 def nanmedian(self):
     """The lower median of what is not nan."""
     return _median(self, True)
@@ -358,11 +364,12 @@ def nanmedian_dim(self, dim, keepdim):
     return _median_dim(self, dim, keepdim, True)
 
 
-@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0", saves=("indices",))
+@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", grad="ModeBackward0", saves=("indices",),
+    grad_for=real_alone)
 def mode(self, dim, keepdim):
     """The most frequent element along a dimension (the smallest of several) and its last place."""
     d, x = along("mode", self, dim)
-    if is_complex(x):
+    if is_complex(x) and self.ndim:            # the only element is copied
         raise unsupported("mode_cpu", x)
     return picked(x, _last(mode_place, x, d), d, self.ndim, keepdim)
 

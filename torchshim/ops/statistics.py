@@ -132,11 +132,11 @@ def _steps(name, y, x, d):
 
 def _areas(name, y, x, dx, dim):
     """Twice the area of each trapezoid, and the dimension."""
-    if not y.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    d = wrap_dim(dim, y.ndim)
     if y.dtype == np.bool_:
-        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+        raise RuntimeError(f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+    if not y.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, y.ndim)
     common = y.dtype if x is None else P.promote(y.dtype, x.dtype)
     out = common if P.kind_of(common) > 1 else P.default_float
     whole = P.kind_of(y.dtype) < 2                     # integers are added, and multiplied by integers, in their own dtype
@@ -160,6 +160,11 @@ def _long(x):
 
 
 def _trapezoid(y, x, dx, dim):
+    if not y.ndim:
+        raise IndexError(f"Dimension specified as {dim if x is None else 0} but tensor has no dimensions")
+    d = wrap_dim(dim, y.ndim)
+    if not y.shape[d]:                         # torch makes zeros, whatever else is given
+        return jnp.zeros(y.shape[:d] + y.shape[d + 1:], y.dtype)
     area, d, out = _areas("trapezoid", y, x, dx, dim)
     if x is None and y.shape[d]:               # the ends are added in their own dtype
         first, last = [jax.lax.index_in_dim(y, k, d, False) for k in (0, -1)]
@@ -176,8 +181,11 @@ def _cumulative_trapezoid(y, x, dx, dim):
 
 def _declare_trapezoids(name, body, doc, grad, points_first=True):
     """The two overloads of an integral: over sample points, and over samples at distance dx."""
+    def named(grad):                           # zeros that torch makes of nothing have no history
+        return lambda inst: None if body is _trapezoid and not inst.in_metas[0].numel and inst.out.numel else grad
+
     def points():
-        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad="DivBackward1", method=False, out=False)(over_points)
+        op(f"{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", grad=named("DivBackward1"), method=False, out=False)(over_points)
 
     def over_points(y, x, dim):
         return body(y, x, None, dim)
@@ -187,7 +195,7 @@ def _declare_trapezoids(name, body, doc, grad, points_first=True):
     over_points.__doc__ = evenly.__doc__ = doc
     if points_first:
         points()
-    op(f"{name}(Tensor y, *, {'Scalar' if points_first else 'float'} dx=1, int dim=-1) -> Tensor", grad=grad, method=False,
+    op(f"{name}(Tensor y, *, {'Scalar' if points_first else 'float'} dx=1, int dim=-1) -> Tensor", grad=named(grad), method=False,
        out=False)(evenly)
     if not points_first:
         points()

@@ -39,15 +39,15 @@ def not_implemented(kernel, dtype):
     return NotImplementedError(f"\"{kernel}\" not implemented for '{c_name(dtype)}'")
 
 
-def require_floating(dtype, kernel):
-    """Refuse dtypes that a continuous fill does not reach."""
-    if dtype not in DIGITS:
+def require_floating(dtype, kernel, n=1):
+    """Refuse dtypes that a continuous fill does not reach, where it has n elements to fill."""
+    if n and dtype not in DIGITS:
         raise not_implemented(kernel, dtype)
 
 
-def require_continuous(dtype, what, named):
+def require_continuous(dtype, what, named, n=1):
     """The same for the fills that say so in a sentence."""
-    if dtype not in DIGITS:
+    if n and dtype not in DIGITS:
         raise RuntimeError(
             f"{what} distribution is a continuous probability distribution. "
             f"dtype must be a floating point but you specified {named(dtype)}")

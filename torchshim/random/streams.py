@@ -187,7 +187,7 @@ class Stream:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
         if dtype in PART:
             return self.normal(2 * n, mean, std / math.sqrt(2.0), PART[dtype], contiguous).view(dtype)
-        require_floating(dtype, "normal_kernel_cpu")
+        require_floating(dtype, "normal_kernel_cpu", n)
         if n < 16 or not contiguous:
             return cast(self._scalar_normals(n, mean, std), dtype)
         if dtype == float64:
@@ -302,7 +302,7 @@ class Stream:
         dtype = np.dtype(dtype)
         if not std > 0.0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-        require_floating(dtype, "log_normal_cpu")
+        require_floating(dtype, "log_normal_cpu", n)
         return self._transform(np.exp, self._scalar_normals(n, float(mean), float(std)), dtype)
 
     # ---------------------------------------------------------- other continuous
@@ -317,7 +317,7 @@ class Stream:
     def exponential(self, n, lambd=1.0, dtype=float32):
         """``exponential_(lambd)``."""
         dtype = np.dtype(dtype)
-        require_continuous(dtype, "Exponential", c_name)
+        require_continuous(dtype, "Exponential", c_name, n)
         if not lambd > 0.0:
             raise RuntimeError(
                 f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -346,7 +346,7 @@ class Stream:
         if not 0.0 < p < 1.0:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         if dtype not in DIGITS and dtype.kind != "i" and dtype != np.uint8:
-            require_floating(dtype, "geometric_cpu")
+            require_floating(dtype, "geometric_cpu", n)
         u = self._engine.doubles(n)
         scale = math.log1p(-p)
         with np.errstate(all="ignore"):
@@ -454,7 +454,7 @@ class Stream:
     def bernoulli_tensor(self, p, dtype=None):
         """``torch.bernoulli(p)``: an array of probabilities in fill order."""
         p = np.ravel(p)
-        require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
+        require_floating(p.dtype, "bernoulli_tensor_cpu_p_", p.size)
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "

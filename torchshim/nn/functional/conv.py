@@ -31,16 +31,23 @@ def _tensors(name, input, weight, bias):
                             f"not {type_name(t)}")
 
 
+def _batched(name, dims, input):
+    """`input` with a batch's dimension."""
+    n = input._ts_meta.ndim
+    if n == dims + 2:
+        return input
+    if n != dims + 1:
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+                           f"{list(input.shape)}")
+    return input.unsqueeze(0)
+
+
 def _convolve(name, dims, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """The operator for one name; an input without a batch gets one for the time being."""
     if not isinstance(input, TensorBase) or not isinstance(weight, TensorBase) or bias is not None and not isinstance(bias, TensorBase):
         _tensors(name, input, weight, bias)
     n = input._ts_meta.ndim
-    if n == dims + 1:
-        input = input.unsqueeze(0)
-    elif n != dims + 2:
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
-                           f"{list(input.shape)}")
+    input = _batched(name, dims, input)
     if weight._ts_meta.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     stride, padding, dilation, output_padding = [numbers(v, dims) for v in (stride, padding, dilation, output_padding)]
@@ -52,11 +59,12 @@ def _convolve(name, dims, input, weight, bias, stride, padding, dilation, transp
 def _forward(name, dims, input, weight, bias, stride, padding, dilation, groups):
     if padding.__class__ is str:
         if padding == "same":
+            whole = _batched(name, dims, input)._ts_meta
             if any(s != 1 for s in numbers(stride, dims)):
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
             if weight.dim() != dims + 2:
                 raise RuntimeError(f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, "
-                                   f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead")
+                                   f"but got {whole.ndim}-dimensional input of size {list(whole.shape)} instead")
             padding, more = ops.same_padding(weight.shape[2:], numbers(dilation, dims))
             if any(more):
                 warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine import warn
+from ...engine import context, warn
 from ...ops.nn import embedding as ops
 from ...ops.promotion import c_name
 from ...ops.registry import T
@@ -23,7 +23,11 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if not isinstance(weight, TensorBase) or not isinstance(input, TensorBase):
         bad, what, at = (weight, "weight", 1) if not isinstance(weight, TensorBase) else (input, "indices", 2)
         raise TypeError(f"embedding(): argument '{what}' (position {at}) must be Tensor, not {type_name(bad)}")
-    rows = weight._ts_meta.shape[0] if weight._ts_meta.ndim else 0
+    if weight._ts_meta.ndim < 2:
+        if weight.requires_grad and context.grad and not weight._ts_meta.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise RuntimeError("'weight' must be 2-D")
+    rows = weight._ts_meta.shape[0]
     if padding_idx is None:
         padding_idx = -1
     else:

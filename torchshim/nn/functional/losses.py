@@ -7,6 +7,7 @@ import numpy as np
 from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
 from ...ops.nn import loss as ops
+from ...ops.nn.softmax import log_softmax
 from ...ops.registry import SF, T
 from ...tensor.api.bind import FUNCTIONS, call
 from ...tensor.core.dispatch import apply, apply2
@@ -78,6 +79,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     if m.ndim:
         if weight is not None:
             not_differentiable(_classes_kernel(m.ndim), weight=weight)
+        if P.kind_of(m.dtype) != 2:            # one of them refuses it, which depends on what is empty
+            logp = call(log_softmax, (input, 1 if m.ndim > 1 else 0, None))
+            return nll_loss(logp, target, weight, ignore_index=ignore_index, reduction=reduction)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
@@ -111,6 +115,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if m.ndim:
         ops.check_classes(m, tm, None if weight is None else weight._ts_meta)
         not_differentiable(_classes_kernel(m.ndim), weight=weight)
+        ops.refuse_classes_of(m)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
     return call(ops.nll_loss, (input, target, weight, reduction, ignore_index))
 

@@ -45,9 +45,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Divide by the root mean square over the trailing dimensions; eps: None is the dtype's epsilon."""
+    shape = _shape("rms_norm", normalized_shape)
     if P.kind_of(input._ts_meta.dtype) < 2:
+        ops.check_rms_norm(input._ts_meta, shape, None if weight is None else weight._ts_meta, eps)
         _floating(input, "rms_norm")
-    return call(ops.rms_norm, (input, _shape("rms_norm", normalized_shape), weight, eps))
+    return call(ops.rms_norm, (input, shape, weight, eps))
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -67,8 +69,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if training and math.prod(m.shape[:1] + m.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     if not m.numel:                            # a history, and no more
-        out = input.clone() if weight is None else input.clone() * weight[0]
-        return out if bias is None else out + bias[0]
+        out = input.clone() if weight is None else input.clone() * weight.select(0, 0)
+        return out if bias is None else out + bias.select(0, 0)
     if not training:
         for t, name in ((running_mean, "running_mean"), (running_var, "running_var")):
             if t is None:

@@ -89,6 +89,9 @@ def _check_1d(input, windows, ceil_mode, with_indices):
     (kernel,), (stride,), (padding,), (dilation,) = windows
     shape = tuple(input.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        if with_indices:
+            raise RuntimeError("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                               f"{[*shape[:-1], 1, shape[-1]]}")
         raise RuntimeError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                            f"{list(shape)}")
     for what, n in (("kernel_size", kernel), ("stride", stride)):
@@ -248,12 +251,16 @@ def _targets(name, input, output_size, dims):
 
 def _check_adaptive(name, input, target, kernel, colon):
     dims, shape = len(target), tuple(input.shape)
-    if len(shape) not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")
+    told = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
+    unfit = len(shape) not in (dims + 1, dims + 2)
+    if unfit and name != "adaptive_avg_pool3d":    # whose sizes are looked at first
+        raise RuntimeError(told)
     for d in range(len(shape) - dims if name in ("adaptive_avg_pool1d", "adaptive_avg_pool2d") else 1, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                                f"{list(shape)} with dimension {d} being empty")
+    if unfit:
+        raise RuntimeError(told)
     if P.kind_of(input._ts_meta.dtype) != 2:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
 

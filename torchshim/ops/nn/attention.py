@@ -24,6 +24,8 @@ def _is_flash(q, k, v, keep, enable_gqa):
 
 def _name(inst):
     q, k, v = inst.in_metas[:3]
+    if not (q.numel and k.numel and v.numel):
+        return "AddBackward0"
     if _is_flash(q, k, v, inst.layout[4], inst.layout[8]):
         return "ScaledDotProductFlashAttentionForCpuBackward0"
     if q.dtype in (P.float16, P.bfloat16):     # multiplied in float32

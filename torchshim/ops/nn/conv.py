@@ -46,6 +46,9 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
     if not transposed:
         _check_bias(input, bias)               # torch looks at it first there
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
+    if 0 in input.shape and 0 not in input.shape[:2]:
+        shape = input.shape if dims > 1 else (*input.shape[:2], 1, *input.shape[2:])
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {_shown(shape)}")
     own = _own_kernel(input, weight, groups)
     _check_dtypes(input, weight, bias, own)
     if min(dilation) == 0:

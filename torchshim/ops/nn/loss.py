@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
+from ..reduction import unsupported
 from ..registry import cast, common_of, op
 from .softmax import half_of, log_softmax_of, refuse_integers
 
@@ -89,6 +92,9 @@ def check_classes(x, target, weight, spatial_name=""):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
     if n == 2 and not m:                                  # an empty batch and a lone class
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if n not in (1, 2, 4) and not c and 0 not in target.shape:     # torch makes four dimensions of the others
+        raise RuntimeError(f"size mismatch (got input: {_shown((x.shape[0], 0, 0, 0))} , "
+                           f"target: {_shown((target.shape[0], 1, math.prod(target.shape[1:])))}")
     if n == 4 and x.shape[2:] != target.shape[1:]:
         raise RuntimeError(f"size mismatch (got input: {_shown(x.shape)} , target: {_shown(target.shape)}")
     if weight is not None:
@@ -160,6 +166,11 @@ def _nll_back_on_host(inst, plan):
 
 def _check_nll(x, target, weight, *rest):
     check_classes(x, target, weight)
+    refuse_classes_of(x)
+
+
+def refuse_classes_of(x):
+    """torch's error for log-probabilities that are not floating numbers."""
     if P.kind_of(x.dtype) != 2:
         kernel = "nll_loss_out_frame" if len(x.shape) <= 2 else "nll_loss2d_forward_out_frame"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
@@ -205,7 +216,7 @@ def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing
 
 
 @op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",
-    grad=_named("NegBackward0", mean="DivBackward1"), function=False, method=False)
+    grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0", function=False, method=False)
 def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     """Cross entropy with class probabilities."""
     x = wide(self)
@@ -223,7 +234,7 @@ def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     else:
         out = -jnp.sum(y)
         if reduction == "mean":
-            out = out / (max(x.size // x.shape[dim], 0) if x.shape[dim] else 1)
+            out = out / (x.size // x.shape[dim] if x.shape[dim] else 0)
     return out.astype(jnp.promote_types(self.dtype, target.dtype))
 
 
@@ -519,7 +530,9 @@ def soft_margin_loss(self, target, reduction):
     return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)
 
 
-def _check_poisson(x, target, log_input, *rest):
+def _check_poisson(x, target, log_input, full, *rest):
+    if full and P.kind_of(target.dtype) == 3:
+        raise unsupported("le_cpu", target)
     if x.dtype == P.bool_ and (target.dtype == P.bool_ or not log_input):
         raise RuntimeError(ONE_BOOL)
 

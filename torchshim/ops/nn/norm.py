@@ -120,13 +120,14 @@ def layer_norm(self, normalized_shape, weight, bias, eps):
     return y.astype(self.dtype)
 
 
-def _check_rms_norm(x, normalized_shape, weight, eps):
+def check_rms_norm(x, normalized_shape, weight, eps):
+    """torch's errors for shapes that do not fit."""
     _check_trailing(x, normalized_shape, weight, star="*")
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     grad=lambda inst: "ToCopyBackward0" if inst.in_metas[0].dtype in (P.float16, P.bfloat16) else "MulBackward0",
-    check=_check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
+    check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)

@@ -264,8 +264,17 @@ def _adaptive(name):
     return lambda inst: "SqueezeBackward1" if len(inst.layout[1]) == 1 else f"{name}{len(inst.layout[1])}DBackward0"
 
 
+def _refuse_no_channels(inst, needs):
+    """back_refuses of torch's averages in two dimensions."""
+    shape = inst.out_metas[0].shape
+    if len(inst.layout[1]) < 3 and shape[-1 - len(inst.layout[1])] == 0:
+        shape = [*shape[:-1], 1, shape[-1]] if len(inst.layout[1]) == 1 else list(shape)
+        return ("adaptive_avg_pool2d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has "
+                f"sizes {shape} with dimension {len(shape) - 3} being empty")
+
+
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows)
+    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows, back_refuses=_refuse_no_channels)
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)

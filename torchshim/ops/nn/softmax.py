@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from ...engine.interpret import fused
 from .. import promotion as P
-from ..common import peak, wide, wrap_dim
+from ..common import peak, real_alone, wide, wrap_dim
 from ..registry import cast, op
 
 
@@ -90,7 +90,7 @@ def _on_host(log):
 
 
 @op("softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="SoftmaxBackward0", grad_back="SoftmaxBackwardData",
-    plain_gradients=True, **_on_host(False))
+    plain_gradients=True, grad_for=real_alone, **_on_host(False))
 def softmax(self, dim, dtype):
     """exp(x) / sum(exp(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("softmax", self, dim, dtype)
@@ -98,7 +98,7 @@ def softmax(self, dim, dtype):
 
 
 @op("log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", grad="LogSoftmaxBackward0", grad_back="LogSoftmaxBackwardData",
-    plain_gradients=True, **_on_host(True))
+    plain_gradients=True, grad_for=real_alone, **_on_host(True))
 def log_softmax(self, dim, dtype):
     """log(softmax(x)) along dim; dtype: cast before."""
     x, dim, d = _prepared("log_softmax", self, dim, dtype)

@@ -96,10 +96,14 @@ def histc(input, bins=100, min=0, max=0):
         raise R.unsupported("linspace_cpu", input._ts_meta)
     if low > high and math.isfinite(low):
         raise RuntimeError("torch.histc: max must be larger than min")
-    if low == high and input.numel() and input.is_floating_point():
+    if low == high and input.numel() and P.kind_of(input._ts_meta.dtype) != 3:
         low, high = (x.item() for x in call(OPS[None, "aminmax"], (input.detach(), None, False)))
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low == high and input._ts_meta.dtype.kind in "iu":      # its edges are made in the input's dtype, before the kernel refuses
+        limits = np.iinfo(input._ts_meta.dtype)
+        if low - 1 < limits.min or high + 1 > limits.max:
+            raise RuntimeError(f"value cannot be converted to type {input._ts_meta.dtype}_t without overflow")
     return call(OPS[None, "histc.in"], (input, as_int("histc", bins, "bins", None), low, high))
 
 

@@ -21,9 +21,6 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     need_tensor("gradient", input)
     if input._ts_meta.dtype == P.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
-    if input._ts_meta.dtype == P.bool_:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-                           "instead.")
     if isinstance(spacing, TensorBase) and spacing.ndim:
         raise TypeError("gradient(): argument 'spacing' must be a number or a tuple, not Tensor")
     spacing = 1 if spacing is None else spacing
@@ -47,6 +44,9 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if dims and input._ts_meta.dtype == P.bool_:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                           "instead.")
     out = []
     for k, d in enumerate(dims):
         h = listed[k] if listed is not None else spacing

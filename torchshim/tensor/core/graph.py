@@ -359,6 +359,8 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
         if mask != needs:
             edges = tuple([e if mask >> i & 1 else None for i, e in enumerate(edges)])
             needs = mask
+        if inst.op.grad_for:                   # it may refuse what cannot be traced
+            inst.op.grad_for(inst, tuple([i for i in inst.diff_ins if needs >> i & 1]))
         plan = inst.plan(needs)
     cls = plan.node_class
     if cls is None:
