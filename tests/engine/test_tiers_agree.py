@@ -47,3 +47,21 @@ def test_what_is_next_to_zero_is_rounded_once(name, f, monkeypatch):
         monkeypatch.setattr(policy, "tier", tier)
         return f(torch.tensor([0.0, -0.0, 1.0, -1.0])).numpy()
     np.testing.assert_array_equal(kinds(run("operators")), kinds(run("compiled")), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2, 3, 9, 33])
+def test_of_zeros_both_tiers_take_the_same_for_an_extreme(n, dtype, monkeypatch):
+    """NumPy takes the zero that its loop meets last, a compiled program of few elements orders them."""
+    rng = np.random.default_rng(n)
+    a = np.where(rng.integers(0, 2, (4, n)), dtype(0.0), dtype(-0.0))
+    a = np.concatenate([a, np.abs(a), -np.abs(a), np.minimum(a, -(rng.integers(0, 3, a.shape) // 2)), np.maximum(a, rng.integers(0, 2, a.shape))])
+
+    def run(tier):
+        monkeypatch.setattr(policy, "tier", tier)
+        x = torch.from_numpy(a.copy())
+        made = [x.amin(1), x.amax(1), x.t().contiguous().amin(0), x.t().amax(0), x.min(), x.max(), *x.aminmax(), *x.aminmax(dim=1),
+                x.amin((0, 1)), x[0].max(), x.amax(1, keepdim=True)]
+        return [m.numpy() for m in made]
+    for one, other in zip(run("operators"), run("compiled")):
+        np.testing.assert_array_equal(kinds(one), kinds(other))

@@ -175,6 +175,21 @@ def _extreme_by_place(name, shape):
     return extreme
 
 
+def _with_signs(extreme, axes, dtype, largest):
+    """`extreme` whose zeros are ordered, +0 being the larger one, as in compiled programs of few elements; NumPy takes either."""
+    whole = np.dtype(f"i{dtype.itemsize}")
+    reduce = np.maximum.reduce if largest else np.minimum.reduce
+
+    def signed(x):
+        out = extreme(x)
+        if np.logical_and.reduce(out, None):
+            return out
+        bits = reduce(x.view(whole), axes)     # a zero that is the largest is that of no bits, if there is one; -0 has the least
+        zeros = np.where(bits, dtype.type(-0.0), dtype.type(0.0)) if largest else bits.astype(whole).view(dtype)
+        return np.where(out == 0, zeros, out)
+    return signed
+
+
 def _extreme(ufunc, largest: bool):
     def make(params, ins, outs):
         axes, dtype = tuple(params["axes"]), ins[0].dtype
@@ -193,7 +208,9 @@ def _extreme(ufunc, largest: bool):
                 identity = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
             return lambda x: ufunc.reduce(x, axes, initial=dtype.type(identity))
         if kind == "float" and axes == (len(ins[0].shape) - 1,) and _PLACES_FROM <= ins[0].size and ins[0].shape[-1] <= _PLACES_UPTO:
-            return _extreme_by_place("argmax" if largest else "argmin", ins[0].shape)
+            return _with_signs(_extreme_by_place("argmax" if largest else "argmin", ins[0].shape), axes, dtype, largest)
+        if kind == "float":
+            return _with_signs(lambda x: ufunc.reduce(x, axes), axes, dtype, largest)
         return lambda x: ufunc.reduce(x, axes)
 
     return make
