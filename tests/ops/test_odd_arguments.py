@@ -81,3 +81,19 @@ def test_factors_of_addr_suit_the_result():
         torch.addr(x.long(), x.long(), x.long(), alpha=1.5)
     assert torch.addr(x.bool(), x.bool(), x.bool(), alpha=True, beta=False).dtype == torch.bool
     assert torch.frobenius_norm(torch.ones(2, 2), ()).item() == 2
+
+
+@pytest.mark.filterwarnings("ignore:torch.cholesky is deprecated")
+def test_results_copied_into_what_is_resized_do_not_lie_as_they_would():
+    """torch's older functions of matrices, which write a copy."""
+    a = torch.eye(4) * 2
+    assert torch.cholesky(a, out=torch.zeros(0)).stride() == torch.linalg.tensorinv(a, 1, out=torch.zeros(0)).stride() == (4, 1)
+    assert torch.cholesky_solve(a, a, out=torch.zeros(0)).stride() == (4, 1)
+    assert torch.linalg.cholesky(a, out=torch.zeros(0)).stride() == (1, 4)
+    assert torch.svd(torch.ones(2, 3, 4), compute_uv=False).V.stride() == (16, 1, 4)
+
+
+def test_a_dimension_of_zero_and_less_than_no_samples():
+    assert torch.frobenius_norm(torch.ones(3, 4), 0).shape == (4,)
+    assert torch.fft.rfftfreq(-1, 0.5).tolist() == [0.] and torch.fft.rfftfreq(-3, 0.5).tolist() == []
+    assert torch.var(torch.tensor([1., 2.]), 0, correction=float("nan")).item() == float("inf")

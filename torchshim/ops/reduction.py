@@ -184,6 +184,7 @@ def variance(x, axes, correction, keepdim):
     """Sum of squared deviations over (n - correction)."""
     d = x - jnp.mean(x, axes, keepdims=True)
     square = jnp.real(d * jnp.conj(d)) if is_complex(x) else d * d
+    correction = math.inf if math.isnan(correction) else correction    # torch's maximum takes 0 then
     dof = jnp.maximum(as_number(count(x.shape, axes), np.float64) - correction, 0.0).astype(square.dtype)
     return jnp.sum(square, axes, keepdims=keepdim) / dof
 

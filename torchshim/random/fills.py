@@ -67,6 +67,12 @@ def made(draw, shape, dtype, device, requires_grad=False, strides=None, like=Non
     return done(wrap(placed(draw(meta.numel, meta.contiguous), meta)), requires_grad)
 
 
+def lying(out, shape):
+    """The strides in whose order `out` is filled where it has this shape; None for those of a new tensor."""
+    m = None if out is None else out._ts_meta
+    return None if m is None or m.contiguous or m.shape != tuple(shape) else m.strides
+
+
 class Refilled(Node):
     """The history of what was overwritten with random numbers: nothing of the gradient is left."""
     __slots__ = ("meta",)
@@ -138,7 +144,8 @@ def _new(name, draw, floating=True):
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kw))}'")
         d, where = destined(name, out, dtype, P.default_float, device, layout)
         s = stream(generator, where)
-        t = made(lambda n, c: draw(s, n, d, c), sizes_of(name, size), d, where)
+        shape = sizes_of(name, size)
+        t = made(lambda n, c: draw(s, n, d, c), shape, d, where, strides=lying(out, shape))
         return delivered(name, t, out, requires_grad, layout)
 
     def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None):
@@ -190,7 +197,8 @@ def randint(low=None, high=None, size=None, *, generator=None, out=None, dtype=N
     low, high = as_int("randint", 0 if low is None else low, "low", 1), as_int("randint", high, "high", 2)
     d, where = destined("randint", out, dtype, P.int64, device, layout)
     s = stream(generator, where)
-    t = made(lambda n, c: s.random_from_to(n, low, high, d), sizes_of("randint", (size,)), d, where)
+    shape = sizes_of("randint", (size,))
+    t = made(lambda n, c: s.random_from_to(n, low, high, d), shape, d, where, strides=lying(out, shape))
     return delivered("randint", t, out, requires_grad, layout)
 
 
@@ -259,7 +267,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     if not (isinstance(mean, TensorBase) or isinstance(std, TensorBase)):
         d, where = destined("normal", out, dtype, P.default_float, device, layout)
         s = stream(generator, where)
-        t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), sizes_of("normal", (size,)), d, where)
+        shape = sizes_of("normal", (size,))
+        t = made(lambda n, c: s.normal(n, float(mean), float(std), d, c), shape, d, where, strides=lying(out, shape))
         return delivered("normal", t, out, requires_grad, layout)
     m = mean.detach()._ts_host() if isinstance(mean, TensorBase) else mean
     w = std.detach()._ts_host() if isinstance(std, TensorBase) else None
@@ -270,12 +279,13 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     if w is not None and (w < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
     d, shape = first._ts_meta.dtype if out is None else out._ts_meta.dtype, broadcast_shapes([np.shape(m), np.shape(w)])
+    lies = lying(out, shape)
 
     def draw(n, c):
-        if w is None:
-            z = s.normal(n, 0.0, float(std), d, c).reshape(shape)
-        else:
-            z = s.normal(n, 0.0, 1.0, d, c).reshape(shape) * w     # rounded on its own, unlike in a fused program
+        z = s.normal(n, 0.0, float(std) if w is None else 1.0, d, c and lies is None)
+        z = z.reshape(shape) if lies is None else in_memory_order(z, shape, lies)
+        if w is not None:
+            z = (z * w).astype(d)              # rounded on its own, unlike in a fused program
         if d is P.complex32:
             return half.pack(half.unpack(z.view(np.uint32)) + m).view(d).ravel()
         return (z + (m if isinstance(m, np.ndarray) else d.type(m))).astype(d).ravel()

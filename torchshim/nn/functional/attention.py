@@ -84,7 +84,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         tensors += (attn_mask,)
     keep = p = None
     nums, kinds = [], ""
-    if dropout_p:
+    if not dropout_p >= 0 and ops.is_flash(q, k, v, None, enable_gqa):
+        raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+    if dropout_p > 0:
         probability(dropout_p)
         lead = broadcast_shapes([q.shape[:-2], q.shape[:-2] if enable_gqa else k.shape[:-2]])
         if dropout_p < 1:

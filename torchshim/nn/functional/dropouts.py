@@ -19,8 +19,8 @@ _LAYOUT = (T, T, SF)
 
 def probability(p, error=RuntimeError):
     """The error of a `p` that is no probability; the functions of nn.functional raise a ValueError, those of torch what is given here."""
-    if p < 0.0 or p > 1.0:
-        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not 0.0 <= p <= 1.0:
+        raise (RuntimeError if p != p else error)(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _check(p):
@@ -69,7 +69,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """Zero elements with probability p and scale the rest by 1 / (1 - p); nothing happens unless training."""
     if p.__class__ is not float and getattr(p, "requires_grad", False):
         raise TypeError("dropout(): argument 'p' (position 2) must be float, not Tensor")
-    if p < 0.0 or p > 1.0:
+    if not 0.0 <= p <= 1.0:
         _check(p)
     if not training or p == 0:
         return need_tensor("dropout", input)
@@ -134,7 +134,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     return _feature("dropout3d", 3, input, p, training, inplace)
 
 
-def _alpha(input, p, shape, inplace):
+def _alpha(input, p, shape, inplace, strides=None):
     if not input._ts_meta.numel:
         return input
     if p == 1:
@@ -142,7 +142,7 @@ def _alpha(input, p, shape, inplace):
     d = input._ts_meta.dtype
     if P.kind_of(d) < 2:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {'Long' if d == P.bool_ else P.c_name(d)}")
-    mask = kept(shape, p, input)
+    mask = kept(shape, p, input, strides)
     return _run(ops.alpha_dropout, inplace, (input, mask), p)
 
 
@@ -152,7 +152,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     need_tensor("alpha_dropout", input)
     if not training or p == 0:
         return input
-    return _alpha(input, p, tuple(input.shape), inplace)
+    return _alpha(input, p, tuple(input.shape), inplace, None if input._ts_meta.contiguous else like_strides(input._ts_meta))
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):

@@ -219,6 +219,11 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
+    x, t = input._ts_meta.dtype, target._ts_meta.dtype
+    if x != t and P.promote(x, t) != x:        # torch computes in what is to be the result
+        if not P.can_cast(P.promote(x, t), x):
+            raise RuntimeError(f"result type {P.c_name(P.promote(x, t))} can't be cast to the desired output type {P.c_name(x)}")
+        target = target.to(input.dtype)
     return call(ops.soft_margin_loss, (input, target, reduction))
 
 

@@ -16,12 +16,20 @@ from .grouped import ScalingType, grouped_mm, scaled_mm
 
 def _reduction(number):
     """What a number stands for: 1 the mean, 2 the sum, any other nothing."""
-    return {1: "mean", 2: "sum"}.get(number, "none")
+    return {1: "mean", 2: "sum"}.get(int(number), "none")
 
 
 FUNCTIONS["rms_norm"] = N.rms_norm
 for _name in ("softmax", "log_softmax"):
     NAMESPACES.setdefault("special", {})[_name] = make(_name, getattr(softmax_ops, _name), "input")
+
+
+def _moments(x, dims, eps, weight, keepdim=False):
+    """(mean, 1 / standard deviation) in the dtype of the weight, or of x, rounded once."""
+    made = FUNCTIONS["var_mean"](x.float() if P.compute_dtype(x._ts_meta.dtype) != x._ts_meta.dtype else x, dims, correction=0,
+                                 keepdim=keepdim)
+    to = (x if weight is None else weight).dtype
+    return made[1].to(to), (made[0] + eps).rsqrt().to(to)
 
 
 def _sampler(dims):
@@ -225,17 +233,14 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """(layer_norm, mean, 1 / standard deviation)."""
     out = N.layer_norm(input, normalized_shape, weight, bias, eps)
-    x, dims = input.detach(), tuple(range(-len(normalized_shape), 0))
-    variance, mean = FUNCTIONS["var_mean"](x, dims, correction=0, keepdim=True)
-    return out, mean, (variance + eps).rsqrt()
+    return out, *_moments(input.detach(), tuple(range(-len(normalized_shape), 0)), eps, weight, True)
 
 
 @function(method=False)
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """(group_norm, mean, 1 / standard deviation), the last two for each of the N x group groups."""
     out = group_norm(input, group, weight, bias, eps)
-    variance, mean = FUNCTIONS["var_mean"](input.reshape(N, group, C // group * HxW), 2, correction=0)
-    return out, mean, (variance + eps).rsqrt()
+    return out, *_moments(input.reshape(N, group, C // group * HxW), 2, eps, weight)
 
 
 @function(method=False, out=True)
@@ -244,9 +249,9 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     out = N.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     x = input.detach()
     if not training:
+        x = x if weight is None else weight.detach()
         return out, x.new_empty(0), x.new_empty(0)
-    variance, mean = FUNCTIONS["var_mean"](x, [d for d in range(x.ndim) if d != 1], correction=0)
-    return out, mean, (variance + eps).rsqrt()
+    return out, *_moments(x, [d for d in range(x.ndim) if d != 1], eps, weight)
 
 
 @function(method=False)

@@ -15,7 +15,7 @@ from ..products import precision
 from ..registry import op
 
 
-def _is_flash(q, k, v, keep, enable_gqa):
+def is_flash(q, k, v, keep, enable_gqa):
     """Whether torch's CPU kernel takes it, apart from masks that need a gradient; else it multiplies matrices."""
     if q.ndim != 4 or keep is not None or any([m.strides[-1] != 1 for m in (q, k, v)]):
         return False
@@ -26,7 +26,7 @@ def _name(inst):
     q, k, v = inst.in_metas[:3]
     if not (q.numel and k.numel and v.numel):
         return "AddBackward0"
-    if _is_flash(q, k, v, inst.layout[4], inst.layout[8]):
+    if is_flash(q, k, v, inst.layout[4], inst.layout[8]):
         return "ScaledDotProductFlashAttentionForCpuBackward0"
     if q.dtype in (P.float16, P.bfloat16):     # multiplied in float32
         return "ToCopyBackward0"
@@ -35,7 +35,7 @@ def _name(inst):
 
 def _strides(inst, query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """torch's kernel writes a tensor laid out as the query."""
-    return kept_strides(query) if _is_flash(query, key, value, keep, enable_gqa) else None
+    return kept_strides(query) if is_flash(query, key, value, keep, enable_gqa) else None
 
 
 @jax.custom_jvp
@@ -69,7 +69,7 @@ def _rounded_weights_tangent(dtype, primals, tangents):
 
 def _of_halves(query, key, value, attn_mask, keep, p, is_causal, scale, enable_gqa):
     """The body for half numbers that torch's CPU kernel takes."""
-    if query.dtype in (P.float16, P.bfloat16) and _is_flash(query, key, value, keep, enable_gqa):
+    if query.dtype in (P.float16, P.bfloat16) and is_flash(query, key, value, keep, enable_gqa):
         return _attend_halves
 
 

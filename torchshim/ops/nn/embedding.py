@@ -65,6 +65,7 @@ def renormed_rows(weight, indices, max_norm, norm_type):
     w = weight.astype(jnp.promote_types(weight.dtype, jnp.float32))
     a, p = jnp.abs(w), norm_type.astype(w.dtype)
     norm = jnp.where(jnp.isinf(p), jnp.max(a, 1, initial=0), jnp.sum(a ** p, 1) ** (1 / p))
+    norm = jnp.where(p == 0, jnp.sum(a != 0, 1).astype(w.dtype), norm)
     m = max_norm.astype(w.dtype)
     used = jnp.zeros(weight.shape[0], bool).at[indices.ravel()].set(True)
     scale = jnp.where(used & (norm > m), m / (norm + 1e-7), jnp.ones((), w.dtype))

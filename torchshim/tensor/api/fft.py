@@ -237,7 +237,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that rfft's numbers belong to, for samples `d` apart."""
     _frequency_dtype("rfftfreq", dtype)
-    made = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device) * (_inverse(n * d) if n else float("inf"))
+    made = arange(int(n / 2) + 1, dtype=dtype or get_default_dtype(), device=device) * (_inverse(n * d) if n else float("inf"))
     return made.requires_grad_(requires_grad)
 
 

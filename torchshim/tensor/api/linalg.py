@@ -290,7 +290,7 @@ def svd(input, some=True, compute_uv=True):
         return return_types.svd((U, S, Vh.mH))
     m, n = input.shape[-2:]
     zeros = lambda k: input.new_zeros((*input.shape[:-2], k, k))
-    return return_types.svd((zeros(m), svdvals(input), zeros(n)))
+    return return_types.svd((zeros(m), svdvals(input), zeros(n).mH))
 
 
 def _real_tolerances(name, **given):
@@ -613,7 +613,7 @@ def nuclear_norm(input, dim=None, keepdim=False):
 def frobenius_norm(input, dim, keepdim=False):
     """The root of the sum of squares along one or two dimensions."""
     need_tensor("frobenius_norm", input)
-    return _linalg_norm(input, None, dim or None, keepdim)
+    return _linalg_norm(input, None, None if dim in ((), []) else dim, keepdim)
 
 
 # -- what torch removed -------------------------------------------------------------------------------------------------------------

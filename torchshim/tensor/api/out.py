@@ -67,6 +67,9 @@ _SAME = {
     "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
 }
 
+#: Operators that copy their result into what they have resized, which does not lie as that.
+_CONTIGUOUS = {"cholesky", "cholesky_solve", "linalg_tensorinv"}
+
 #: Where others than CASTABLE speak of what cannot be cast.
 _CASTABLE = {
     CAT: "cat concat concatenate stack hstack vstack row_stack dstack column_stack",
@@ -233,7 +236,7 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
         with unasked():
             out.resize_(result.shape)
-            strides = meta(result).strides
+            strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
             if strides != meta(out).strides:  # an output that is made anew lies as the result would
                 out.as_strided_(result.shape, strides)
             out.data.copy_(result)             # all of it counts as one write
