@@ -209,6 +209,7 @@ def same(mine, theirs, dtype, texts):
     if "error" in mine or "error" in theirs:
         return mine.get("error", [0])[:1 + texts] == theirs.get("error", [1])[:1 + texts]
     near = {"float64": 1e-9, "bfloat16": 2e-2}.get(dtype, 2e-5)
+    near = max(near, 2e-5) if "torch.float32" in str(theirs) else near         # asked for by the call
     return all([close(mine.get(part), theirs.get(part), near) for part in ("result", "grad", "grad_fn")])
 
 

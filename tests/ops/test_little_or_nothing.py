@@ -130,3 +130,77 @@ def test_refusals_come_in_torchs_order(call, kind, told):
     with pytest.raises(kind) as error:
         call()
     assert type(error.value) is kind and str(error.value).split("\n")[0] == told
+
+
+def test_complex_gradients_that_torch_lacks():
+    c = torch.ones(3, 4, dtype=torch.complex64, requires_grad=True)
+    for f, told in ((lambda: F.embedding(torch.tensor([0]), c), "embedding"),
+                    (lambda: F.bilinear(c, c, torch.ones(2, 4, 4, dtype=torch.complex64)), "_trilinear"),
+                    (lambda: torch.amax(zeros(2, 0, 4, dtype=torch.complex64), 0), "amax")):
+        with pytest.raises(RuntimeError, match=f"^{told} does not support automatic differentiation for outputs with complex dtype.$"):
+            f()
+    assert torch.amax(torch.zeros(2, 0, 4, dtype=torch.complex64), 0).shape == (0, 4)
+
+
+def test_the_slope_of_a_complex_root_at_zero():
+    x = torch.tensor([0j, 4], requires_grad=True)
+    slope = torch.autograd.grad(x.sqrt(), x, torch.ones(2, dtype=torch.complex64))[0]
+    assert slope[0].real.item() == inf and math.isnan(slope[0].imag.item()) and slope[1].item() == 0.25
+
+
+def test_variances_of_complex_numbers_are_those_of_their_parts():
+    x = torch.tensor([1 + 0j, 2, 3])
+    assert math.isnan(torch.var(x, 0, correction=3).item())                 # inf + 0 / 0
+    assert torch.var(x * (1 + 1j), 0, correction=3).item() == inf
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_single_element_takes_numbers_beyond_its_range(dtype):
+    assert torch.zeros(1, 1, dtype=dtype).fill_(1e40).item() == torch.full((1,), 1e40, dtype=dtype).item() == inf
+    with pytest.raises(RuntimeError, match="value cannot be converted to type c10::"):
+        torch.zeros(2, dtype=dtype).fill_(1e40)
+
+
+def test_where_results_lie_and_what_they_are_called():
+    x = torch.ones(4, 3, requires_grad=True).t()
+    assert F.rms_norm(x, (4,)).grad_fn.name() == "CloneBackward0"
+    assert F.rms_norm(torch.ones(3, 1, requires_grad=True).expand(3, 4), (4,)).grad_fn.name() == "MulBackward0"
+    assert torch.gru_cell(x, x, torch.ones(12, 4), torch.ones(12, 4)).stride() == (1, 3)
+    assert F.fold(torch.ones(4, 4, dtype=torch.bool), (3, 3), 2).dtype == torch.bool
+    w = torch.ones(4, 4, dtype=torch.int64)
+    assert torch.rnn_tanh_cell(w, w, w, w).dtype == torch.float32
+
+
+def channels(dtype):
+    return torch.zeros(2, 3, 4, 4, dtype=dtype).contiguous(memory_format=torch.channels_last)
+
+
+MORE = [
+    (lambda: F.max_pool3d(channels(torch.float32), 2), RuntimeError,
+     "Unsupported memory format. Supports only ChannelsLast3d, Contiguous"),
+    (lambda: F.max_pool2d(channels(torch.bool), 2), NotImplementedError, "\"max_pool2d_channels_last\" not implemented for 'Bool'"),
+    (lambda: F.adaptive_avg_pool2d(channels(torch.int64), 2), NotImplementedError,
+     "\"adaptive_avg_pool2d_channels_last\" not implemented for 'Long'"),
+    (lambda: F.adaptive_max_pool2d(zeros(1, 3, 4, 4), 0).sum().backward(), RuntimeError, "adaptive_max_pool2d_backward(): Expected "
+     "grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes [1, 3, 0, 0] with dimension 2 being empty"),
+    (lambda: F.max_pool1d(none(1, 3, 1), 2, return_indices=True), RuntimeError,
+     "Given input size: (3x1x1). Calculated output size: (3x1x0). Output size is too small"),
+    (lambda: F.batch_norm(torch.zeros(4, 3, dtype=torch.int64).t(), None, None, training=True), RuntimeError,
+     "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long"),
+    (lambda: F.local_response_norm(torch.zeros(2, 3, 4, dtype=torch.complex64), 2), NotImplementedError,
+     "\"avg_pool2d\" not implemented for 'ComplexFloat'"),
+    (lambda: torch.gru_cell(*[torch.ones(3, 4, dtype=torch.int64)] * 2, *[torch.ones(12, 4, dtype=torch.int64)] * 2), RuntimeError,
+     "result type Float can't be cast to the desired output type Long"),
+    (lambda: F.bilinear(none(2, 0), none(2, 0), none(2, 0, 0)), RuntimeError, "cannot reshape tensor of 0 elements into shape [-1, 0] "
+     "because the unspecified dimension size -1 can be any value and is ambiguous"),
+    (lambda: torch.unique_consecutive(torch.zeros(2, 4, dtype=torch.complex64), dim=1), NotImplementedError,
+     "\"unique_dim\" not implemented for 'ComplexFloat'"),
+    (lambda: F.embedding_bag(torch.zeros(2, 2, dtype=torch.int64), torch.ones(3, 4, dtype=torch.bool)), RuntimeError,
+     "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+     "CPUBoolType instead (while checking arguments for embedding_bag)"),
+]
+
+
+@pytest.mark.parametrize("call, kind, told", MORE, ids=[told[:40] for _, _, told in MORE])
+def test_refusals_by_layout_and_dtype(call, kind, told):
+    test_refusals_come_in_torchs_order(call, kind, told)

@@ -412,7 +412,19 @@ def reciprocal(self):
 @op("sqrt(Tensor self) -> Tensor", promote="float", grad="SqrtBackward0", inplace=True)
 def sqrt(self):
     """The square root."""
-    return jnp.sqrt(self)
+    return _complex_root(self) if is_complex(self) else jnp.sqrt(self)
+
+
+@jax.custom_jvp
+def _complex_root(x):
+    """Its slope at 0 is what a complex division gives: infinite in the direction of the tangent."""
+    return jnp.sqrt(x)
+
+
+@_complex_root.defjvp
+def _complex_root_jvp(primals, tangents):
+    out = _complex_root(primals[0])
+    return out, tangents[0] / (2 * out)
 
 
 @op("rsqrt(Tensor self) -> Tensor", lie=as_cotangent, promote="float", grad="RsqrtBackward0", inplace=True,

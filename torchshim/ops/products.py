@@ -59,7 +59,7 @@ def fits_mv(mat_shape, mat, vec, size=None):
     if mat.dtype != vec.dtype:
         name = P.c_name(vec.dtype)
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {name}, {P.c_name(mat.dtype)}, and {name}")
-    refuse_bool(mat, "addmv_impl_cpu")
+    refuse_bool(mat, "addmv_impl_cpu", *mat.shape)
 
 
 def fits_dot(a, b):
@@ -521,8 +521,14 @@ def _linear_in_steps(input, weight, bias):
 linear.edges = (2, 0, 1)                   # torch's addmm has the bias first
 
 
+def _bilinear_alone(inst, needs):
+    """grad_for: torch's own operator below it has gradients of real results only."""
+    if P.kind_of(inst.out.dtype) == 3:
+        raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
+
+
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, functional=True,
-    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0", out=False)
+    grad=lambda inst: "ViewBackward0" if len(inst.in_metas) == 3 else "AddBackward0", out=False, grad_for=_bilinear_alone)
 def bilinear(input1, input2, weight, bias):
     """input1 @ weight[k] @ input2 for each k, + bias."""
     given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
@@ -539,5 +545,10 @@ def bilinear(input1, input2, weight, bias):
             raise RuntimeError(f"bilinear(): input{k} size does not match weight size: got {x.shape[-1]} but expected {weight.shape[k]}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+    if not input1.shape[-1] or not input2.shape[-1]:
+        k = input1.shape[-1] and input2.shape[-1]
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape [-1, {k}] because the unspecified dimension size -1 can be any "
+                           "value and is ambiguous")
+    refuse_bool(input1, "bmm")
     out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=precision())
     return out if bias is None else out + bias

@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import meta_of, warn
 from . import promotion as P
 from .clamping import maximum, minimum
-from .common import as_number, is_complex, is_float, taken, wide, wrap_dim, wrap_dims
+from .common import as_number, is_complex, is_float, real_alone, taken, wide, wrap_dim, wrap_dims
 from .layout import elementwise_strides
 from .registry import cast, op
 from .views import expand_strides
@@ -183,10 +183,11 @@ def count_nonzero(self, dim):
 def variance(x, axes, correction, keepdim):
     """Sum of squared deviations over (n - correction)."""
     d = x - jnp.mean(x, axes, keepdims=True)
-    square = jnp.real(d * jnp.conj(d)) if is_complex(x) else d * d
+    square = jnp.square(jnp.real(d)) if is_complex(x) else d * d
     correction = math.inf if math.isnan(correction) else correction    # torch's maximum takes 0 then
     dof = jnp.maximum(as_number(count(x.shape, axes), np.float64) - correction, 0.0).astype(square.dtype)
-    return jnp.sum(square, axes, keepdims=keepdim) / dof
+    made = jnp.sum(square, axes, keepdims=keepdim) / dof
+    return made + jnp.sum(jnp.square(jnp.imag(d)), axes, keepdims=keepdim) / dof if is_complex(x) else made
 
 
 @variance.defjvp
@@ -475,19 +476,21 @@ def _amaximum(name, kernel, self, dim, keepdim, reduce):
         nonempty(name, self, dim, [wrap_dim(d, self.ndim) for d in ((dim,) if dim.__class__ is int else dim or ())])
     axes = wrap_dims(dim, self.ndim)
     if is_complex(self):
+        if not self.size:
+            return jnp.sum(self, axes, keepdims=keepdim)       # of nothing, or refused before
         raise unsupported(kernel, self)
     return shared_extreme(reduce, self, axes, keepdim)
 
 
 @op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AmaxBackward0", saves=("self", "result"),
-    twice="compared")
+    twice="compared", grad_for=real_alone)
 def amax(self, dim, keepdim):
     """Largest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amax", "max_values_cpu", self, dim, keepdim, jnp.max)
 
 
 @op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", grad="AminBackward0", saves=("self", "result"),
-    twice="compared")
+    twice="compared", grad_for=real_alone)
 def amin(self, dim, keepdim):
     """Smallest elements along dimensions; equal ones share the gradient."""
     return _amaximum("amin", "min_values_cpu", self, dim, keepdim, jnp.min)

@@ -369,7 +369,7 @@ def nanmedian_dim(self, dim, keepdim):
 def mode(self, dim, keepdim):
     """The most frequent element along a dimension (the smallest of several) and its last place."""
     d, x = along("mode", self, dim)
-    if is_complex(x) and self.ndim:            # the only element is copied
+    if is_complex(x) and self.ndim and self.size:      # the only element is copied
         raise unsupported("mode_cpu", x)
     return picked(x, _last(mode_place, x, d), d, self.ndim, keepdim)
 

@@ -173,9 +173,10 @@ def _check_bag(indices, weight, offsets, per_sample_weights):
     for t, name, position, kinds in ((indices, "indices", 1, ("Long", "Int")), (offsets, "indices", 1, ("Long", "Int")),
                                      (weight, "weight", 1, ("Half", "BFloat16", "Float", "Double"))):
         if c_name(t._ts_meta.dtype) not in kinds:
+            said = c_name(t._ts_meta.dtype)
+            said = f"CPU{said}Type" if said.startswith(("Bool", "BFloat", "Complex")) else f"torch.{said}Tensor"
             raise RuntimeError(f"Expected tensor for argument #{position} '{name}' to have one of the following scalar types: "
-                               f"{', '.join(kinds)}; but got torch.{c_name(t._ts_meta.dtype)}Tensor instead (while checking arguments for "
-                               "embedding_bag)")
+                               f"{', '.join(kinds)}; but got {said} instead (while checking arguments for embedding_bag)")
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
         raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
                            f"but type torch.{c_name(weight._ts_meta.dtype)}Tensor does not equal "

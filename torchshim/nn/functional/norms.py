@@ -7,6 +7,7 @@ from ...autograd.levels import innermost_vmap, is_traced
 from ...engine import context
 from ...ops import promotion as P
 from ...ops.nn import norm as ops
+from ...ops.nn.loss import no_mean_of
 from ...ops.registry import SF, T
 from ...tensor.api.bind import call, type_name
 from ...tensor.api.looked_up import looked_up
@@ -79,6 +80,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     for t, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
         if t is not None and t.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
+    if training and P.kind_of(m.dtype) < 2 and not m.contiguous:         # torch's kernel for these takes their mean first
+        raise no_mean_of(m.dtype)
     if training and m.ndim == 1:
         raise IndexError(_NO_CHANNELS)
     if "forward AD" in context.modes and tangent_of(input) is not None and any([t is not None and tangent_of(t) is not None
@@ -147,7 +150,9 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     whole = P.kind_of(dtype) < 2                # torch averages by its pooling, in whole numbers, which it has for int64 alone
     if whole and dtype != P.int64:
         raise NotImplementedError(f"\"avg_pool{'2d' if dim == 3 else '3d_out_frame'}\" not implemented for '{P.c_name(dtype)}'")
-    if dim > 3 and dtype in (P.float16, P.bfloat16):
+    if P.kind_of(dtype) == 3 or dim > 3 and dtype in (P.float16, P.bfloat16):
+        if dim == 3:
+            raise NotImplementedError(f"\"avg_pool2d\" not implemented for '{P.c_name(dtype)}'")
         raise NotImplementedError(f"\"avg_pool3d_out_frame\" not implemented for '{P.c_name(dtype)}'")
     square = input.mul(input)
     wide = pad(square, (0, 0) * (dim - 2) + (size // 2, (size - 1) // 2))

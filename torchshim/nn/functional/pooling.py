@@ -107,6 +107,9 @@ def _check_1d(input, windows, ceil_mode, with_indices):
     if dilation <= 0:
         raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
     out = ops.output_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)
+    if out <= 0 and with_indices:
+        c = shape[-2]
+        raise RuntimeError(f"Given input size: ({c}x1x{shape[-1]}). Calculated output size: ({c}x1x{out}). Output size is too small")
     if out <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
@@ -116,6 +119,8 @@ def _max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, wi
     windows = _windows(name, dims, kernel_size, stride, padding, dilation)
     if dims > 1:
         _check(name, input, windows, ceil_mode)
+        if dims == 3 and input.dim() == 4 and lies_channels_last(input._ts_meta):
+            raise RuntimeError("Unsupported memory format. Supports only ChannelsLast3d, Contiguous")
     else:
         if with_indices and input.dim() not in (2, 3):
             raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
@@ -261,7 +266,8 @@ def _check_adaptive(name, input, target, kernel, colon):
                                f"{list(shape)} with dimension {d} being empty")
     if unfit:
         raise RuntimeError(told)
-    if P.kind_of(input._ts_meta.dtype) != 2:
+    if P.kind_of(input._ts_meta.dtype) != 2 and 0 not in target:          # else no kernel is asked
+        kernel += "_channels_last" * (dims == 2 and lies_channels_last(input._ts_meta))
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
 
 

@@ -106,7 +106,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     x = sum(_spread(x[:, :, :, k], 4, k * dw, sw, w + 2 * pw) for k in range(kw))
     x = sum(_spread(x[:, :, k], 2, k * dh, sh, h + 2 * ph) for k in range(kh))
     x = x[:, :, ph:ph + h, pw:pw + w]
-    return x if self.ndim == 3 else x[0]
+    return (x if self.ndim == 3 else x[0]).astype(self.dtype)
 
 
 # -- shuffles ---------------------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine import contiguous_strides
 from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import wide
-from ..layout import channels_last_strides, lies_channels_last, not_channels_last
+from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
 from ..registry import op
 
 
@@ -125,9 +126,16 @@ def check_rms_norm(x, normalized_shape, weight, eps):
     _check_trailing(x, normalized_shape, weight, star="*")
 
 
+def _rms_name(inst):
+    """torch makes a result contiguous that lies otherwise."""
+    m = inst.in_metas[0]
+    if m.dtype in (P.float16, P.bfloat16):
+        return "ToCopyBackward0"
+    return "MulBackward0" if elementwise_strides((m,), m.shape) in (None, contiguous_strides(m.shape)) else "CloneBackward0"
+
+
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    grad=lambda inst: "ToCopyBackward0" if inst.in_metas[0].dtype in (P.float16, P.bfloat16) else "MulBackward0",
-    check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
+    grad=_rms_name, check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)

@@ -142,7 +142,8 @@ def _refuse(*kernels):
     """What torch's kernels for one, two and three dimensions do not know."""
     def check(self, *rest):
         if P.kind_of(self.dtype) in (0, 3):
-            raise NotImplementedError(f"\"{kernels[len(rest[0]) - 1]}\" not implemented for '{P.c_name(self.dtype)}'")
+            last = "_channels_last" * (len(rest[0]) == 2 and lies_channels_last(self))
+            raise NotImplementedError(f"\"{kernels[len(rest[0]) - 1]}{last}\" not implemented for '{P.c_name(self.dtype)}'")
     return check
 
 
@@ -264,17 +265,19 @@ def _adaptive(name):
     return lambda inst: "SqueezeBackward1" if len(inst.layout[1]) == 1 else f"{name}{len(inst.layout[1])}DBackward0"
 
 
-def _refuse_no_channels(inst, needs):
-    """back_refuses of torch's averages in two dimensions."""
-    shape = inst.out_metas[0].shape
-    if len(inst.layout[1]) < 3 and shape[-1 - len(inst.layout[1])] == 0:
-        shape = [*shape[:-1], 1, shape[-1]] if len(inst.layout[1]) == 1 else list(shape)
-        return ("adaptive_avg_pool2d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has "
-                f"sizes {shape} with dimension {len(shape) - 3} being empty")
+def _refuse_nothing(kind):
+    """back_refuses of pooling: torch's kernels for gradients look at all sizes but the first one."""
+    def refusal(inst, needs):
+        shape, dims = list(inst.out_metas[0].shape), len(inst.layout[1])
+        shape[-1:-1] = [1] * (dims == 1)       # pooled as over two dimensions, the first of which is 1
+        if 0 in shape[1:]:
+            return (f"adaptive_{kind}_pool{max(dims, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
+                    f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty")
+    return refusal
 
 
 @op("adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor", grad=_adaptive("AdaptiveAvgPool"), strides=_strides, function=False,
-    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows, back_refuses=_refuse_no_channels)
+    method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self",), seen=_as_rows, back_refuses=_refuse_nothing("avg"))
 def adaptive_avg_pool(self, output_size):
     """Averages of `output_size` windows that cover the input."""
     x, first = wide(self), self.ndim - len(output_size)
@@ -301,7 +304,8 @@ def _mean_along(x, axis, out):
 
 
 @op("adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor, Tensor)", grad=_adaptive("AdaptiveMaxPool"), strides=_strides,
-    function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self", "result1"), seen=_as_rows)
+    function=False, method=False, twice="zeros", plain_gradients=not_channels_last, saves=("self", "result1"), seen=_as_rows,
+    back_refuses=_refuse_nothing("max"))
 def adaptive_max_pool(self, output_size):
     """(maxima of `output_size` windows that cover the input, where in its plane each stands)."""
     pair, first = (jax.lax.stop_gradient(self), _places(self.shape, len(output_size))), self.ndim - len(output_size)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ...engine.interpret.recurrent import Lstm
 from .. import promotion as P
 from ..common import size_at, wide
-from ..layout import broadcast_shapes
+from ..layout import broadcast_shapes, elementwise_strides
 from ..loops import scan
 from ..products import expandable, product, same_dtype
 from ..registry import op
@@ -135,6 +135,10 @@ def _check_cell(gates):
                 same_dtype(x, w)
             elif x.dtype != w.dtype:
                 raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {P.c_name(x.dtype)} and {P.c_name(w.dtype)}")
+        if input.dtype == P.bool_:
+            raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        if gates > 1 and P.kind_of(input.dtype) == 1:          # a sigmoid in place
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {P.c_name(input.dtype)}")
     return check
 
 
@@ -155,7 +159,7 @@ def lstm_cell_state(input, h, c, w_ih, w_hh, b_ih, b_hh):
 
 
 @op("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", grad="AddBackward0",
-    check=_check_cell(3), multiple=3, method=False)
+    check=_check_cell(3), multiple=3, method=False, strides=lambda inst, input, hx, *rest: elementwise_strides((hx,), hx.shape))
 def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """One step of a GRU for input (batch, features) and state (batch, hidden)."""
     return _one_step("GRU", input, hx, None, w_ih, w_hh, b_ih, b_hh)
@@ -165,6 +169,8 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     grad="TanhBackward0", check=_check_cell(1), method=False)
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     """tanh(input w_ih^T + b_ih + hx w_hh^T + b_hh)."""
+    if P.kind_of(input.dtype) == 1:            # whole numbers up to the tangent
+        return jnp.tanh((_affine(input, w_ih, b_ih) + _affine(hx, w_hh, b_hh)).astype(P.default_float))
     return _one_step("RNN_TANH", input, hx, None, w_ih, w_hh, b_ih, b_hh)
 
 

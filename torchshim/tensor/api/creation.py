@@ -233,7 +233,7 @@ def _number(name, x):
 def _storable(x, d, shape):
     """`x`, which torch's `fill_` takes into a tensor of this shape and dtype."""
     from .shape import filler
-    return filler(x, meta_of((), d, "meta"), "fill_", not len(shape))
+    return filler(x, meta_of((), d, "meta"), "fill_", all([n == 1 for n in shape]))
 
 
 def filled(shape, x, d, device, strides=None):

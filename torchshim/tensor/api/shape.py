@@ -110,7 +110,7 @@ def fill_(self, value=UNSET, op=FILL):
             value = value.to(device=self.device)
         return apply_inplace(FILL_TENSOR.inplace_op, (self, value), (T, T), overlap="fill")
     nums = []
-    token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM or not meta(self).ndim), nums)
+    token = pack(filler(value, meta(self), "fill_", op is FILL_ITEM or meta(self).numel == 1), nums)
     if len(nums) == 1 and 0 not in meta(self).strides:
         return inplace_number(op.inplace_op, self, nums[0], (T, token), PACKED[token])
     return apply_inplace(op.inplace_op, (self,), (T, token), nums, PACKED[token], overlap="fill")
@@ -164,7 +164,7 @@ def fill(input, value):
         if meta(value).ndim:
             raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
         return call(FILL_TENSOR, (input, value))
-    return call(FILL, (input, filler(value, meta(input), "fill", not meta(input).ndim)))
+    return call(FILL, (input, filler(value, meta(input), "fill", meta(input).numel == 1)))
 
 
 def zero_(self):

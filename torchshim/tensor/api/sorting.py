@@ -221,7 +221,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     need_tensor("unique_consecutive", input)
     if not return_inverse.__class__ is return_counts.__class__ is bool:
         ask_parser("unique_consecutive", (input,), dict(return_inverse=return_inverse, return_counts=return_counts, dim=dim))
-    _refuse_complex("unique", input)
+    _refuse_complex("unique" if dim is None or dim == 0 and input.ndim == 1 else "unique_dim", input)
     a, back = _host(input)
     d = None if dim is None else _check_dim("unique_consecutive", input, dim)
     rows = a.reshape(-1, 1) if d is None else _rows(a, d)
