@@ -97,3 +97,38 @@ def test_a_dimension_of_zero_and_less_than_no_samples():
     assert torch.frobenius_norm(torch.ones(3, 4), 0).shape == (4,)
     assert torch.fft.rfftfreq(-1, 0.5).tolist() == [0.] and torch.fft.rfftfreq(-3, 0.5).tolist() == []
     assert torch.var(torch.tensor([1., 2.]), 0, correction=float("nan")).item() == float("inf")
+
+
+def t(*shape):
+    return (torch.arange(torch.Size(shape).numel()) * 7 % 11).reshape(shape) * 0.75
+
+
+def test_numbers_that_are_tensors_without_dimensions():
+    x = t(3, 4)
+    assert torch.rsub(x, torch.tensor(2), 2).equal(2 - 2 * x)
+    at = torch.tensor([0, 1, 1])
+    assert torch.index_add(x, 0, at, x, alpha=torch.tensor(2)).equal(torch.index_add(x, 0, at, x, alpha=2))
+    assert t(3, 4).fill_diagonal_(torch.tensor(2)).diagonal().tolist() == [2., 2., 2.]
+    assert torch.gradient(x, dim=torch.tensor(1))[0].equal(torch.gradient(x, dim=1)[0])
+
+
+@pytest.mark.filterwarnings("ignore:torch.cholesky is deprecated")
+def test_what_nothing_is_asked_of():
+    assert torch.gather(t(5), 0, t(0)).tolist() == []
+    assert torch.linspace(0, 2, 1, dtype=torch.bool).tolist() == [False] and torch.logspace(0, 2, 1, dtype=torch.bool).tolist() == [True]
+    assert torch.cholesky(torch.zeros(0, 4)).shape == (0, 4)
+    for n in (-1, -2):
+        with pytest.raises(RuntimeError, match=rf"^Trying to create tensor with negative dimension {n}: \[{n}\]$"):
+            torch.fft.fftfreq(n)
+
+
+def test_older_spellings_take_more():
+    F = torch.nn.functional
+    made = F.elu_(t(3, 4) - 4, 2, scale=3, input_scale=2)[0, :3]
+    torch.testing.assert_close(made, torch.tensor([-5.9979872, 3.75, -5.818816]))
+    assert F.elu_(t(3, 4), 2, 1, 1).equal(F.elu(t(3, 4), 2))
+    assert torch.embedding(t(3, 4), torch.tensor([1, 0]), 100).equal(t(3, 4)[[1, 0]])
+    assert torch.margin_ranking_loss(t(3, 4), t(1), t(3, 4), 0.5, 1).ndim == 0
+    assert torch.scatter_reduce(t(5), 0, torch.tensor([0, 1, 1]), t(5), b"sum").equal(
+        torch.scatter_reduce(t(5), 0, torch.tensor([0, 1, 1]), t(5), "sum"))
+    assert F.adaptive_avg_pool2d(t(3, 4), 1).item() == t(3, 4).mean().item()

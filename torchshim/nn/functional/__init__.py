@@ -2,6 +2,7 @@
 from ...dropin import missing_attribute as _missing_attribute
 from ...tensor.api import docs as _docs
 from ...tensor.api.bind import FUNCTIONS as _FUNCTIONS, NAMESPACES as _NAMESPACES
+from . import activations as _activations
 from .annotations import annotate as _annotate
 from .attention import scaled_dot_product_attention
 from .conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d

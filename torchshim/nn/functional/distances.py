@@ -51,6 +51,11 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
                            f"input2: {input2.size()}, target: {target.size()} ")
+    return ranking_loss(input1, input2, target, margin, reduction)
+
+
+def ranking_loss(input1, input2, target, margin, reduction):
+    """margin_ranking_loss of tensors that may broadcast."""
     L.refuse_bool_minus(*[t._ts_meta for t in (input1, input2)])
     # whole numbers wrap around
     if P.kind_of(P.promote(input1._ts_meta.dtype, P.promote(input2._ts_meta.dtype, target._ts_meta.dtype))) == 1:

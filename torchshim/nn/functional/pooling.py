@@ -280,8 +280,9 @@ def _adaptive_avg(dims, input, output_size):
         shown = ("1, {}", "{}, {}", "{}, {},{}")[dims - 1].format(*target)
         raise RuntimeError(f"adaptive_avg_pool{max(dims, 2)}d: elements of output_size must be greater than or equal to 0 but received "
                            f"{{{shown}}}")
-    _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
-    if max(target) == min(target) == 1:
+    if not max(target) == min(target) == 1:
+        _check_adaptive(name, input, target, f"adaptive_avg_pool{max(dims, 2)}d" + "_cpu" * (dims == 3), "")
+    else:                                      # a mean, which refuses less
         if dims == 1:
             return input.unsqueeze(-2).mean((-2, -1), True).squeeze(-2)
         made = input.mean(tuple(range(-dims, 0)), True)

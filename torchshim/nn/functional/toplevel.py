@@ -72,7 +72,8 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 @function(method=False)
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """weight[indices]; see nn.functional.embedding."""
-    return E.embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    known = 0 <= padding_idx < (weight.shape[0] if weight.ndim else 0)         # another row is none here
+    return E.embedding(indices, weight, padding_idx if known else None, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 @function(method=False)
@@ -213,7 +214,7 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
 @function(method=False)
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     """As nn.functional.margin_ranking_loss."""
-    return distance.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return distance.ranking_loss(input1, input2, target, margin, _reduction(reduction))
 
 
 @function(method=False)

@@ -263,7 +263,9 @@ def old_form(op, name, given, method, inplace, out):
         raise TypeError(f"{name}() takes {new} positional arguments but {len(given)} were given")
     if order == tuple([p.name for p in op.params]):
         if isinstance(given[1], TensorBase):
-            raise no_overload(name, op, given, method, out)
+            if given[1].ndim or given[1].requires_grad:
+                raise no_overload(name, op, given, method, out)
+            given = [given[0], given[1].item(), *given[2:]]    # a number, as it is wanted
     elif settings.once((old_form, name)):
         by_name = {p.name: p for p in op.params}
         said = lambda n: f"{'Tensor' if by_name[n].kind == 'tensor' else 'Number'} {'input' if n == 'self' else n}"

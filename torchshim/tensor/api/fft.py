@@ -220,6 +220,11 @@ def _frequency_dtype(name, dtype):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{P.c_name(d)}'")
 
 
+def _refuse_fewer(n):
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+
+
 def _inverse(x):
     return 1.0 / x if x else math.copysign(math.inf, x)
 
@@ -228,6 +233,7 @@ def _inverse(x):
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that fft's numbers belong to, for samples `d` apart."""
     _frequency_dtype("fftfreq", dtype)
+    _refuse_fewer(n)
     made = arange(n, dtype=dtype or get_default_dtype(), device=device)
     made = made.where(made < n - n // 2, made - n) * _inverse(n * d) if n else made
     return made.requires_grad_(requires_grad)
@@ -237,6 +243,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """The frequencies that rfft's numbers belong to, for samples `d` apart."""
     _frequency_dtype("rfftfreq", dtype)
+    _refuse_fewer(int(n / 2) + 1)
     made = arange(int(n / 2) + 1, dtype=dtype or get_default_dtype(), device=device) * (_inverse(n * d) if n else float("inf"))
     return made.requires_grad_(requires_grad)
 

@@ -113,6 +113,8 @@ def gather(input, dim, index, *, sparse_grad=False):
                 raise RuntimeError(f"Size does not match at dimension {k} expected index {list(im.shape)} to be no larger than self "
                                    f"{list(m.shape)} apart from dimension {d}")
         _within(index, m.shape[d] if m.ndim else 1, d)
+    elif im.dtype.kind != "i":                 # of nothing any dtype will do
+        index = index.long()
     return picked(I.GATHER, (input, index), (T, d, T))
 
 
@@ -182,6 +184,7 @@ forms("scatter_add", _scatter_add, out=True)
 def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True):
     """Values reduced into the places that `index` names: sum, prod, mean, amax or amin."""
     d = wrap_dim(integer(dim, "scatter_reduce", "dim"), meta(self).ndim)
+    reduce = reduce.decode() if isinstance(reduce, bytes) else reduce
     if reduce not in I.HOW:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _check_scatter("scatter", self, d, index, src)
@@ -253,7 +256,7 @@ def _index_add(inplace, self, dim, index, source, *, alpha=1):
         _within_rows(index, m, d)
     if alpha == 1 and alpha.__class__ is int:
         return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, 1), inplace)
-    token, nums, kinds = packed(alpha, m, "index_add")
+    token, nums, kinds = packed(alpha.item() if isinstance(alpha, TensorBase) and not alpha.ndim else alpha, m, "index_add")
     return run(I.INDEX_ADD, (self, index, source), (T, d, T, T, token), inplace, nums, kinds)
 
 

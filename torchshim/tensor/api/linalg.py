@@ -126,6 +126,8 @@ def _cholesky(input, upper=False):
     """torch.linalg.cholesky is its successor. Looks at the values."""
     need_tensor("cholesky", input)
     _deprecated("cholesky")
+    if not input.numel():                      # whatever its shape
+        return input.clone()
     L, info = call(factor.cholesky_old, (input, upper))
     failed(info, _indefinite("cholesky"))
     return L

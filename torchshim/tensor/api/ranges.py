@@ -9,7 +9,7 @@ from ...engine import warn
 from ...ops import promotion as P
 from ...ops.creation import ARANGE, EYE, LINSPACE, LOGSPACE
 from .bind import function, type_name
-from .creation import check_memory, delivered, destined, made
+from .creation import check_memory, delivered, destined, filled, made
 from .looked_up import looked_up
 from .reduction import as_int
 from ..core.dtype import np_dtype
@@ -114,7 +114,7 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
         if out is not None and P.kind_of(out._ts_meta.dtype) != 3:
             raise RuntimeError(f"value cannot be converted to type {out._ts_meta.dtype} without overflow")
     d, where = destined(name, out, dtype, natural, device, layout)
-    if P.kind_of(d) == 0:
+    if P.kind_of(d) == 0 and steps > 1:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     if P.kind_of(d) == 1:                      # cast, and wrapped, before they are counted with
         bits = np.iinfo(d).bits
@@ -124,6 +124,12 @@ def _ends(name, start, end, steps, dtype, out, device, layout, more=()):
             if not isinstance(x, complex):
                 P.refuse_beyond(x, d)
     return start, end, d, where
+
+
+def _lone(name, value, steps, where, out, requires_grad, layout):
+    """A single truth, or none: what is filled in needs no kernel."""
+    t = filled((steps.__index__(),), bool(value), P.bool_, where)
+    return delivered(name, t, out, requires_grad, layout, linear=True)
 
 
 def _spaced(op, name, numbers, steps, d, where, out, requires_grad, layout):
@@ -139,6 +145,8 @@ def _spaced(op, name, numbers, steps, d, where, out, requires_grad, layout):
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """`steps` numbers from start to end, both included."""
     start, end, d, where = _ends("linspace", start, end, steps, dtype, out, device, layout)
+    if P.kind_of(d) == 0:
+        return _lone("linspace", start, steps, where, out, requires_grad, layout)
     return _spaced(LINSPACE, "linspace", (start, end), steps, d, where, out, requires_grad, layout)
 
 
@@ -148,6 +156,8 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     if isinstance(base, complex):
         raise TypeError("logspace(): argument 'base' must be float, not complex")
     start, end, d, where = _ends("logspace", start, end, steps, dtype, out, device, layout)
+    if P.kind_of(d) == 0:
+        return _lone("logspace", base ** start, steps, where, out, requires_grad, layout)
     return _spaced(LOGSPACE, "logspace", (start, end, base), steps, d, where, out, requires_grad, layout)
 
 

@@ -222,6 +222,8 @@ def fill_diagonal_(input, fill_value, wrap=False):
         raise RuntimeError("dimensions must larger than 1")
     if m.ndim > 2 and len(set(m.shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
+    if isinstance(fill_value, TensorBase) and not fill_value.ndim:
+        fill_value = fill_value.item()
     value, step, n = filler(fill_value, m, "fill_diagonal_"), sum(m.strides), min(m.shape)
     as_strided(input, (n,), (step,)).fill_(value)
     if wrap and m.ndim == 2 and m.shape[0] > m.shape[1] + 1:

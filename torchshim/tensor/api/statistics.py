@@ -28,7 +28,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if dim is None:
         dims = list(range(input.ndim))
     else:
-        dims = wrap_dims(dim, input.ndim)
+        dims = wrap_dims(dim.item() if isinstance(dim, TensorBase) and not dim.ndim else dim, input.ndim)
     if listed is not None and dim is None and len(listed) != input.ndim:
         raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
                            f"{input.ndim}', since dim argument was not given, but got a list of length {len(listed)}")
