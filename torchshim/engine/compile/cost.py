@@ -38,6 +38,8 @@ _COSTLY = {**dict.fromkeys((
     "erf": 50, "expm1": 0, "log1p": 0,
     "sort": -500, "top_k": -500, "cumlogsumexp": -4000, "cumsum": -10, "cumprod": -10, "cummax": -50, "cummin": -50, "argmax": -20,
     "argmin": -20, "reduce_sum": 1, "reduce_max": -4, "reduce_min": -4, "rem": -80, "sin": -60, "cos": -60, "pow": -50, "fft": -20}
+# Likewise, of an element that is written or read by itself at a place of several coordinates, which XLA puts together one by one.
+_PLACED = {"scatter": -80, "scatter_add": -80, "scatter_mul": -80, "scatter_min": -80, "scatter_max": -80, "gather": -20}
 # Likewise, of calls that have a rule of their own.
 _KNOWN = {"insertions_left": -2000, "insertions_right": -2000}
 # Likewise, of small arrays, where NumPy's are computed by way of float64; of larger ones that part of it.
@@ -60,7 +62,7 @@ def weighed(jaxpr):
     functions, and of those that small arrays have rounded). They are symbolic where sizes are."""
     total, products = [0, 0, 0, 0, 0], set()
     for eqn in jaxpr.eqns:
-        name = eqn.primitive.name
+        name = eqn.primitive.name.replace("-", "_")
         if eqn.params.get("name") in _KNOWN:
             total[0], total[1] = total[0] + 1, total[1] + 2 * _DEAR["while"]
             total[3] += sum([math.prod(v.aval.shape) for v in eqn.outvars]) * _KNOWN[eqn.params["name"]]
@@ -82,6 +84,8 @@ def weighed(jaxpr):
             total[3] += elements * _SUM_OF_PRODUCTS
         elif name in _CALLED:
             total[3] += _ONE_CALL
+        elif name in _PLACED and _by_places(name, eqn.params):
+            total[3] += math.prod(eqn.invars[-1].aval.shape if name != "gather" else eqn.outvars[0].aval.shape) * _PLACED[name]
         elif name == "gather" and not all([n == 1 for n in eqn.params["slice_sizes"]]):
             pass                               # NumPy copies rows as fast
         elif name in _FREE:
@@ -93,6 +97,16 @@ def weighed(jaxpr):
         else:
             total[2] += elements
     return tuple(total)
+
+
+def _by_places(name, params):
+    """Whether it is single elements, at places of several coordinates, that a scatter writes or a gather reads."""
+    numbers = params["dimension_numbers"]
+    if name == "gather":
+        coordinates, alone = numbers.start_index_map + numbers.operand_batching_dims, all([n == 1 for n in params["slice_sizes"]])
+    else:
+        coordinates, alone = numbers.scatter_dims_to_operand_dims + numbers.operand_batching_dims, not numbers.update_window_dims
+    return alone and len(coordinates) > 1
 
 
 def of_instance(inst):
