@@ -7,9 +7,8 @@ from torchshim.ops.registry import OPS
 
 def test_declarations_say_what_is_known():
     told = {o.full_name: o.twice for o in OPS.values() if o.twice is not None and not callable(o.twice)}
-    one = torch.engine.meta_of((), "float32", "meta")
-    assert {o.full_name: o.twice(one) for o in OPS.values() if callable(o.twice)} == dict.fromkeys(("prod", "cumprod", "logcumsumexp"),
-                                                                                                   "compared")
+    assert {o.name for o in OPS.values() if callable(o.twice)} == {"prod", "cumprod", "logcumsumexp", "cummax", "cummin", "var", "var_mean",
+                                                                   "cat", "masked_select"}
     assert set(map(str, told.values())) == {"compared", "compared alone", "compares self", "zeros", "2", "3", "4"}
     for o in OPS.values():
         if o.twice is not None:

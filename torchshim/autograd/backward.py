@@ -92,7 +92,7 @@ class GradTensors:
         correct(node, plan, given, made)
         passed = plan.passed
         if passed is None:
-            passed = plan.passed = _passed(plan, given)
+            passed = plan.passed = () if plan.twice == "zeros" else _passed(plan, given)
         for k, i in passed:                    # what comes in is the gradient
             made[k] = given[i]
         return made

@@ -4,7 +4,8 @@ these when somebody asks what it leads to; a graph that nobody walks is none the
 from __future__ import annotations
 
 from ..engine import context
-from ..ops.registry import OPS
+from ..ops.contractions import parsed
+from ..ops.registry import OPS, T
 from ..ops.shape import RESHAPE_COPY
 from ..tensor.api.bind import FUNCTIONS, call
 from ..tensor.core import graph
@@ -30,7 +31,50 @@ def _cross_entropy(inst, x, target, weight=None):
     return call(OPS[None, "nll_loss"], (x.log_softmax(min(x.ndim - 1, 1)), target, weight, reduction, ignored))
 
 
-_PARTS = {"linear": _linear, "cross_entropy_loss": _cross_entropy}
+def _l1_loss(inst, x, target, weight=None):
+    if weight is not None:
+        return None
+    apart, reduction = (x - target).abs(), inst.layout[3]
+    return apart.mean() if reduction == "mean" else apart.sum() if reduction == "sum" else apart
+
+
+def _diff(inst, *parts):
+    n, dim, prepend, append = inst.layout[1:]
+    if prepend is T:
+        parts = parts[1], parts[0], *parts[2:]
+    x = parts[0] if len(parts) == 1 else FUNCTIONS["cat"](parts, dim)
+    for _ in range(min(n, x.shape[dim])):
+        x = x.narrow(dim, 1, x.shape[dim] - 1) - x.narrow(dim, 0, x.shape[dim] - 1)
+    return x
+
+
+def _inner(inst, a, b):
+    if not a.ndim or not b.ndim:
+        return None
+    rows, columns, common = a.shape[:-1].numel(), b.shape[:-1].numel(), max(a.shape[-1], b.shape[-1])
+    if b.shape[-1] == 1:                       # tensordot sums what it would have to broadcast
+        a = a.sum(-1, keepdim=True)
+    a, b = a.permute(*range(a.ndim)), b.permute(b.ndim - 1, *range(b.ndim - 1))
+    return a.flatten().dot(b.flatten()) if rows == columns == 1 else a.reshape(rows, common).mm(b.reshape(common, columns))
+
+
+def _einsum(inst, *tensors):
+    """Products without a sum."""
+    inputs, out = parsed(inst.layout[0], [m.shape for m in inst.in_metas])
+    if len(inputs) == 1 or set("".join(inputs)) != set(out) or "." in out:
+        return None
+    made = None
+    for labels, x in zip(inputs, tensors):
+        places = [labels.find(c) for c in out]
+        for k, c in enumerate(out):
+            if places[k] < 0:
+                places[k] = x.ndim
+                x = x.unsqueeze(x.ndim)
+        made = x.permute(places) if made is None else made * x.permute(places)
+    return made
+
+
+_PARTS = {"linear": _linear, "cross_entropy_loss": _cross_entropy, "l1_loss": _l1_loss, "diff": _diff, "inner": _inner, "einsum": _einsum}
 
 
 def _operands(node):

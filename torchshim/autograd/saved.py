@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import RELEASED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere
+from ..tensor.core.graph import RELEASED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps
 from ..tensor.core.tensor import tensor_from
@@ -68,6 +69,8 @@ def names_at_most(node):
 
 def _saved_attribute(node, name):
     """`node._saved_self`: a tensor that it saved, by torch's name. AttributeError for what it did not save."""
+    if name.startswith(("_saved_", "_raw_saved_")):
+        look(node)
     if name.startswith("_saved_") and node._ts_inst is not None and node._ts_plan is not None:
         names = saved_names(node)
         if name[7:] in names:
@@ -144,13 +147,16 @@ def residuals(node):
             saved[k] = not shape and _moved(node, k, st, steps, offset) or read_steps(st.value, steps)      # a view stays where it is
             continue
         name = (saved_names(node) or [""] * (k + 1))[k]
-        if about is not None and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
+        if about.__class__ is str and (isinstance(e, Node) or e.__class__ is tuple):       # a view whose history is asked for, and lost
             wrong.append((name, k, functools.partial(_lost, st, steps, offset, e, about)))
             continue
         if shape:
             m = node._ts_inst.in_metas[args[k]]
             wrong.append((name, k, functools.partial(modified_error, meta_of(shape, m.dtype, m.device), st.version, version,
-                                                     None if e is None and (now is None or edge(now) is None) else "AsStrided")))
+                                                     None if e is None and not _followed(st, now) else "AsStrided")))
+            continue
+        if e is None and about and now is None and _followed(st):      # a view gets a history when its base has one
+            wrong.append((name, k, functools.partial(modified_error, node._ts_inst.in_metas[args[k]], st.version, version, "AsStrided")))
             continue
         if _is_result(node, args[k]) and e is not None:
             producer, nr = end_of(e)
@@ -163,6 +169,13 @@ def residuals(node):
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
     return saved
+
+
+def _followed(st, t=None):
+    """Whether `t`, or else what owns the history of the memory `st`, has one now."""
+    st = getattr(st, "st", st)                 # of an OwnVersion
+    owners = [t] if t is not None else [x for x in gc.get_referrers(st) if isinstance(x, TensorBase) and x._ts_view is None]
+    return any([edge(x) is not None for x in owners])
 
 
 def _is_result(node, i):
@@ -211,6 +224,8 @@ def _written_through(node, k, st, version, steps, offset):
     """The same for a tensor that is gone, or was not written itself: a view whose base was, or what has no history."""
     i, producer = node._ts_plan.args[k], None
     target, nr = end_of(node._ts_next[i])
+    if isinstance(target, TensorBase) and target._ts_st is st and isinstance(edge(target), (Node, tuple)):
+        return written_error(target, st, version)      # a leaf then
     left = moved_from(st, None if target is None else (target, nr), steps, offset)
     if left is not None:
         return written_error(left, st, version)

@@ -545,7 +545,7 @@ MASKED_SCATTER = op("masked_scatter.mask(Tensor self, Tensor mask, Tensor source
     grad="MaskedScatterBackward0", inplace=True)(_masked_scatter)
 # the places are found on the host: (self broadcast with mask).ravel()[places]
 MASKED_SELECT = op("masked_select.places(Tensor self, Tensor mask, Tensor places, int[] shape) -> Tensor", grad="MaskedSelectBackward0",
-    sizes=("shape",), saves=("self", "mask"))(
+    sizes=("shape",), saves=("self", "mask"), twice=lambda inst: None if inst.in_metas[0].numel else "compared")(
     lambda self, mask, places, shape: jnp.broadcast_to(self, shape).ravel().at[places].get(mode="clip"))
 
 

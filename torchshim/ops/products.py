@@ -251,15 +251,21 @@ def _inner_seen(inst):
     a, b = inst.in_metas
     if not a.ndim or not b.ndim:
         return {}
-    if a.ndim == b.ndim == 1:
-        return {0: a.shape, 1: b.shape}
     rows = [(math.prod(m.shape[:-1]), m.shape[-1]) for m in (a, b)]
-    return {k: s for k, (m, s) in enumerate(zip((a, b), (rows[0], rows[1][::-1]))) if m.ndim < 3 or m.contiguous}
+    shapes = [(n,) for _, n in rows] if _of_vectors(a, b) else [rows[0], rows[1][::-1]]
+    seen = {k: s for k, (m, s) in enumerate(zip((a, b), shapes)) if m.ndim < 3 or m.contiguous}
+    return {**seen, 0: None} if b.shape[-1] == 1 else seen             # what a dimension of one element meets is summed: a copy
+
+
+def _of_vectors(a, b):
+    return math.prod(a.shape[:-1]) == 1 == math.prod(b.shape[:-1])
 
 
 @op("inner.matrix(Tensor self, Tensor other) -> Tensor",
-    grad=lambda inst: {0: "MulBackward0", 1: "DotBackward0" if inst.in_metas[0].ndim == inst.in_metas[1].ndim else "MmBackward0"}.get(
-        min([m.ndim for m in inst.in_metas]), "MmBackward0"), seen=_inner_seen)
+    grad=lambda inst: ("MulBackward0" if () in [m.shape for m in inst.in_metas] else "DotBackward0" if _of_vectors(*inst.in_metas)
+                       else "MmBackward0"), seen=_inner_seen,
+    saved_as=lambda inst: ("self", "other" if () in [m.shape for m in inst.in_metas] else "tensor" if _of_vectors(*inst.in_metas) else
+                           "mat2"))
 def inner(self, other):
     """Sum of products over the last dimension of both, as a matrix of the dimensions of one by those of the other; with a number, the
     product."""

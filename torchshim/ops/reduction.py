@@ -144,7 +144,7 @@ def _product_jvp(axes, keepdim, everything, primals, tangents):
 
 
 @op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("ProdBackward"), out="dtype",
-    saves=("self", "result"), twice=lambda m: "zeros" if m.ndim else "compared")
+    saves=("self", "result"), twice=lambda inst: "zeros" if inst.in_metas[0].ndim else "compared")
 def prod(self, dim, keepdim, dtype):
     """Product of the elements, or along a dimension."""
     x, out = summable(self, dtype)
@@ -286,9 +286,16 @@ def std_mean(self, dim, correction, keepdim):
     return std(self, dim, correction, keepdim), mean_of(self, dim, keepdim)
 
 
-declare_spread("var", "VarBackward0", var)
+def _without_degrees(inst):
+    """torch's gradient of the variance of too few numbers is NaN or infinity, whichever they are."""
+    m, (dim, correction) = inst.in_metas[0], (None, inst.layout[1]) if len(inst.layout) == 2 else inst.layout[1:3]
+    whole = not m.ndim or dim in (None, ())
+    return "compared" if whole and m.numel <= (1 if correction is None else correction) else None
+
+
+declare_spread("var", "VarBackward0", var, twice=_without_degrees)
 declare_spread("std", "StdBackward0", std, saves=("self", "result"))
-declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False)
+declare_spread("var_mean", "VarMeanBackward0", var_mean, "(Tensor, Tensor)", method=False, twice=_without_degrees)
 declare_spread("std_mean", "StdMeanBackward0", std_mean, "(Tensor, Tensor)", method=False)
 
 

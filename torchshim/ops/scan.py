@@ -47,7 +47,8 @@ def _back_on_host(make):
 
 @op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0", inplace=True,
     out="dtype",
-    saves=("self", "result"), twice=lambda m: "compared" if m.numel <= 1 else None, host_back=_back_on_host(scan_rules.product_back))
+    saves=("self", "result"), twice=lambda inst: "compared" if inst.in_metas[0].numel <= 1 else None,
+    host_back=_back_on_host(scan_rules.product_back))
 def cumprod(self, dim, dtype):
     """Product of the elements so far."""
     return _scanned("cumprod", jax.lax.cumprod, self, dim, dtype)
@@ -98,14 +99,19 @@ def _extremes_on_host(ufunc):
     return host
 
 
+def _of_nothing(inst):
+    """An empty operand is its own gradient."""
+    return "compared" if inst.in_metas[0].numel else "zeros"
+
+
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", plain_gradients=True, grad="CummaxBackward0", saves=("self",
-    "indices"), twice="compared", host=_extremes_on_host(np.maximum), grad_for=real_alone)
+    "indices"), twice=_of_nothing, host=_extremes_on_host(np.maximum), grad_for=real_alone)
 def cummax(self, dim):
     """Largest element so far and where it is."""
     return _extreme_so_far("cummax", self, dim, jax.lax.cummax)
 
 
-@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice="compared",
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", grad="CumminBackward0", saves=("self", "indices"), twice=_of_nothing,
     host=_extremes_on_host(np.minimum), grad_for=real_alone)
 def cummin(self, dim):
     """Smallest element so far and where it is."""
@@ -113,7 +119,8 @@ def cummin(self, dim):
 
 
 @op("logcumsumexp(Tensor self, int dim) -> Tensor", plain_gradients=True, grad="LogcumsumexpBackward0", saves=("self", "result"),
-    twice=lambda m: "compared" if m.numel == 0 or not m.ndim else None, host_back=_back_on_host(scan_rules.logsumexp_back))
+    twice=lambda inst: "zeros" if inst.in_metas[0].numel and inst.in_metas[0].ndim else "compared",
+    host_back=_back_on_host(scan_rules.logsumexp_back))
 def logcumsumexp(self, dim):
     """log of the sum of the exponentials so far."""
     d = wrap_dim(dim, self.ndim)
@@ -144,7 +151,7 @@ def _complex_logcumsumexp(x, d):
 
 
 @op("diff.some(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", plain_gradients=True,
-    grad="SubBackward0",
+    grad="SubBackward0", composed=True,
     strides=lambda inst, self, n, dim, prepend, append: part_strides(inst, self) if prepend is append is None and n else None)
 def diff(self, n, dim, prepend, append):
     """The n-th difference along a dimension."""

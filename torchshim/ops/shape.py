@@ -135,6 +135,7 @@ def _lie_cat(inst, plan, saved, cts):
 
 
 @op("cat.tensors(Tensor[] tensors, int dim=0) -> Tensor", lie=_lie_cat, grad="CatBackward0", check=_check_cat,
+    twice=lambda inst: frozenset([i for i, m in enumerate(inst.in_metas) if _skipped(m)]) or None,
     strides=_cat_strides, results=_cat_results, host=_cat_on_host, weight=_moves(1))
 def cat(tensors, dim):
     """Tensors one after the other along an existing dimension."""

@@ -27,7 +27,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     with no_grad():                            # the bound changes the norms' values and takes no gradient away
         for norm in norms:
             norm.clamp_min_(float(eps))
-    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
+    second = x2 / norms[1]                     # in torch's order: it tells whose write since is refused
+    return ((x1 / norms[0]) * second).sum(dim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):

@@ -12,7 +12,7 @@ from ...tensor.api.bind import FUNCTIONS
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read
 from ...tensor.core.tensor import Tensor
-from ...tensor.core.write import write
+from ...tensor.core.write import bump, write
 from ..parameter import Parameter
 
 
@@ -159,3 +159,5 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     with no_grad():
         for g in found:
             g.clamp_(-float(clip_value), float(clip_value))
+            if foreach is not False:           # torch writes twice: both ends one after the other
+                bump(g)

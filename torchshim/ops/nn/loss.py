@@ -453,6 +453,9 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     return _entropy_of_logits(self, target, weight, pos_weight, reduction)
 
 
+binary_cross_entropy.edges = binary_cross_entropy_with_logits.edges = (0, 1)       # their weights have no place in the graph
+
+
 def _logit_terms(x, target, weight, pos_weight, reduction):
     less = -jax.nn.log_sigmoid(x)              # log(1 + exp(-x))
     if pos_weight is None:

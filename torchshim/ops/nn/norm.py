@@ -316,6 +316,9 @@ def batch_norm_train(self, weight, bias, mean, var, momentum, eps):
     return y.astype(self.dtype), moved(mean, now.reshape(-1)), moved(var, unbiased)
 
 
+batch_norm_train.edges = (0, 1, 2)          # the running statistics have no place in the graph
+
+
 def _batch_norm_eval_on_host(inst):
     given, there = _channels_of(inst), [t is not None for t in inst.layout[3:5]]
     if given is None or len(inst.kinds) != 1:
@@ -345,3 +348,6 @@ def batch_norm_eval(self, mean, var, weight, bias, eps):
     if weight is not None:
         scale = scale * weight.astype(x.dtype)
     return _per_channel((x - mean.reshape(across)) * scale.reshape(across), None, bias).astype(self.dtype)
+
+
+batch_norm_eval.edges = (0, 3, 4)

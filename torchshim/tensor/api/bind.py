@@ -29,7 +29,7 @@ from .return_types import named
 from ..core.device import device as torch_device, to_jax
 from ..core.dispatch import apply, apply1, apply2, apply3, apply_number, apply_scaled, wrapped
 from ..core.dtype import dtype as torch_dtype
-from ..core.handle import TensorBase, meta, read
+from ..core.handle import TensorBase, meta, read, refusal as asked_first
 from ..core.inplace import inplace1, inplace2, inplace_number, inplace_scaled
 from ..core.write import apply_inplace
 
@@ -180,7 +180,15 @@ def _said(p):
 def precheck(op, args):
     """Errors that depend on values: those of numbers now, those of tensors when their values are looked at; `op.precheck` returns these
     as (position of the tensor, operator that says whether it is wrong, error), or None."""
-    late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
+    try:
+        late = op.precheck(*[meta(x) if p.kind == "tensor" and isinstance(x, TensorBase) else x for p, x in zip(op.params, args)])
+    except (IndexError, RuntimeError) as error:
+        if op.grad is None or op.composed or hasattr(error, "at_once") or isinstance(error, NotImplementedError):
+            raise
+        for p, x in zip(op.params, args):
+            if isinstance(x, TensorBase) and p.name not in op.nondiff:
+                asked_first(x, error)
+        raise
     for position, wrong, error in late or ():
         expect_not(wrong, read(args[position]), error)
 

@@ -7,7 +7,7 @@ from ...ops import memory_views as V
 from ...ops.promotion import c_name, kind_of
 from .bind import FUNCTIONS, function
 from ..core.dispatch import Tensor
-from ..core.handle import TensorBase, meta, offset_of
+from ..core.handle import TensorBase, edge, meta, offset_of
 from ..core.view import make_view
 from .slicing import selected
 from .views import _matrix, swap, warn_once
@@ -29,6 +29,7 @@ def view_as_real(input):
 def view_as_complex(input):
     """The inverse of `view_as_real`."""
     m = meta(input)
+    edge(input)
     if m.dtype not in (np.float16, np.float32, np.float64):
         raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                            f"{c_name(m.dtype)}")

@@ -102,6 +102,7 @@ def _within(index, n, d, kind=RuntimeError, prefix=""):
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements that `index` names along a dimension."""
     m = meta(input)
+    edge(input)                                # a view that lost its history says so before anything else
     d = wrap_dim(integer(dim, "gather", "dim"), m.ndim)
     _index_type(index, "gather")
     im = meta(index)
@@ -116,6 +117,13 @@ def gather(input, dim, index, *, sparse_grad=False):
     elif im.dtype.kind != "i":                 # of nothing any dtype will do
         index = index.long()
     return picked(I.GATHER, (input, index), (T, d, T))
+
+
+def _place_in(inplace, name, t, dim):
+    """The dimension to write along; a view that lost its history says so first, unless it is written itself."""
+    if not inplace:
+        edge(t)
+    return wrap_dim(integer(dim, name, "dim"), meta(t).ndim)
 
 
 def _check_scatter(name, t, d, index, src):
@@ -149,7 +157,7 @@ def _check_scatter(name, t, d, index, src):
 def _scatter(inplace, self, dim, index, src=None, *, value=None, reduce=None):
     """Values written at the places that `index` names along a dimension."""
     m = meta(self)
-    d = wrap_dim(integer(dim, "scatter", "dim"), m.ndim)
+    d = _place_in(inplace, "scatter", self, dim)
     if src is None:
         src = value
     if reduce is not None and reduce not in ("add", "multiply"):
@@ -173,7 +181,7 @@ forms("scatter", _scatter, out=True)
 
 def _scatter_add(inplace, self, dim, index, src):
     """Values added at the places that `index` names along a dimension."""
-    d = wrap_dim(integer(dim, "scatter_add", "dim"), meta(self).ndim)
+    d = _place_in(inplace, "scatter_add", self, dim)
     _check_scatter("scatter", self, d, index, src)
     return run(I.SCATTER_ADD, (self, index, src), (T, d, T, T), inplace)
 
@@ -183,7 +191,7 @@ forms("scatter_add", _scatter_add, out=True)
 
 def _scatter_reduce(inplace, self, dim, index, src, reduce, *, include_self=True):
     """Values reduced into the places that `index` names: sum, prod, mean, amax or amin."""
-    d = wrap_dim(integer(dim, "scatter_reduce", "dim"), meta(self).ndim)
+    d = _place_in(inplace, "scatter_reduce", self, dim)
     reduce = reduce.decode() if isinstance(reduce, bytes) else reduce
     if reduce not in I.HOW:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -250,7 +258,7 @@ def _fitting(name, self, d, index, source):
 
 def _index_add(inplace, self, dim, index, source, *, alpha=1):
     """Slices added at the places that a 1-d index names."""
-    d = wrap_dim(integer(dim, "index_add", "dim"), meta(self).ndim)
+    d = _place_in(inplace, "index_add", self, dim)
     m, sm = _fitting("index_add", self, d, index, source)
     if sm.numel:
         _within_rows(index, m, d)
@@ -298,7 +306,7 @@ forms("index_copy", _index_copy, out=True)
 def _index_fill(inplace, self, dim, index, value):
     """One value written to the slices that a 1-d index names."""
     m = meta(self)
-    d = wrap_dim(integer(dim, "index_fill", "dim"), m.ndim)
+    d = _place_in(inplace, "index_fill", self, dim)
     if meta(index).dtype != P.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if meta(index).ndim > 1:
@@ -393,6 +401,7 @@ forms("masked_fill", _masked_fill, out=True)
 def masked_select(input, mask):
     """The elements where the mask is true, in one dimension."""
     m, mm = meta(input), meta(mask)
+    edge(input)
     if mm.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     same_device(m.device, mm.device)
@@ -404,6 +413,11 @@ def masked_select(input, mask):
 def _masked_scatter(inplace, self, mask, source):
     """The elements of `source`, one after the other, where the mask is true."""
     m, mm, sm = meta(self), meta(mask), meta(source)
+    if inplace:
+        expand_check(mm, m)
+    else:
+        edge(self)
+    shape = m.shape if inplace else broadcast_shapes([mm.shape, m.shape])
     if mm.dtype == np.uint8:
         warn("masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype "
              "torch.bool instead.")
@@ -412,9 +426,6 @@ def _masked_scatter(inplace, self, mask, source):
     if sm.dtype != m.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got" + P.c_name(m.dtype) + " and "
                            + P.c_name(sm.dtype))
-    if inplace:
-        expand_check(mm, m)
-    shape = m.shape if inplace else broadcast_shapes([mm.shape, m.shape])
     n = sm.numel
     error = lambda _=None: RuntimeError("Number of elements of source < number of ones in mask")
     repeats = 1
@@ -485,6 +496,7 @@ def _flat_range(t, index):
 @function("take", out=True)
 def take(input, index):
     """Elements of the flattened tensor."""
+    edge(input)
     if meta(index).dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {P.c_name(meta(index).dtype)}")
     if not meta(input).numel and meta(index).numel:
@@ -545,6 +557,8 @@ def take_along_dim(input, indices, dim=None):
 
 def _index_put(inplace, self, indices, values, accumulate=False):
     """self[indices] = values, or += with accumulate."""
+    if not inplace:
+        edge(self)
     if isinstance(indices, TensorBase):
         raise TypeError("index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
     picks = {}

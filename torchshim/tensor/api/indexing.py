@@ -28,7 +28,7 @@ from .picking import check_mask, in_range, masked, picked
 from .shape import fill_, filler
 from ..core.tensor import tensor_from
 from .slicing import NEW_DIM, all_of, basic_index, basic_of, sliced
-from .views import alias_of, expanded, reshaped
+from .views import alias_of, expanded, reshaped, view
 
 NUMBER_NAME = {SB: "bool", SI: "int", SF: "float", SC: "complex"}
 
@@ -228,7 +228,7 @@ def getitem(self, key):
         km = meta(key)
         if m.ndim and km.ndim and km.dtype == np.int64 and m.shape[0] and km.device is m.device:
             n = m.shape[0]
-            in_range(key, -n, n, lambda i: IndexError(f"index {i} is out of bounds for dimension 0 with size {n}"))
+            in_range(key, -n, n, lambda i: refusal(self, IndexError(f"index {i} is out of bounds for dimension 0 with size {n}")))
             return apply2(I.INDEX, self, key, FIRST) if context.grad and needs_grad(self) else picked(I.INDEX, (self, key), FIRST)
         if km.dtype == np.bool_ and 0 < km.ndim <= m.ndim and not (context.grad and needs_grad(self)):
             found = masked(self, m, key, km)
@@ -243,6 +243,7 @@ def getitem(self, key):
 
 def pick(t, picks):
     """t indexed by tensors at some dimensions."""
+    edge(t)                                    # a history that was lost is told before places that there are not
     tensors, layout = _index_list(t, picks)
     return picked(I.INDEX, [t, *tensors], (T, layout))
 
@@ -330,9 +331,10 @@ def setitem(self, key, value):
         if not vm.ndim:
             fill_(t, value)
             return
-        value = _without_ones(value)
+        value = _without_ones(value, True)
         expand_check(meta(value), m)
-        value = expanded(value, m.shape)
+        if meta(value).shape != m.shape:
+            value = expanded(value, m.shape)
     t.copy_(value)
 
 
@@ -397,13 +399,13 @@ def expand_check(vm, m):
                                f"non-singleton dimension {d + lead}.  Target sizes: {list(m.shape)}.  Tensor sizes: {list(vm.shape)}")
 
 
-def _without_ones(value):
-    """A value without leading dimensions of size 1."""
+def _without_ones(value, always=False):
+    """A value without leading dimensions of size 1; `always` as a view, which it is in torch's graphs."""
     s = meta(value).shape
     k = 0
     while k < len(s) and s[k] == 1:
         k += 1
-    return reshaped(value, s[k:]) if k else value
+    return view(value, s[k:]) if always else reshaped(value, s[k:]) if k else value
 
 
 def _type_of(x):

@@ -234,11 +234,13 @@ def into(out, result, name, operands=(), rule=None, field="result"):
                  f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
                  "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
                  "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).")
+        from .views import bump_version
         with unasked():
             out.resize_(result.shape)
             strides = meta(out).strides if name in _CONTIGUOUS else meta(result).strides
             if strides != meta(out).strides:  # an output that is made anew lies as the result would
                 out.as_strided_(result.shape, strides)
+                bump_version(out, -1)
             out.data.copy_(result)             # all of it counts as one write
         return out
     if "transform" in context.modes:
@@ -257,12 +259,14 @@ def into(out, result, name, operands=(), rule=None, field="result"):
 
 def history_first(op, name, args, out, error):
     """What an operator says with `out=` where its arguments do not fit, or None: first that it has no history."""
-    if out is None or not context.grad or op.grad in (None, "NotImplemented") or not isinstance(error, (RuntimeError, IndexError)) \
-            or isinstance(error, NotImplementedError):
+    if out is None or not isinstance(error, (RuntimeError, IndexError)) or isinstance(error, NotImplementedError):
         return None
-    given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,))]
+    given = [x for a in (*args, out) for x in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(x, TensorBase)]
     try:
-        refuse_history(name, [x for x in given if isinstance(x, TensorBase)])
+        if context.grad and op.grad not in (None, "NotImplemented"):
+            refuse_history(name, given)
+        if op.elementwise and name not in SHARED and isinstance(out, TensorBase):      # kernels look at memory before shapes
+            refuse_overlap(out, given[:-1])
     except RuntimeError as first:
         return first.with_traceback(None)
     return None

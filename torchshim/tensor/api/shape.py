@@ -17,9 +17,12 @@ from .bind import FUNCTIONS, PACKED, UNSET, call, function, number, pack, type_n
 from ..core.dispatch import Tensor, apply1, wrap
 from ..core.dtype import dtype as torch_dtype, int64
 from ..core.graph import begin_anew
+from ..core.growing import move, others_with
 from ..core.handle import TensorBase, edge, keep_count, log_edge, meta, offset_of, read
+from ..core.tensor import tensor_from
 from ..core.memory_format import batched, check_format, contiguous_format, is_in_format, refuse_batched, strides_for
-from ..core.view import detached, make_view, still_view
+from ..core.storage import Storage
+from ..core.view import detached, make_view, still_view, tensor_on
 from ..core.inplace import inplace1, inplace_number
 from ..core.write import apply_inplace, ask, bump, check_inplace, needs_grad, rebase, refuse_inference, refuse_overlap, write
 from .joining import stack
@@ -39,6 +42,7 @@ def clone(input, *, memory_format=None):
         if batched(input) and memory_format is not contiguous_format:
             raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
                                f"torch.contiguous_format (got {_CPP[memory_format.name]})")
+        edge(input)
         strides = strides_for(m.shape, memory_format)
     return apply1(CLONE, input, (T, strides))
 
@@ -72,7 +76,9 @@ def copy_(self, other=UNSET, non_blocking=False):
                 raise TypeError("copy_() received an invalid combination of arguments - got (), but expected (Tensor other, "
                                 "bool non_blocking = False)")
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
-        return fill_(self, n)
+        if not context.grad or not needs_grad(self):
+            return fill_(self, n)
+        src = tensor_from(np.asarray(n))       # which has a place in the graph
     m, sm = meta(self), meta(src)
     if sm.device is not m.device and sm.device != m.device:
         if m.device == "meta":
@@ -240,7 +246,7 @@ def resize_(self, *sizes, size=None, memory_format=None):
         if memory_format.name == "preserve_format":
             raise RuntimeError("Unsupported memory formatPreserve")
     from .creation import check_memory, check_size
-    from .views import as_strided, become
+    from .views import as_strided, become, bump_version
     shape = ints(sizes, "resize_")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -260,6 +266,16 @@ def resize_(self, *sizes, size=None, memory_format=None):
     at, root = offset_of(self), self._ts_st.value.meta
     if at + count <= root.numel and root.dtype == m.dtype:
         return become(self, as_strided(self, shape, strides, at))
+    others = others_with(self)
+    if others and root.dense and root.dtype == m.dtype and self._ts_st.__class__ is Storage:
+        held = as_strided(tensor_on(self._ts_st, (), 0, None), (root.numel,), (1,), 0)
+        more = FUNCTIONS["zeros"](at + count - root.numel, dtype=self.dtype, device=self.device)
+        bump(self)
+        move([self, *others], read(FUNCTIONS["cat"]([held, more])))
+        y = as_strided(self, shape, strides, at)
+        become(self, y)
+        bump_version(self, -1)
+        return self
     old = make_view(self, V.reshape, ((m.numel,), (1,), "ViewBackward0"), at) if m.contiguous else reshaped(self, (m.numel,))
     more = FUNCTIONS["zeros"](max(count - m.numel, 0), dtype=self.dtype, device=self.device)
     grown = reshaped(FUNCTIONS["cat"]([old.detach()[:count], more]), shape)      # an expanded tensor has more elements than memory
@@ -381,7 +397,6 @@ def _check_counts(repeats):
 @function("repeat_interleave")
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element several times in a row."""
-    from ..core.tensor import tensor_from
     if repeats is None:
         counts = input
         if meta(counts).ndim != 1:
@@ -476,7 +491,6 @@ def diagflat(input, offset=0):
 
 def _triangle_indices(name, keep):
     def f(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
-        from ..core.tensor import tensor_from
         if row < 0 or col < 0:
             raise RuntimeError(f"{'row' if row < 0 else 'col'} must be non-negative, got{row if row < 0 else col}")
         if dtype is not None and dtype.name not in ("int64", "int32"):

@@ -9,7 +9,7 @@ from ...ops.promotion import c_name, kind_of
 from ...ops.views import NEW, SELECT, SLICE, slice_op as SLICE_OP, whole
 from .bind import function
 from ..core.graph import node_class
-from ..core.handle import TensorBase, meta, offset_of, refusal
+from ..core.handle import TensorBase, edge, meta, offset_of, refusal
 from ..core.view import detached, make_view, make_views
 from ..core.write import is_inference
 from .views import integer, ints
@@ -104,6 +104,7 @@ def split(tensor, split_size_or_sections, dim=0):
     if not m.ndim:
         raise refusal(input, RuntimeError("split expects at least a 1-dimensional tensor"))
     d, size = wrap_dim(integer(dim, "split", "dim"), m.ndim, input), integer(split_size_or_sections, "split", "split_size")
+    edge(input)
     return _pieces(input, d, _even(m.shape[d], size), "SplitBackward0")
 
 
@@ -203,6 +204,7 @@ def unbind(input, dim=0, *, axis=None):
     d = wrap_dim(integer(dim if axis is None else axis, "unbind", "dim"), m.ndim, input)
     at, stride = offset_of(input), m.strides[d]
     if not m.shape[d]:
+        edge(input)                            # a view that lost its history says so
         return ()
     return make_views(input, V.unbind, (d, "UnbindBackward0"), tuple([at + k * stride for k in range(m.shape[d])]))
 
@@ -281,6 +283,7 @@ def unfold(self, dimension, size, step):
     m = meta(self)
     d = wrap_dim(integer(dimension, "unfold", "dimension"), m.ndim, self)
     size, step = integer(size, "unfold", "size"), integer(step, "unfold", "step")
+    edge(self)
     n = m.shape[d] if m.ndim else 1
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")

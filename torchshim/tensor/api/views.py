@@ -127,8 +127,8 @@ def view(self, *shape, dtype=None, size=None):
                         + "), but expected one of:\n * (torch.dtype dtype)\n" " * (tuple of ints size)\n")
     shape, strides = _shaped(self, ints(shape, "view"))
     if strides is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                           "contiguous subspaces). Use .reshape(...) instead.")
+        raise refusal(self, RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
+                                         "across two contiguous subspaces). Use .reshape(...) instead."))
     return make_view(self, V.reshape, (shape, strides, "ViewBackward0"), offset_of(self))
 
 
@@ -484,6 +484,7 @@ def as_strided(input, size, stride, storage_offset=None):
     """Any window on the tensor's memory."""
     size, stride = ints((size,), "as_strided"), ints((stride,), "as_strided", "stride")
     at = offset_of(input) if storage_offset is None else integer(storage_offset, "as_strided", "storage_offset")
+    edge(input)
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(n < 0 for n in size):
@@ -586,12 +587,12 @@ def _check_become(self):
         check_inplace(self, True)
 
 
-def bump_version(t):
+def bump_version(t, n=1):
     extra = t._ts_extra
     if extra is not None and extra.version is not None:
-        extra.version[0] += 1
+        extra.version[0] += n
     else:
-        t._ts_st.version += 1
+        t._ts_st.version += n
     t._ts_st.gen += 1                             # what was saved before is looked at again
     if t._ts_view is not None and context.grad and needs_grad(t):      # else its history is read anew
         t._ts_view.seen = version(t)

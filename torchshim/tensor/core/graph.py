@@ -27,6 +27,11 @@ def _look(node):
     """Called before somebody walks on from a node, or puts a hook on it."""
 
 
+def look(node):
+    """Somebody walks on from a node, puts a hook on it, or asks what it saved."""
+    _look(node)
+
+
 def before_looks(change):
     """Let `change(node)` make of a node what it is for those who look."""
     global _look
@@ -39,8 +44,12 @@ RELEASED = ("Trying to backward through the graph a second time (or directly acc
             "after calling backward.")
 
 
-_WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "where"))      # torch makes tensors of their numbers
-_PLACES = frozenset(("index", "indices", "mask", "condition"))                      # what says where has no edge
+# torch makes tensors of the numbers of these
+_WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "where", "fill.Item", "index_put.number", "index_put.mask_number"))
+# the operands of these that are not given have edges that lead nowhere
+_WITH_ABSENT = frozenset(("ClampBackward0", "ConvolutionBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0",
+                          "NativeLayerNormBackward0"))
+_PLACES = frozenset(("index", "indices", "mask", "places", "condition"))                      # what says where has no edge
 
 
 class Node:
@@ -48,7 +57,8 @@ class Node:
 
     `_ts_saved` are the plan's residuals, None once released. `_ts_guard` tells of each residual that a tensor holds where it
     lies: (place in `_ts_saved`, storage, version, generation, view steps, offset, about), for the check that it was not written since.
-    `about`, or None, is an operand's View.creation; of an output that was written through a view, a weak reference to the view's edge.
+    `about`, or None, is of an operand that is a view its View.creation, or whether it has a base; of an output that was written through a
+    view, a weak reference to the view's edge.
     """
     __slots__ = ("_ts_inst", "_ts_plan", "_ts_saved", "_ts_guard", "_ts_next", "_ts_nums", "_ts_seq", "_ts_extra", "__weakref__")
     _ts_custom_backward = None
@@ -91,20 +101,25 @@ class Node:
 
     def _ts_places(self, per_edge):
         """What there is for each of `_ts_next`, in the places that torch counts: a number where a tensor could be has one too (None)."""
-        params = getattr(self._ts_inst and self._ts_inst.op, "params", None)
-        if params is None or len(params) != len(self._ts_inst.layout):
+        inst = self._ts_inst
+        params = getattr(inst and inst.op, "params", None)
+        if params is None or len(params) != len(inst.layout):
             return per_edge
-        left, out, numbers = iter(per_edge), [], self._ts_inst.op.name.rstrip("_") in _WRAPPING
-        for p, x in zip(params, self._ts_inst.layout):
+        op = getattr(inst.op, "op", inst.op)                           # of an operator in place it is the one it is made of
+        left, out, numbers = iter(per_edge), [], op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING
+        absent = [None] if type(self).__name__ in _WITH_ABSENT else []
+        for p, x in zip(params, inst.layout):
             if p.kind == "tensor":
                 if x.__class__ is tuple:
                     made = [next(left, None) for y in x if y is not None]
                 else:
-                    made = [next(left, None)] if x is T else [None] if x is not None and numbers else []
+                    made = [next(left, None)] if x is T else absent if x is None else [None] if numbers else []
                 if p.name not in _PLACES:
                     out += made
-        order = self._ts_inst.op.edges
-        return [out[k] for k in order] if order is not None and (len(order) == len(out) or order == (0,)) else out
+            elif numbers and p.name == "value":
+                out.append(None)
+        order = op.edges
+        return [out[k] for k in order] if order is not None and max(order) < len(out) else out
 
     @property
     def metadata(self):
@@ -387,7 +402,7 @@ def make_node(inst, needs, edges, vals, tensors, outs, nums, new=object.__new__)
                     if version != version and born == born:            # NaN, with the memory of another: `.data =`
                         raise RuntimeError("Inference tensors do not track version counter.")
                 guard.append((len(saved), st, version, st.gen, (), 0, None) if vw is None else
-                             (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation))
+                             (len(saved), st, version, st.gen, vw.steps, vw.offset, vw.creation or vw.base is not None))
             saved.append(vals[i])
         node._ts_saved, node._ts_guard = saved, guard
     else:

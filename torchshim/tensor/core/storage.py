@@ -14,6 +14,7 @@ import numpy as np
 
 from ...engine import Memory, allocated, array_of, context, half, is_host, record
 from ...engine.record.memo import Memo
+from ...ops.memory_views import constant_of_nothing
 from ...ops.views import LazyInstance, LazyOp, alias, permute, reshape, slice_op
 
 
@@ -187,6 +188,7 @@ class _Chain(LazyOp):
 class Get(_Chain):
     """Read a view from its storage's root: the steps one after the other."""
     name, grad, known = "view_get", "AsStridedBackward0", Memo(1024)
+    twice = staticmethod(constant_of_nothing)
 
     def build(self, layout, metas, kinds):
         insts = self.insts

@@ -253,6 +253,9 @@ class CopySlices(Node):
     def _ts_out_meta(self, nr):
         return self.meta
 
+    def _ts_places(self, per_edge):
+        return per_edge if self.fn is None else self.fn._ts_places(per_edge)
+
     def _ts_release(self):
         self._ts_saved = self.fn = None            # whatever it saved; what leads to the write's own node may still go through that
 

@@ -1,0 +1,148 @@
+"""Protects what random programs and their neighbours found: which edges a node shows, whose write an error names, which gradients have a
+history, and that a lost history is told before arguments that do not fit. Expected values are torch 2.13's."""
+import pytest
+
+import torchshim as torch
+
+F = torch.nn.functional
+
+
+def edges(t):
+    return t.grad_fn.name(), [f and f.name() for f, _ in t.grad_fn.next_functions]
+
+
+@pytest.mark.parametrize("write, name, rest", [
+    ("v[0] = 1.5", "torch::autograd::CopySlices", [None]), ("v[:] = 2", "FillBackward3", [None]),
+    ("v[torch.tensor([0])] = 1.", "IndexPutBackward0", [None]), ("v[v > 0] = 1.", "IndexPutBackward0", [None]),
+    ("v[0] = w[:1]", "torch::autograd::CopySlices", ["ViewBackward0"]), ("v[:] = w[None]", "torch::autograd::CopyBackwards", ["ViewBackward0"]),
+    ("v[0].add_(2)", "torch::autograd::CopySlices", [None]), ("v[0].copy_(1.5)", "torch::autograd::CopySlices", [None]),
+    ("v.copy_(1.5)", "torch::autograd::CopyBackwards", [None]), ("v[:2].masked_fill_(v[:2] > 0, 1.)", "torch::autograd::CopySlices", []),
+    ("v.clamp_(max=w)", "ClampBackward0", [None, "SinBackward0"])])
+def test_a_number_that_is_written_has_an_edge_where_torch_makes_a_tensor_of_it(write, name, rest):
+    x = torch.arange(1., 4, requires_grad=True)
+    v, w = x * 2, (x * 3).sin()
+    exec(write)
+    assert edges(v) == (name, ["MulBackward0", *rest])
+
+
+@pytest.mark.parametrize("f, below", [
+    (lambda x, w: F.l1_loss(x, x), ["AbsBackward0"]), (lambda x, w: x.diff(), ["SliceBackward0"] * 2),
+    (lambda x, w: x.inner(x), ["MmBackward0"]), (lambda x, w: torch.einsum("i,j->ij", w, w), ["PermuteBackward0"] * 2),
+    (lambda x, w: F.layer_norm(x, (3,)), ["MulBackward0", None, None]),
+    (lambda x, w: F.conv1d(x[None], torch.ones(1, 2, 1)), ["UnsqueezeBackward0", None, None]),
+    (lambda x, w: F.binary_cross_entropy(x.sigmoid(), torch.ones(2, 3), torch.ones(2, 3)), ["SigmoidBackward0", None])])
+def test_what_a_node_leads_to(f, below):
+    x = torch.arange(1., 7).reshape(2, 3).requires_grad_() * 1
+    assert edges(f(x, torch.ones(3, requires_grad=True) * 1))[1] == below
+
+
+def test_a_node_shows_the_operand_that_was_multiplied():
+    x = torch.ones(4, requires_grad=True)
+    saved = torch.einsum("i,j->ij", x, torch.ones(2, requires_grad=True)).grad_fn._saved_self
+    assert saved.shape == (4, 1) and not saved.is_leaf
+
+
+def test_inner_over_one_element_reads_a_copy_of_its_first_operand():
+    x = torch.ones(1, requires_grad=True)
+    v, w = x + x, x * 3
+    y = v.inner(w)
+    v.data.fill_(10.), w.data.fill_(20.)
+    assert [g.item() for g in torch.autograd.grad(y, [v, w])] == [20., 2.]
+
+
+def told(y):
+    with pytest.raises(RuntimeError) as e:
+        y.sum().backward()
+    return str(e.value).partition("operation: ")[2].partition(" is at")[0]
+
+
+def test_a_saved_view_is_named_by_the_history_that_its_base_has_by_then():
+    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3)
+    y, z = F.linear(a, b), a * b[:]
+    b[0].zero_()
+    b.requires_grad_()
+    assert told(y) == "[torch.FloatTensor [3, 2]], which is output 0 of AsStrided,"
+    assert told(z) == "[torch.FloatTensor [2, 3]], which is output 0 of AsStrided,"
+
+
+def test_a_leaf_that_was_detached_and_written_is_named_by_what_wrote_it():
+    a = torch.ones(2, requires_grad=True)
+    y = a * a
+    a.detach_()
+    a.add_(y)
+    assert told(y) == "[torch.FloatTensor [2]], which is output 0 of Add,"
+
+
+def test_cosine_similarity_tells_of_its_first_operand_first():
+    a = torch.ones(2, requires_grad=True)
+    y, z = F.cosine_similarity(a.view_as(a), a, -1), F.cosine_similarity(a, a.view_as(a), -1)
+    with torch.no_grad():
+        a.sub_(1)
+    assert "AsStrided" in told(y) and "AsStrided" not in told(z)
+
+
+@pytest.mark.parametrize("f, shape, has", [
+    (lambda x: x.masked_select(x > 0), (0,), False), (lambda x: x.var(), (1,), False), (lambda x: x.var(0), (), False),
+    (lambda x: x.cummax(0)[0], (2, 0), True), (lambda x: x.cummin(0)[0], (0,), True), (lambda x: x.logcumsumexp(0), (1,), True)])
+def test_gradients_of_little_have_the_histories_of_torchs_formulas(f, shape, has):
+    x = torch.ones(shape, requires_grad=True) * 1
+    y = f(x)
+    assert torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)[0].requires_grad is has
+
+
+@pytest.mark.parametrize("f, shape", [(lambda x: x.as_strided((0,), (1,)), (2,)), (lambda x: torch.cat([x, x]), (0,))])
+def test_gradients_that_are_made_anew_have_none(f, shape):
+    x = torch.ones(shape, requires_grad=True) * 1
+    y = f(x)
+    assert not torch.autograd.grad(y, x, torch.ones_like(y).requires_grad_(), create_graph=True)[0].requires_grad
+
+
+def test_renorm_of_nothing_is_differentiated_twice():
+    x = torch.zeros(2, 0, requires_grad=True) * 1
+    assert torch.autograd.grad(x.renorm(2, 0, 1.), x, torch.zeros(2, 0), create_graph=True)[0].requires_grad
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x.gather(0, torch.zeros(4, 9, dtype=torch.int64)), lambda x: x.scatter(0, torch.zeros(4, 9, dtype=torch.int64), x),
+    lambda x: x.masked_select(torch.ones(9) > 0), lambda x: x.masked_scatter(torch.ones(9) > 0, x), lambda x: x.unfold(0, 99, 1),
+    lambda x: x.as_strided((99,), (1,)), lambda x: x.var(9), lambda x: x.take(torch.tensor([99])), lambda x: x[torch.tensor([99])],
+    lambda x: x[torch.ones(9) > 0], lambda x: x.split(-1), lambda x: x.index_fill(9, torch.tensor([0]), 1.), lambda x: x.t().view(-1),
+    lambda x: x[:0].unbind(), lambda x: x.index_put((torch.tensor([0]),), torch.ones(9))])
+def test_a_lost_history_is_told_before_arguments_that_do_not_fit(f):
+    b = torch.ones(2, 2, 3).requires_grad_() * 1
+    x = b.unbind()[0]
+    b.mul_(2)
+    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and its base or another"):
+        f(x)
+
+
+def test_an_out_tensor_that_overlaps_is_refused_before_shapes():
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        torch.add(x, x.as_strided((2,), (1,)), out=x)
+
+
+def test_memory_that_grows_is_seen_by_all_who_saw_it():
+    a = torch.arange(4.)
+    b, c, d = a[1:3], a.detach(), a.data
+    torch.exp(torch.arange(6.), out=a)
+    assert a.shape == (6,) and b.tolist() == a[1:3].tolist() and c.tolist() == d.tolist() == a[:4].tolist()
+    assert (a._version, b._version, c._version, d._version) == (1, 1, 1, 0)
+    b.resize_(8)
+    b.zero_()
+    assert a.tolist() == [1.] + [0.] * 5 and a._version == b._version == 3
+
+
+def test_what_grows_or_shrinks_as_out_counts_one_write():
+    a = torch.zeros(2, 3, 2, 3)
+    torch.mul(torch.ones(3, 2, 2).transpose(0, 1), 2, out=a)
+    assert a._version == 1 and a.stride() == (2, 4, 1)
+
+
+def test_clipping_values_counts_both_ends():
+    p = torch.ones(1, requires_grad=True)
+    p.grad = torch.ones(1)
+    torch.nn.utils.clip_grad_value_([p], 0.5)
+    assert p.grad._version == 2
+    torch.nn.utils.clip_grad_value_([p], 0.5, foreach=False)
+    assert p.grad._version == 3
