@@ -127,7 +127,12 @@ def _rebuild_qtensor(storage, storage_offset, size, stride, quantizer_params, re
     return made(ints, PerTensor(*params) if "tensor" in scheme.name else PerChannel(*params), dtype)
 
 
-_rebuild_nested_tensor = _missing("nested")
+def _rebuild_nested_tensor(buffer, sizes, strides, storage_offsets):
+    """A nested tensor with the strided layout from the buffer that its components lie in."""
+    from .nested import _nested_view_from_buffer
+    return _nested_view_from_buffer(buffer, sizes, strides, storage_offsets)
+
+
 _rebuild_wrapper_subclass = _missing("wrapper subclass")
 
 

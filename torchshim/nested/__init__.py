@@ -1,7 +1,6 @@
 """torch.nested: tensors of different sizes in one, with the strided or the jagged layout. See `tensor` for how they are held."""
 from __future__ import annotations
 
-import itertools
 import math
 
 from .. import Tensor, arange, as_tensor, bool as _bool, int64, jagged, no_grad, strided, tensor as _tensor
@@ -127,12 +126,9 @@ def masked_select(tensor, mask):
 
 
 def _nested_compute_contiguous_strides_offsets(nested_size):
-    """(strides, a row for each component, and where each begins) of components of these sizes, a row each, one after the other in a
-    flat buffer."""
-    sizes = nested_size.tolist()
-    strides = [[math.prod(s[k + 1:]) for k in range(len(s))] for s in sizes]
-    starts = [0, *itertools.accumulate([math.prod(s) for s in sizes])][:len(sizes)]
-    return _tensor(strides, dtype=int64).reshape(nested_size.shape), _tensor(starts, dtype=int64)
+    """As `compact_strides`."""
+    from .tensor import compact_strides
+    return compact_strides(nested_size)
 
 
 def _nested_view_from_buffer(buffer, nested_size, nested_strides, offsets):

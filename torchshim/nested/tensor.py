@@ -8,15 +8,18 @@ from __future__ import annotations
 import itertools
 import math
 
-from .. import cat, empty, jagged, strided, tensor
+from .. import _utils, cat, empty, int64, jagged, strided, tensor
+from .._tensor import _rebuild_from_type_v2
 from ..engine import meta_of
 from ..tensor.core.overriding import DisableTorchFunctionSubclass
 from ..tensor.core.size import Size, size_of
 from ..tensor.core.tensor import Tensor
 from ..tensor.sparse.base import PLAIN, SparseStorage, name_of
+from ..utils.weak import WeakTensorKeyDictionary
 
 _answers: dict = {}
 _symbols = itertools.count(1)
+_ragged_sizes = WeakTensorKeyDictionary()      # of offsets
 #: Asked of the values; all components are alike in these.
 _SAME = PLAIN - set("shape size dim ndim ndimension is_nested __reduce_ex__".split()) | {"requires_grad", "is_leaf", "grad_fn",
                                                                                          "type", "is_same",
@@ -33,7 +36,7 @@ def handles(*names):
 
 
 class Ragged:
-    __slots__ = ("number", "factor")
+    """The size of a ragged dimension, a number of its own times a factor."""
     stands_for_sizes = True
     __slots__ = ("number", "factor")
 
@@ -67,6 +70,7 @@ class NestedTensor(Tensor):
     along the dimension `_ragged` of it, where `_offsets` (and `_lengths`, where there are gaps) say. `_sizes` are the components'
     shapes."""
     __slots__ = ()
+    __module__ = "torchshim.nested._internal.nested_tensor"
 
     @property
     def _ts_meta(self):
@@ -107,7 +111,7 @@ class NestedTensor(Tensor):
         if d == 0:
             return len(self._sizes)
         if self._layout is jagged and d - 1 == self._ragged:
-            return self._offsets._ragged_size
+            return _ragged_sizes[self._offsets]
         found = {s[d - 1] for s in self._sizes}
         if len(found) != 1:
             raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
@@ -236,9 +240,16 @@ class NestedTensor(Tensor):
         return memo.setdefault(id(self), made)
 
     def __reduce_ex__(self, protocol):
+        # (torch's forms, so that each reads the other's)
         if self._layout is strided:
-            return _loaded, (self._packed, None, None, None, self._sizes)
-        return _loaded, (self._packed, self._offsets, self._lengths, self._ragged, self._sizes)
+            sizes = tensor(self._sizes, dtype=int64).reshape(len(self._sizes), self._ndim - 1)
+            return _utils._rebuild_nested_tensor, (self._packed, sizes, *compact_strides(sizes))
+        parts = dict(values=self._packed, offsets=self._offsets, lengths=self._lengths, _ragged_idx=self._ragged + 1, _metadata_cache={},
+                     requires_grad=self.requires_grad)
+        return _rebuild_from_type_v2, (_rebuild_njt, NestedTensor, (parts,), {})
+
+    def __setstate__(self, state):
+        """Nothing: what torch writes of its attributes is in the parts."""
 
     def item(self):
         if self.numel() != 1:
@@ -276,13 +287,28 @@ def make_jagged(packed, offsets, lengths=None, ragged=0, starts=None, sizes=None
         starts = at[:-1]
         long = [b - a for a, b in zip(at, at[1:])] if lengths is None else lengths.tolist()
         sizes = [(*packed.shape[:ragged], n, *packed.shape[ragged + 1:]) for n in long]
-    if not hasattr(offsets, "_ragged_size"):
-        offsets._ragged_size = Ragged(next(_symbols))
+    if offsets not in _ragged_sizes:
+        _ragged_sizes[offsets] = Ragged(next(_symbols))
     return _made(jagged, packed, sizes, _ndim=packed.dim() + 1, _offsets=offsets, _lengths=lengths, _ragged=ragged, _starts=tuple(starts))
 
 
-def _loaded(packed, offsets, lengths, ragged, sizes):
-    return make_strided(packed, sizes) if offsets is None else make_jagged(packed, offsets, lengths, ragged)
+def compact_strides(sizes):
+    """(strides, a row for each component, and where each begins) of components of these sizes, a row each, one after the other in a
+    flat buffer."""
+    rows = sizes.tolist()
+    strides = [[math.prod(s[k + 1:]) for k in range(len(s))] for s in rows]
+    starts = [0, *itertools.accumulate([math.prod(s) for s in rows])][:len(rows)]
+    return tensor(strides, dtype=int64).reshape(sizes.shape), tensor(starts, dtype=int64)
+
+
+def _rebuild_njt(constructor_kwargs):
+    """A jagged tensor from the parts that its pickle has."""
+    parts = constructor_kwargs
+    nt = make_jagged(parts["values"], parts["offsets"], parts["lengths"], parts["_ragged_idx"] - 1)
+    return nt.requires_grad_() if parts["requires_grad"] and not nt.requires_grad else nt
+
+
+_rebuild_njt.__module__ = "torchshim.nested._internal.nested_tensor"
 
 
 def like(nt, packed, ragged=None):
@@ -328,8 +354,7 @@ def at(nt, dim):
 def fit(a, b):
     """Whether two nested tensors have components of the same sizes, of jagged ones by the same offsets."""
     return a._layout is b._layout and a._sizes == b._sizes and (a._layout is strided or a._offsets is b._offsets or
-                                                                getattr(a._offsets, "_ragged_size", 0)
-                                                                == getattr(b._offsets, "_ragged_size", 1))
+                                                                _ragged_sizes[a._offsets] == _ragged_sizes[b._offsets])
 
 
 def without_asking(func, *args, **kwargs):

@@ -20,7 +20,7 @@ class Generator:
 
     For other devices such a stream is drawn on the host.
     """
-    __module__ = "torchshim"
+    __module__ = "torchshim._C"
     device: torch_device
 
     def __init__(self, device="cpu"):
@@ -79,16 +79,16 @@ class Generator:
         raise RuntimeError("CPU Generator does not use offset")
 
     def __reduce__(self):
-        return _rebuild, (str(self.device), self.stream.get_state())
+        # (torch's form, so that each reads the other's)
+        return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state):
+        seed, _, words = state                 # (the offset in the middle is CUDA's)
+        self.manual_seed(seed)
+        self.set_state(words)
 
     def __repr__(self):
         return f"<torch._C.Generator object at {id(self):#x}>"
-
-
-def _rebuild(device, state):
-    g = Generator(device)
-    g.stream.set_state(state)
-    return g
 
 
 default_generator = Generator()

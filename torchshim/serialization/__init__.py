@@ -11,6 +11,7 @@ import os
 import pickle
 import struct
 import sys
+import warnings
 from collections.abc import Callable
 from tempfile import mkdtemp                # noqa: F401  a name of torch.serialization's
 from typing import TypeAlias
@@ -158,12 +159,16 @@ def register_package(priority, tagger, deserializer):
 
 
 def _accelerator(storage, location):
-    if location.partition(":")[0] not in ("cuda", "mps", "xpu", "tpu"):
+    kind = location.partition(":")[0]
+    if kind not in ("cuda", "mps", "xpu", "tpu", "privateuseone"):
         return None
-    if not accelerators("cuda"):
-        raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
-                           "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the "
-                           "CPU.")
+    if kind == "mps":
+        raise RuntimeError("torch.UntypedStorage(): Storage device not recognized: mps")
+    if kind != "tpu" and (kind != "cuda" or not accelerators("cuda")):
+        why = "The PRIVATEUSEONE device module is not registered." if kind == "privateuseone" else \
+            f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False."
+        raise RuntimeError(f"{why} If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
+                           "map your storages to the CPU.")
     return storage.to(device=torch_device(location))
 
 
@@ -188,7 +193,7 @@ def default_restore_location(storage, location):
         made = deserializer(storage, location)
         if made is not None:
             return made
-    raise RuntimeError(f"don't know how to restore data location of {type(storage)} (tagged with {location})")
+    raise RuntimeError(f"don't know how to restore data location of {storage.__module__}.{type(storage).__name__} (tagged with {location})")
 
 
 def validate_cuda_device(location):
@@ -218,7 +223,7 @@ def _restore_location(map_location):
 
     def restore(storage, where):
         made = map_location(storage, where)
-        return default_restore_location(storage, where) if made is None else made
+        return default_restore_location(storage, where) if made is None else made.untyped() if isinstance(made, TypedStorage) else made
     return restore
 
 
@@ -281,6 +286,8 @@ def _write(obj, file, stem, module, protocol, zipped, no_byteorder):
     if not zipped:
         return _write_legacy(obj, file, module, protocol, storages)
     pickler(out, protocol, persistent_id, module).dump(obj)
+    if isinstance(file, io.TextIOBase):
+        file.write(memoryview(b""))            # its own refusal, of what PyTorch writes
     with Writer(file, stem) as archive:
         archive.write("data.pkl", out.getbuffer())
         archive.write(".format_version", b"1")
@@ -380,6 +387,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "seek") and hasattr(f, "tell")):
         raise AttributeError(f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is seekable. "
                              "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead.")
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", UserWarning, stacklevel=2)
     encoding = pickle_load_args.pop("encoding", "utf-8")
     args = dict(pickle_load_args, encoding=encoding)
     restore = _restore_location(map_location)
@@ -400,7 +409,6 @@ def _torchscript(file, map_location, weights_only):
     """An archive of torch.jit.save, which torch.load reads too unless only weights are wanted."""
     if weights_only:
         raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + _CHANGED)
-    import warnings
     from ..jit import load
     warnings.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
                   "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3)
@@ -412,7 +420,7 @@ def _unpickle(file, storages, weights_only, module, args):
     """The object in a pickle whose storages `storages.persistent_load` makes."""
     if weights_only:
         try:
-            return _safe.Unpickler(file, storages.persistent_load, {}, args["encoding"]).load()
+            return _safe.Unpickler(file, storages.persistent_load, {}, **args).load()
         except UnpicklingError as error:
             raise _refused(error) from None
     base = (module or pickle).Unpickler
@@ -475,8 +483,7 @@ class _Zipped:
             if self.swap:
                 a = a.byteswap()
             self.known[key] = self.restore(fresh_storage(a, dtype), location)
-        s = self.known[key]
-        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype, _internal=True)
+        return TypedStorage(wrap_storage=self.known[key], dtype=dtype, _internal=True)     # so it is even for an untyped one
 
 
 class _Legacy:
@@ -495,7 +502,7 @@ class _Legacy:
         s = self.known[key][0]
         if len(pid) > 5 and pid[5] is not None:
             raise NotImplementedError("torchshim: storages that are views of storages (files of PyTorch before 0.4)")
-        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s.untyped(), dtype=dtype, _internal=True)
+        return s if cls is UntypedStorage else TypedStorage(wrap_storage=s, dtype=dtype, _internal=True)
 
 
 def _load_legacy(file, restore, weights_only, module, args):
@@ -503,13 +510,16 @@ def _load_legacy(file, restore, weights_only, module, args):
     def part():
         if weights_only:
             try:
-                return _safe.Unpickler(file, _no_storage, {}, args["encoding"]).load()
+                return _safe.Unpickler(file, _no_storage, {}, **args).load()
             except UnpicklingError as error:
                 raise _refused(error) from None
         return (module or pickle).load(file, **args)
     start = file.tell()
-    if not file.read(1):
-        raise EOFError("Ran out of input")
+    first = file.read(1)
+    if not first:
+        raise EOFError(*() if weights_only else ("Ran out of input",))
+    if weights_only and isinstance(first, str):
+        raise AssertionError("Expected bytes, got str")
     file.seek(start)
     magic = part()
     if magic != MAGIC_NUMBER or type(magic) is not int:
@@ -590,7 +600,6 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
                    f"{req_version_tuple}")
         if error_if_malformed:
             raise RuntimeError(message) from error
-        import warnings
         warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
         return True
     return found >= tuple(req_version_tuple)

@@ -63,7 +63,9 @@ class Reader:
             self.zip = zipfile.ZipFile(file if hasattr(file, "seekable") else _Seekable(file))
             names = self.zip.namelist()
         except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
-            raise RuntimeError(_CORRUPT) from error
+            file.seek(0, os.SEEK_END)
+            few = file.tell() < 22             # less than the directory's end takes
+            raise RuntimeError(_CORRUPT.replace("failed finding central directory", "not a ZIP archive") if few else _CORRUPT) from error
         if not names:
             raise RuntimeError("PytorchStreamReader failed reading file data.pkl: file not found")
         if "/" not in names[0]:

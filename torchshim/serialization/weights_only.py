@@ -106,7 +106,28 @@ def _modern(full):
     return full
 
 
+# torch allows these, too; few files need what they bring with them.
+_NESTED = ("torch.nested._internal.nested_tensor.NestedTensor", "torch.nested._internal.nested_tensor._rebuild_njt",
+           "torch._dynamo.decorators._DimRange")
 _OWN_STATE = (list, set, bytearray, complex)
+
+
+_KNOWN = frozenset("PROTO GLOBAL NEWOBJ REDUCE BUILD APPEND APPENDS SETITEM SETITEMS MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE "
+                   "EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 BINFLOAT BINUNICODE LONG1 SHORT_BINSTRING BINPERSID "
+                   "BINGET LONG_BINGET BINPUT LONG_BINPUT STOP".split())
+
+
+def _opcodes(file):
+    """(name, argument) of each opcode of a pickle. An unknown one is refused before its argument is read."""
+    from pickletools import code2op            # only files need it
+    while True:
+        code = file.read(1)
+        if not code:
+            raise EOFError
+        opcode = code2op.get(code.decode("latin-1"))
+        if opcode is None or opcode.name not in _KNOWN:
+            raise UnpicklingError(f"Unsupported operand {ord(code)}")
+        yield opcode.name, None if opcode.arg is None else opcode.arg.reader(file)
 
 
 class Unpickler:
@@ -129,6 +150,10 @@ class Unpickler:
             found = self.users.get(full)
         if full.partition(".")[0] in BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {full.partition('.')[0]} is blocked.")
+        if found is None and full in _NESTED:
+            from .pickling import find_torch
+            module, _, name = full.rpartition(".")
+            found = self.users[full] = find_torch(module, name)
         if found is None:
             shown = full.removeprefix("builtins.")
             raise UnpicklingError(
@@ -152,10 +177,8 @@ class Unpickler:
             if allowed_values is None:
                 allowed_values = {id(v) for v in self.allowed.values()}
             return id(value) in allowed_values or any(value is v for v in self.users.values())
-        import pickletools
         try:
-            for opcode, arg, _ in pickletools.genops(self.file):
-                name = opcode.name
+            for name, arg in _opcodes(self.file):
                 if name == "PROTO":
                     if arg != 2:
                         import warnings
@@ -236,8 +259,6 @@ class Unpickler:
                     memo[arg] = stack[-1]
                 elif name == "STOP":
                     return stack.pop()
-                else:
-                    raise UnpicklingError(f"Unsupported operand {ord(opcode.code)}")
         except (IndexError, KeyError, ValueError, UnicodeError, OverflowError) as error:
             if isinstance(error, UnpicklingError):
                 raise

@@ -397,6 +397,12 @@ class TypedStorage(_Casts):
         self = object.__new__(TypedStorage)
         self.dtype = dtype or get_default_dtype()
         if wrap_storage is not None:
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError("TypedStorage.__init__ received an invalid combination of arguments. Expected one of:\n"
+                                " * (*, torch.device device, torch.dtype dtype)\n * (int size, *, torch.device device, torch.dtype dtype)\n"
+                                " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
+                                " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
+                                f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
             self._untyped_storage = wrap_storage
             return self
         if len(args) > 1:
