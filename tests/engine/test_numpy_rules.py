@@ -16,6 +16,8 @@ import pytest
 from jax import lax
 
 from torchshim.engine import interpret
+from torchshim.engine.interpret import array_rules
+from torchshim.engine.interpret.builder import Spec
 
 from tests.engine.differential import (
     COMPLEX, EIGHTS, FLOATS, INTS, LOWS, SHAPES, check, check_flat, every, jaxpr_of, name_of, values,
@@ -758,3 +760,18 @@ def test_signs_of_many_numbers_are_those_of_few(dtype):
     expected = interpret.build(jaxpr_of(lax.sign, few), check=True)(few)[0]
     np.testing.assert_array_equal(interpret.build(jaxpr_of(lax.sign, many), check=True)(many)[0].reshape(-1, few.size)[7], expected)
     np.testing.assert_array_equal(np.signbit(interpret.build(jaxpr_of(lax.sign, many), check=True)(many)[0][:2]), [False, True])
+
+
+@pytest.mark.parametrize("shape", [(700, 2), (700, 17), (2, 400, 32), (700, 33), (3, 5)])
+def test_extremes_of_rows_that_are_short_or_lie_across_memory(shape):
+    """Turned in blocks, or taken along memory."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape).astype(np.float32)
+    lying = np.ascontiguousarray(np.moveaxis(x, -1, 0))
+    for a, turn in ((x, lambda x: x), (lying, lambda x: jnp.moveaxis(x, 0, -1)), (x[..., ::-1], lambda x: x)):
+        check(lambda x: [lax.reduce_max(turn(x), (len(shape) - 1,)), lax.reduce_min(turn(x), (len(shape) - 1,))], a, ulps=0)
+    x.reshape(-1)[rng.integers(0, x.size, x.size // 50 + 1)] = np.nan          # which XLA alone may miss
+    spec, out = Spec(shape, x.dtype), Spec(shape[:-1], x.dtype)
+    for largest, ufunc in ((True, np.maximum), (False, np.minimum)):
+        extreme = array_rules._extreme(ufunc, largest)({"axes": (len(shape) - 1,)}, [spec], [out])
+        np.testing.assert_array_equal(extreme(x), ufunc.reduce(x, -1))

@@ -162,16 +162,39 @@ def _make_reduce_prod(params, ins, outs):
 _PLACES_FROM, _PLACES_UPTO = 256, 400
 
 
-def _extreme_by_place(name, shape):
+def _extreme_by_place(ufunc, name, shape):
     """The extreme of each row, nan where there is one, by where it is."""
     rows, n = math.prod(shape[:-1]), shape[-1]
     starts = np.arange(0, rows * n, n)
 
     def extreme(x):
-        x = np.ascontiguousarray(x)
+        if not x.flags.c_contiguous:           # rows that lie across memory: NumPy's loop goes along it
+            return ufunc.reduce(x, -1)
         at = getattr(x.reshape(rows, n), name)(1)
         at += starts
         return x.reshape(-1)[at].reshape(shape[:-1])
+    return extreme
+
+
+# Rows so short, and so many of them, are turned in blocks of so many elements: the loop then runs along them all
+_SHORT, _MANY, _BLOCK = 32, 512, 1 << 13
+
+
+def _extreme_of_short(ufunc, shape, dtype):
+    """The extreme of each row, where rows are short."""
+    rows, n = math.prod(shape[:-1]), shape[-1]
+    most = _BLOCK // n
+
+    def extreme(x):
+        if not x.flags.c_contiguous:
+            return ufunc.reduce(x, -1)
+        x, out, turned = x.reshape(rows, n), np.empty(rows, dtype), np.empty((n, most), dtype)
+        for start in range(0, rows, most):
+            part = x[start:start + most]
+            block = turned[:, :len(part)]
+            block[...] = part.T
+            ufunc.reduce(block, 0, out=out[start:start + most])
+        return out.reshape(shape[:-1])
     return extreme
 
 
@@ -181,6 +204,7 @@ def _with_signs(extreme, axes, dtype, largest):
     reduce = np.maximum.reduce if largest else np.minimum.reduce
 
     def signed(x):
+        x = np.asarray(x)                      # what a program made is JAX's
         out = extreme(x)
         if np.logical_and.reduce(out, None):
             return out
@@ -207,8 +231,11 @@ def _extreme(ufunc, largest: bool):
             else:
                 identity = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
             return lambda x: ufunc.reduce(x, axes, initial=dtype.type(identity))
-        if kind == "float" and axes == (len(ins[0].shape) - 1,) and _PLACES_FROM <= ins[0].size and ins[0].shape[-1] <= _PLACES_UPTO:
-            return _with_signs(_extreme_by_place("argmax" if largest else "argmin", ins[0].shape), axes, dtype, largest)
+        last = axes == (len(ins[0].shape) - 1,)
+        if kind == "float" and last and 1 < ins[0].shape[-1] <= _SHORT and ins[0].size >= _MANY * ins[0].shape[-1]:
+            return _with_signs(_extreme_of_short(ufunc, ins[0].shape, dtype), axes, dtype, largest)
+        if kind == "float" and last and _PLACES_FROM <= ins[0].size and ins[0].shape[-1] <= _PLACES_UPTO:
+            return _with_signs(_extreme_by_place(ufunc, "argmax" if largest else "argmin", ins[0].shape), axes, dtype, largest)
         if kind == "float":
             return _with_signs(lambda x: ufunc.reduce(x, axes), axes, dtype, largest)
         return lambda x: ufunc.reduce(x, axes)
