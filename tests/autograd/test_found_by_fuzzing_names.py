@@ -146,3 +146,50 @@ def test_clipping_values_counts_both_ends():
     assert p.grad._version == 2
     torch.nn.utils.clip_grad_value_([p], 0.5, foreach=False)
     assert p.grad._version == 3
+
+
+def test_what_hooks_packed_is_shown_with_the_history_of_what_was_packed():
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t.view_as(t)):
+        y, z = x.sin(), (x * 1).exp()
+    leaf, result = y.grad_fn._saved_self, z.grad_fn._saved_result
+    assert leaf.requires_grad and leaf.is_leaf and leaf is not x and result.grad_fn is z.grad_fn
+
+
+def test_a_result_that_got_other_memory_before_is_missed_when_it_is_written():
+    x = torch.ones(2, requires_grad=True) ** 3
+    x.set_(x.detach().clone())
+    x.relu_()
+    x.sigmoid_()
+    assert told(x) == "[torch.FloatTensor [2]], which is output 0 of Relu,"
+
+
+def test_a_view_that_lost_its_history_is_refused_as_the_target_of_set():
+    x = (torch.ones(4, requires_grad=True) * 1)
+    part = x.chunk(2)[0]
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="Output 0 of Split is a view and is being modified inplace"):
+        part.set_(torch.ones(2))
+
+
+def test_a_gradient_for_what_is_no_tensor_is_refused():
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            return x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    with pytest.raises(RuntimeError, match="function ScaledBackward returned a gradient different than None at position 2, but the"):
+        Scaled.apply(torch.ones(2, requires_grad=True), 2).sum().backward()
+
+
+def test_words_of_inner_and_of_entropies_of_bools():
+    x = torch.ones(2)
+    for f, n in ((x.inner, 1), (lambda y: torch.inner(x, y), 2)):
+        with pytest.raises(TypeError, match=rf"argument 'other' \(position {n}\) must be Tensor, not NoneType"):
+            f(None)
+    with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
+        F.binary_cross_entropy_with_logits(x, x > 0)

@@ -126,6 +126,9 @@ class FunctionNode(Node):
         result = []
         for k, is_tensor in enumerate(self._ts_is_tensor):
             if not is_tensor:
+                if out[k] is not None:
+                    raise RuntimeError(f"function {type(self).__name__} returned a gradient different than None at position {k + 1}, but "
+                                       "the corresponding forward input was not a Variable")
                 continue
             g = out[k]
             if g is not None and not isinstance(g, Tensor):

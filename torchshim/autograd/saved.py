@@ -78,7 +78,7 @@ def _saved_attribute(node, name):
                 raise RuntimeError(RELEASED)
             k = names.index(name[7:])
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
-                return node._ts_saved[k].unpack()
+                return _unpacked(node, k)
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved), True)[k]
         number = name in ("_saved_self", "_saved_other") and node._ts_nums and node._ts_inst.op.saves_number
         if number or name[7:] in names_at_most(node):
@@ -89,6 +89,22 @@ def _saved_attribute(node, name):
         from .raw_saved import raw_saved
         return raw_saved(node, name[11:])
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'", name=name, obj=node)
+
+
+def _unpacked(node, k):
+    """What hooks packed at place `k`, with the history of what was packed; a tensor of its own, unless the hooks gave that one back."""
+    plan, made = node._ts_plan, node._ts_saved[k].unpack()
+    if k < len(plan.args):
+        e = node._ts_next[plan.args[k]]
+    else:
+        nr = plan.outs[k - len(plan.args)]
+        e = (node if len(node._ts_inst.out_metas) == 1 else (node, nr)) if nr in node._ts_inst.diff_outs else None
+    leaf = end_of(e)[0] if e is not None else None
+    if made is leaf or edge(made) is e:
+        return made
+    made = made.detach()
+    made._ts_edge = True if isinstance(leaf, TensorBase) else e
+    return made
 
 
 Node.__getattr__ = _saved_attribute

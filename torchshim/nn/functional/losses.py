@@ -186,6 +186,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if P.kind_of(input._ts_meta.dtype) < 2:
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
+    if target._ts_meta.dtype == P.bool_:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                           "instead.")
     if P.kind_of(target._ts_meta.dtype) < 2:
         raise RuntimeError(f"result type {P.c_name(input._ts_meta.dtype)} can't be cast to the desired output type "
                            f"{P.c_name(target._ts_meta.dtype)}")

@@ -109,12 +109,22 @@ def _rearranged(equation, x):
     return x.permute([labels.index(c) for c in out])
 
 
-@function(out=True)
+@function(method=False, out=True)
 def inner(input, other):
     """Sum of products over the last dimension of both: a view of the product of two matrices."""
-    made = call(L.inner, (input, other))
+    return _inner(input, other, 1)
+
+
+def _inner(input, other, first):
+    made = call(L.inner, (input, other), "inner", first)
     a, b = meta(input).shape, meta(other).shape
     return made.view(a[:-1] + b[:-1]) if a and b else made
+
+
+@function("inner", torch=False)
+def inner_of(self, other):
+    """Sum of products over the last dimension of both: a view of the product of two matrices."""
+    return _inner(self, other, 0)
 
 
 @function("outer", "ger", out=True)

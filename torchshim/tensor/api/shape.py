@@ -331,7 +331,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         theirs, own = [_IN_C.get(meta(x).dtype.name, P.c_name(meta(x).dtype).lower()) for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {theirs} to a tensor of type {own}")
     refuse_inference(self)
-    if edge(self) is not None and context.grad:
+    if context.grad and needs_grad(self):
         check_inplace(self, True)
     ask(self, "set_.source_Tensor", (source,))
     y = detached(source)

@@ -8,7 +8,7 @@ import numpy as np
 from ...engine import array_of, context, present, record, writers
 from ...ops.views import slice_put as SLICE_PUT
 from . import graph
-from .graph import ForwardOnly, Node, forward_only, guard_output, guard_view, retain_too, sequence
+from .graph import ForwardOnly, Node, OwnVersion, forward_only, guard_output, guard_view, retain_too, sequence
 from .handle import TensorBase, creation_error, edge, log_edge, meta, offset_of, read, steps_from_base, version
 from .host import HostStorage, store_changed, writable_part
 from .moving import moving
@@ -97,7 +97,8 @@ def rewrite(t, value, node):
     saves = node is not None and node._ts_plan is not None and 0 in node._ts_plan.outs
     place = ((), 0) if vw is None else (vw.steps, vw.offset)
     if saves:
-        guard_output(node, 0, st, *place, later=1)
+        extra = t._ts_extra                    # which may count for itself
+        guard_output(node, 0, st if extra is None or extra.version is None else OwnVersion(st, extra.version), *place, later=1)
     st.writer = writer
     st.gen += 1
     if vw is not None:
