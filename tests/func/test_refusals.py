@@ -179,3 +179,21 @@ def test_forward_derivatives_that_torch_has_no_formula_for(f, name):
             push()
     wanted = f(x.clone().requires_grad_(), x)          # in a graph outside of the function it does not matter
     assert torch.func.jvp(lambda a: a * wanted.detach(), (x,), (x,))[1].shape == (2,)
+
+
+@pytest.mark.parametrize("name, error, text", [
+    ("", KeyError, "t be empty string"), ("0.", KeyError, "t be empty string"),
+    ("foo.bar", AttributeError, "^Sequential has no attribute `foo`$"),
+    ("0.weight.bar", TypeError, r"^submodule `0\.weight`: Parameter containing:\n.* is not an instance of torch\.nn\.Module"),
+    ("0", TypeError, r"^attribute `0`: Linear\(.*\) is not an instance of torch\.Tensor"),
+    ("0.in_features", TypeError, "^attribute `in_features`: 1 is not an instance of torch.Tensor")])
+def test_names_that_no_parameter_has(name, error, text):
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    with pytest.raises(error, match=text):
+        torch.func.functional_call(module, {name: torch.ones(1)}, torch.ones(1))
+
+
+def test_one_running_statistic_is_none():
+    module = torch.nn.BatchNorm1d(1)
+    with pytest.raises(ValueError, match="running_mean and running_var must either both be None or neither be None"):
+        torch.func.functional_call(module, {"running_mean": None}, torch.ones(2, 1))

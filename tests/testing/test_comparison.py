@@ -53,3 +53,21 @@ def test_sparse_tensors_of_every_layout(make):
     with pytest.raises(AssertionError, match=f"Sparse {make.rpartition('_')[2].upper() if make != 'to_sparse' else 'COO'} values are not "
                                              "close!"):
         torch.testing.assert_close(one, twice)
+
+
+def test_quantized_tensors_are_compared_by_what_they_stand_for():
+    def quantized(values, scale=0.1, zero=5):
+        return torch.quantize_per_tensor(torch.tensor(values), scale, zero, torch.quint8)
+    torch.testing.assert_close(quantized([1.0, 2.0]), quantized([1.0, 2.0], 0.2))
+    with pytest.raises(AssertionError, match=r"^Quantized tensor-likes are not close!\n\nMismatched elements: 1 / 2 .*\n"
+                                             r"Greatest absolute difference: 1.0 at index \(1,\) \(up to 1e-05 allowed\)"):
+        torch.testing.assert_close(quantized([1.0, 2.0]), quantized([1.0, 3.0]))
+    with pytest.raises(AssertionError, match="^Quantized scalars are not close!"):
+        torch.testing.assert_close(quantized(1.0), quantized(2.0))
+    with pytest.raises(AssertionError, match="'is_quantized' do not match: True != False"):
+        torch.testing.assert_close(quantized([1.0]), torch.ones(1))
+
+
+def test_a_boolean_and_a_number_have_no_comparison():
+    with pytest.raises(RuntimeError, match=r"^Originating a NumberPair\(\) at item \[1\] with\n\nbool\(\): True\n\nand\n\nint\(\): 1\n"):
+        torch.testing.assert_close([1, True], [1, 1])

@@ -12,10 +12,10 @@ import warnings
 import numpy as np
 
 from .. import (Tensor, as_tensor, bfloat16, complex32, complex64, complex128, dtype as torch_dtype, float16, float32, float64, int64,
-                isclose, promote_types, strided)
+                isclose, promote_types, qint8, qint32, quint2x4, quint4x2, quint8, strided)
 
 _PRECISION = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7),
-              complex32: (1e-3, 1e-5), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
+              **dict.fromkeys((quint8, quint2x4, quint4x2, qint8, qint32), (1.3e-6, 1e-5)), complex32: (1e-3, 1e-5), complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7)}
 _OF_NUMBER = {int: int64, float: float64, complex: complex128}
 
 
@@ -63,7 +63,7 @@ def _tensors_apart(a, b, matches, title, rtol, atol):
     details = f"Mismatched elements: {wrong} / {n} ({wrong / n:.1%})"
     if a.dtype.is_floating_point and a.dtype.itemsize == 1:
         first = tuple((~matches).nonzero()[0].tolist())
-        return f"{title} are not equal!\n\n{details}\nThe first mismatched element is at index {first}."
+        return f"{title} are not 'equal'!\n\n{details}\nThe first mismatched element is at index {first}."
     if not (a.dtype.is_floating_point or a.dtype.is_complex):
         a, b = a.to(int64), b.to(int64)
     gap = (a - b).abs()
@@ -130,7 +130,8 @@ class _Tensors(_Leaf):
 
     def compare(self):
         a, b, options = self.actual, self.expected, self.options
-        checks = [("shape", lambda t: t.shape, True), ("layout", lambda t: t.layout, options["check_layout"]),
+        checks = [("shape", lambda t: t.shape, True), ("is_quantized", lambda t: t.is_quantized, True),
+                  ("qscheme()", lambda t: t.qscheme(), a.is_quantized and b.is_quantized), ("layout", lambda t: t.layout, options["check_layout"]),
                   ("device", lambda t: t.device, options["check_device"]), ("dtype", lambda t: t.dtype, options["check_dtype"]),
                   ("stride()", lambda t: t.stride(), options["check_stride"] and a.layout is b.layout is strided)]
         for name, of, asked in checks:
@@ -148,7 +149,9 @@ class _Tensors(_Leaf):
             a, b = a.to(common), b.to(common)
         if a.layout is not b.layout:
             a, b = [t if t.layout is strided else t.to_dense() for t in (a, b)]
-        if a.layout is strided:
+        if a.is_quantized:
+            self.values(a.dequantize(), b.dequantize(), "Quantized tensor-likes")
+        elif a.layout is strided:
             self.values(a, b)
         else:
             self.sparse(a, b)
@@ -160,7 +163,8 @@ class _Tensors(_Leaf):
             return
         if a.dim():
             self.fail(_tensors_apart(a, b, matches, title, rtol, atol))
-        self.fail(_scalars_apart(a.item(), b.item(), title if title != "Tensor-likes" else "Scalars", rtol, atol))
+        titles = {"Tensor-likes": "Scalars", "Quantized tensor-likes": "Quantized scalars"}
+        self.fail(_scalars_apart(a.item(), b.item(), titles.get(title, title), rtol, atol))
 
     def sparse(self, a, b):
         """Sparse tensors of one layout: as many values, in the same places, that are close."""
@@ -203,6 +207,12 @@ def _leaf(a, b, path, options):
     if all([isinstance(x, (bool, np.bool_)) for x in (a, b)]):
         return _Booleans(a, b, path, options)
     if all([isinstance(x, (int, float, complex, np.number)) for x in (a, b)]):
+        if bool in (type(a), type(b)):         # and not both: torch's table of numbers has none
+            raise RuntimeError(f"Originating a NumberPair() at item {''.join([f'[{k!r}]' for k in path])} with\n\n{type(a).__name__}(): {a}\n\n"
+                               f"and\n\n{type(b).__name__}(): {b}\n\nresulted in the unexpected exception above. If you are a user and see "
+                               "this message during normal operation please file an issue at https://github.com/pytorch/pytorch/issues. If "
+                               "you are a developer and working on the comparison functions, please except the previous error and raise an "
+                               "expressive `ErrorMeta` instead.")
         return _Numbers(a, b, path, options)
     related = isinstance(a, type(b)) or isinstance(b, type(a))
     if related and (options["allow_subclasses"] or type(a) is type(b)):

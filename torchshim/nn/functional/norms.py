@@ -80,6 +80,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     for t, name in ((running_mean, "running_mean"), (running_var, "running_var"), (weight, "weight"), (bias, "bias")):
         if t is not None and t.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if training and P.kind_of(m.dtype) < 2 and not m.contiguous:         # torch's kernel for these takes their mean first
         raise no_mean_of(m.dtype)
     if training and m.ndim == 1:

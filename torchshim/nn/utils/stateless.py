@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 
 from ...tensor.core.tensor import Tensor
+from ..modules.module import Module
 
 
 def _tied(module):
@@ -13,6 +14,17 @@ def _tied(module):
         for name, t in get(remove_duplicate=False):
             names.setdefault(id(t), []).append(name)
     return [group for group in names.values() if len(group) > 1]
+
+
+def _submodule(module, path):
+    """The submodule at a path, with the errors that torch has for one that is none."""
+    for part in path.split(".") if path else ():
+        if not hasattr(module, part):
+            raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
+        module = getattr(module, part)
+        if not isinstance(module, Module):
+            raise TypeError(f"submodule `{path}`: {module} is not an instance of torch.nn.Module")
+    return module
 
 
 @contextlib.contextmanager
@@ -37,12 +49,16 @@ def _swapped(module, tensors, tie_weights, strict):
     before = []
     try:
         for name, t in tensors.items():
-            if name not in known:
-                continue                       # torch ignores what it does not know unless strict
+            path, _, last = name.rpartition(".")
+            owner = _submodule(module, path)
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"{t} is not an instance of torch.Tensor")
-            path, _, last = name.rpartition(".")
-            owner = module.get_submodule(path)
+            if not last:
+                raise KeyError('tensor name can\'t be empty string ""')
+            if not isinstance(getattr(owner, last, t), (Tensor, type(None))):
+                raise TypeError(f"attribute `{last}`: {getattr(owner, last)} is not an instance of torch.Tensor")
+            if name not in known:
+                continue                       # torch ignores what it does not know unless strict
             table = owner._parameters if last in owner._parameters else owner._buffers
             before.append((table, last, table[last]))
             table[last] = t
