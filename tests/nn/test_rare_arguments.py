@@ -58,3 +58,40 @@ def test_rows_renormed_by_how_many_are_not_zero():
     made = torch.embedding_renorm_(t(3, 4), torch.tensor([1, 0]), 0.5, 0)
     torch.testing.assert_close(made[0], torch.tensor([0., 0.875, 0.375, 1.25]))
     torch.testing.assert_close(torch.embedding_renorm_(t(3, 4), torch.tensor([1, 0]), 9., 0), t(3, 4))
+
+
+@pytest.mark.parametrize("f, told", [(F.dropout, "dropout"), (F.alpha_dropout, "alpha_dropout"), (F.dropout1d, "feature_dropout"),
+                                     (F.feature_alpha_dropout, "feature_alpha_dropout")])
+def test_whether_it_trains_is_a_bool(f, told):
+    for given in (1, None, "yes"):
+        with pytest.raises(TypeError, match=rf"^{told}\(\): argument 'train' \(position 3\) must be bool, not {type(given).__name__}$"):
+            f(t(3, 4), 0.5, given)
+
+
+REFUSED = [
+    (lambda: F.dropout(t(3).to(torch.complex64), 0.5), NotImplementedError, "\"bernoulli_scalar_cpu_\" not implemented for 'ComplexFloat'"),
+    (lambda: torch.embedding_renorm_(t(3, 4), torch.tensor([0, 7]), 0.5, 0.5), IndexError,
+     "select(): index 7 out of range for tensor of size [3, 4] at dimension 0"),
+    (lambda: F.group_norm(t(3, 4), 1, t(4), t(3)), RuntimeError, "Expected bias to be a vector of size equal to the number of channels in "
+     "input, but got bias of shape [4] and input of shape [3, 4]"),
+    (lambda: torch.norm_except_dim(t(3, 4), 1, -3), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got -3)"),
+    (lambda: torch.isclose(t(3), t(3), nan), RuntimeError, "rtol must be greater than or equal to zero, but got nan"),
+    (lambda: torch.repeat_interleave(t(3, 4), 2, 0, output_size=0), RuntimeError,
+     "repeat_interleave: Invalid output_size, expected 6 but got 0"),
+    (lambda: t(5).split_with_sizes([2, 2], -1), RuntimeError, "split_with_sizes expects split_sizes to sum exactly to 5 (input tensor's size "
+     "at dimension -1), but got split_sizes=[2, 2]"),
+    (lambda: torch.nanquantile(t(3), t(2, 2)), RuntimeError, "quantile() q must be a scalar or 1D tensor"),
+    (lambda: torch.arccos(t(3), out=t(3).requires_grad_()), RuntimeError, "acos(): functions with out=... arguments don't support automatic "
+     "differentiation, but one of the arguments requires grad."),
+    (lambda: torch.special.expit(t(3), out=t(3).requires_grad_()), RuntimeError, "sigmoid(): functions with out=... arguments don't support "
+     "automatic differentiation, but one of the arguments requires grad."),
+    (lambda: torch.bitwise_and(t(3).long(), 2, out=t(3).requires_grad_()), RuntimeError, "aten::bitwise_and(): functions with out=... "
+     "arguments don't support automatic differentiation, but one of the arguments requires grad."),
+]
+
+
+@pytest.mark.parametrize("call, kind, told", REFUSED, ids=[told[:40] for _, _, told in REFUSED])
+def test_refusals(call, kind, told):
+    with pytest.raises(kind) as error:
+        call()
+    assert type(error.value) is kind and str(error.value).split("\n")[0] == told

@@ -405,7 +405,7 @@ def quantile(self, q, dim, keepdim, interpolation, ignore_nan):
     """Quantiles along a dimension, or of everything."""
     name = "nanquantile" if ignore_nan else "quantile"
     if q.ndim > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if not self.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if self.dtype not in (P.float32, P.float64):

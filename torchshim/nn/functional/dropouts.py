@@ -1,6 +1,8 @@
 """Dropout: the mask is drawn on the host from the generator's stream and enters the trace as an input."""
 from __future__ import annotations
 
+import numpy as np
+
 from ...engine import meta_of, value_of, warn
 from ...ops.nn import dropout as ops
 from ...ops import promotion as P
@@ -8,7 +10,7 @@ from ...ops.registry import SF, T
 from ...random.batches import differing, for_each
 from ...random.fills import placed
 from ...random.generator import stream
-from ...tensor.api.bind import call, call_inplace
+from ...tensor.api.bind import call, call_inplace, type_name
 from ...tensor.api.creation import like_strides
 from ...tensor.api.reduction import need_tensor
 from ...tensor.core.dispatch import apply, wrap
@@ -27,8 +29,15 @@ def _check(p):
     probability(p, ValueError)
 
 
+def _check_train(name, training):
+    if not isinstance(training, (bool, np.bool_)):
+        raise TypeError(f"{name}(): argument 'train' (position 3) must be bool, not {type_name(training)}")
+
+
 def kept(shape, p, like, strides=None):
     """A fresh mask of the elements to keep, drawn in memory order."""
+    if P.kind_of(like._ts_meta.dtype) == 3:    # torch draws them in the dtype of what they are for
+        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{P.c_name(like._ts_meta.dtype)}'")
     level = differing()
     if level is not None:
         return for_each(level, lambda whole: kept(whole, p, like), shape)
@@ -71,6 +80,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
         raise TypeError("dropout(): argument 'p' (position 2) must be float, not Tensor")
     if not 0.0 <= p <= 1.0:
         _check(p)
+    if training.__class__ is not bool:
+        _check_train("dropout", training)
     if not training or p == 0:
         return need_tensor("dropout", input)
     return _drop(input, p, None, inplace)
@@ -100,6 +111,7 @@ def _feature(name, spatial, input, p, training, inplace):
              "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release "
              "to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
              "channel-wise dropout behavior, please switch to using dropout1d instead.")
+    _check_train("feature_dropout", training)
     if not training or p == 0:
         return input
     if batched:
@@ -150,6 +162,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps SELU's mean and variance."""
     _check(p)
     need_tensor("alpha_dropout", input)
+    _check_train("alpha_dropout", training)
     if not training or p == 0:
         return input
     return _alpha(input, p, tuple(input.shape), inplace, None if input._ts_meta.contiguous else like_strides(input._ts_meta))
@@ -159,6 +172,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels."""
     _check(p)
     need_tensor("feature_alpha_dropout", input)
+    _check_train("feature_alpha_dropout", training)
     if not training or p == 0:
         return input
     if input.dim() < 2 and input._ts_meta.numel and p != 1:

@@ -9,8 +9,10 @@ from ...ops.nn import embedding as embedding_ops
 from ...ops.nn import resize as resize_ops
 from ...ops.nn import softmax as softmax_ops
 from ...ops.registry import SF, T
-from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make
+from ...tensor.api.bind import FUNCTIONS, NAMESPACES, call, function, make, type_name
+from ...tensor.api.picking import in_range
 from ...tensor.core.dispatch import apply
+from ...tensor.core.handle import TensorBase
 from . import ctc, distances as distance, dropouts as D, embeddings as E, losses as L, norms as N
 from .grouped import ScalingType, grouped_mm, scaled_mm
 
@@ -82,6 +84,11 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
     d = input._ts_meta.dtype
     if P.kind_of(d) < 2:
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {P.c_name(d)} instead.")
+    if not isinstance(indices, TensorBase):
+        raise TypeError(f"embedding_renorm_(): argument 'indices' (position 2) must be Tensor, not {type_name(indices)}")
+    if indices._ts_meta.dtype.kind == "i":
+        shape = list(input.shape)
+        in_range(indices, -shape[0], shape[0], lambda i: IndexError(f"select(): index {i} out of range for tensor of size {shape} at dimension 0"))
     return input.copy_(call(embedding_ops.renormed_rows, (input, indices, float(max_norm), float(norm_type))))
 
 

@@ -33,6 +33,8 @@ def norm_except_dim(v, pow=2, dim=0):
     """The norm of order pow along all dimensions but dim, which are kept with size 1; -1: along all."""
     if dim == -1:
         return v.norm(pow)
+    if not -v.ndim <= dim < v.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-v.ndim}, {v.ndim - 1}], but got {dim})")
     if dim % v.ndim not in (0, v.ndim - 1):
         return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
     if dim % v.ndim == 0:

@@ -147,7 +147,6 @@ def rms_norm(self, normalized_shape, weight, eps):
 
 
 def _check_group_norm(x, num_groups, weight, bias, eps):
-    share_dtype(x, weight, bias)
     if num_groups < 1:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if len(x.shape) < 2:
@@ -158,8 +157,10 @@ def _check_group_norm(x, num_groups, weight, bias, eps):
                            f"{_shown(x.shape)} and num_groups={num_groups}")
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t.shape != (c,):
+            told = (0,) if weight is None else weight.shape        # of a bias, too
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                               f"shape {_shown(t.shape)} and input of shape {_shown(x.shape)}")
+                               f"shape {_shown(told)} and input of shape {_shown(x.shape)}")
+    share_dtype(x, weight, bias)
 
 
 def _one_dtype(inst):

@@ -260,7 +260,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     for name, x, p in (("rtol", rtol, 3), ("atol", atol, 4)):
         if isinstance(x, TensorBase) and (x.ndim or x.requires_grad):
             raise TypeError(f"isclose(): argument '{name}' (position {p}) must be float, not Tensor")
-        if x < 0:
+        if not x >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {x:g}")
     return call(logic.isclose, (input, other, float(rtol), float(atol), bool(equal_nan)))
 

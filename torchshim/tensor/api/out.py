@@ -9,6 +9,7 @@ import functools
 
 from ...engine import context, warn
 from ...ops import promotion as P
+from ...ops.registry import OPS
 from ..core.device import same_device
 from ..core.handle import TensorBase, meta, tangent_of
 from ..core.write import refuse_overlap, unasked
@@ -272,10 +273,25 @@ def history_first(op, name, args, out, error):
     return None
 
 
+#: Aliases that are functions of their own here.
+_WRITTEN = {"absolute": "abs", "true_divide": "div", "concat": "cat", "concatenate": "cat"}
+
+
+@functools.cache
+def _spoken(name):
+    """What the out= form of an operator is called by autograd: an alias's by what it stands for."""
+    if name in _WRITTEN:
+        return _WRITTEN[name]
+    for op in OPS.values():
+        if name in [a.replace(".", "_") for a in op.aliases]:
+            return op.name
+    return f"aten::{name}" if name.startswith("bitwise_") else name
+
+
 def refuse_history(name, tensors):
     """torch's errors for an out= form whose output or operands take part in differentiation."""
     if any([tangent_of(t) is not None for t in tensors]):
         raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
     if context.grad and any([t.requires_grad for t in tensors]):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        raise RuntimeError(f"{_spoken(name)}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                            "arguments requires grad.")

@@ -168,7 +168,7 @@ def fill(input, value):
     """A tensor like this one with one value everywhere."""
     if isinstance(value, TensorBase):
         if meta(value).ndim:
-            raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {meta(value).ndim} dimensions.")
         return call(FILL_TENSOR, (input, value))
     return call(FILL, (input, filler(value, meta(input), "fill", meta(input).numel == 1)))
 
@@ -420,6 +420,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         else:
             if repeats < 0:
                 raise RuntimeError("Repeats must be non-negative")
+            if output_size is not None and output_size != m.shape[d] * repeats:
+                raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {m.shape[d] * repeats} but got {output_size}")
             wide = expanded(unsqueezed(input, d + 1), m.shape[:d + 1] + (repeats,) + m.shape[d + 1:])
             return view(clone(wide, memory_format=contiguous_format), m.shape[:d] + (m.shape[d] * repeats,) + m.shape[d + 1:])
     rm = meta(repeats)

@@ -131,7 +131,7 @@ def split_with_sizes(input, split_sizes, dim=0):
     if not m.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d, sizes = wrap_dim(integer(dim, "split_with_sizes", "dim"), m.ndim), ints((split_sizes,), "split_with_sizes", "split_sizes")
-    _check_sizes(sizes, m.shape[d], d, input)
+    _check_sizes(sizes, m.shape[d], dim, input)
     return _pieces(input, d, sizes, "SplitWithSizesBackward0")
 
 
