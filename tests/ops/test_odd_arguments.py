@@ -132,3 +132,13 @@ def test_older_spellings_take_more():
     assert torch.scatter_reduce(t(5), 0, torch.tensor([0, 1, 1]), t(5), b"sum").equal(
         torch.scatter_reduce(t(5), 0, torch.tensor([0, 1, 1]), t(5), "sum"))
     assert F.adaptive_avg_pool2d(t(3, 4), 1).item() == t(3, 4).mean().item()
+
+
+@pytest.mark.parametrize("name", ["airy_ai", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"])
+def test_special_functions_of_x(name):
+    """torch calls their argument x, that of the others input."""
+    f = getattr(torch.special, name)
+    assert f(x=t(2)).equal(f(t(2)))
+    with pytest.raises(TypeError, match=rf"^special_{name}\(\): argument 'x' \(position 1\) must be Tensor, not int$"):
+        f(2)
+    assert torch.special.bessel_j0(input=t(2)).equal(torch.special.bessel_j0(t(2)))

@@ -89,14 +89,15 @@ def airy(x):
     return jnp.where(jnp.isinf(x), jnp.nan, jnp.where(x > 103.892, 0, jnp.where(jnp.isnan(x), x, out)))
 
 
-def declare(name, f, doc):
-    def body(self):
-        return f(self.astype(jnp.float64)).astype(self.dtype)
+def declare(name, f, doc, operand="self"):
+    """`operand`: what torch calls it."""
+    def body(x):
+        return f(x.astype(jnp.float64)).astype(x.dtype)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
+    return op(f"{name}(Tensor {operand}) -> Tensor", promote="float", numbers=(), refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
 
 
-declare("airy_ai", airy, "Airy's function Ai.")
+declare("airy_ai", airy, "Airy's function Ai.", "x")
 for _order in (0, 1):
     _says = f" of order {_order}."
     declare(f"bessel_j{_order}", lambda x, n=_order: bessel_j(n, x), "The Bessel function of the first kind" + _says)
@@ -104,4 +105,4 @@ for _order in (0, 1):
     declare(f"modified_bessel_k{_order}", lambda x, n=_order: bessel_k(n, x, False),
             "The modified Bessel function of the second kind" + _says)
     declare(f"scaled_modified_bessel_k{_order}", lambda x, n=_order: bessel_k(n, x, True),
-            "exp(x) times the modified Bessel function of the second kind" + _says)
+            "exp(x) times the modified Bessel function of the second kind" + _says, "x")

@@ -59,18 +59,19 @@ declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=
         rule=(lambda out, x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(out) / 2),))
 
 
-def plain(name, f, doc):
-    """A function that torch does not differentiate."""
-    def body(self):
-        return f(self)
+def plain(name, f, doc, operand="self"):
+    """A function that torch does not differentiate; `operand`: what torch calls its argument."""
+    def body(x):
+        return f(x)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor self) -> Tensor", promote="float", refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
+    return op(f"{name}(Tensor {operand}) -> Tensor", promote="float", numbers=(), refuses=(name + "_cpu", "hc"), namespace="special",
+              method=False)(body)
 
 
 plain("modified_bessel_i0", _i0, "The modified Bessel function of the first kind of order 0.")
 plain("modified_bessel_i1", special.i1, "The modified Bessel function of the first kind of order 1.")
 plain("spherical_bessel_j0", lambda x: jnp.where(x == 0, 1, jnp.where(jnp.isinf(x), 0, jnp.sin(x) / jnp.where(x == 0, 1, x))),
-      "sin(x) / x.")
+      "sin(x) / x.", "x")
 
 
 def _numbered(name):
