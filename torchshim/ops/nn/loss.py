@@ -1,9 +1,10 @@
 """Losses: each with its reduction is one operator.
 
-`reduction` is "none", "mean" or "sum". Half types are computed in float32 and rounded once.
+`reduction` is "none", "mean" or "sum". Half types are computed in float32, and rounded where torch's kernels round them (`short`).
 """
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -16,13 +17,17 @@ from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, taken, wide
 from ..layout import broadcast_shapes, elementwise_strides
 from ..reduction import unsupported
-from ..registry import cast, common_of, op
+from ..registry import cast, common_of, op, short
 from .softmax import half_of, log_softmax_of, refuse_integers
 
 
 def reduced(x, reduction):
     """The mean, the sum, or x itself."""
     return jnp.mean(x) if reduction == "mean" else jnp.sum(x) if reduction == "sum" else x
+
+
+def _weighted_mean(y, weight, half):
+    return short(jnp.sum(y), half) / short(jnp.sum(jnp.broadcast_to(weight, y.shape)), half)
 
 
 def no_mean_of(d):
@@ -299,14 +304,15 @@ def _mean_square_jvp(primals, tangents):
 
 
 @op("mse_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", grad=_weighted("MseLossBackward0"),
-    grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True)
-def mse_loss(self, target, weight, reduction):
+    grad_back="MseLossBackward", check=_no_integers("mse_cpu"), **_LOSS, plain_gradients=True,
+    half_steps=True)
+def mse_loss(self, target, weight, reduction, half=None):
     """The squared difference; with weights, torch divides by their sum."""
-    d = self - target
+    d = short(self - target, half)
     if weight is None:
-        return _mean_square(d) if reduction == "mean" else reduced(jnp.square(d), reduction)
-    y = jnp.square(d) * weight
-    return jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight, y.shape)) if reduction == "mean" else reduced(y, reduction)
+        return _mean_square(d) if reduction == "mean" and half is None else reduced(short(jnp.square(d), half), reduction)
+    y = short(short(jnp.square(d), half) * weight, half)
+    return _weighted_mean(y, weight, half) if reduction == "mean" else reduced(y, reduction)
 
 
 @jax.custom_jvp
@@ -341,8 +347,9 @@ def l1_loss(self, target, weight, reduction):
     if P.kind_of(d) != 3:
         y = y.astype(P.compute_dtype(d))
     if weight is not None:
-        y = y * weight.astype(y.dtype)
-        out = jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight.astype(y.dtype), y.shape)) if reduction == "mean" else reduced(y, reduction)
+        half = half_of(d)
+        y = short(short(y, half) * weight.astype(y.dtype), half)
+        out = _weighted_mean(y, weight.astype(y.dtype), half) if reduction == "mean" else reduced(y, reduction)
     else:
         whole = P.kind_of(d) < 2 and reduction == "sum"
         out = reduced(y.astype(P.int64) if whole else y, reduction)
@@ -394,29 +401,38 @@ def _check_huber(x, target, *rest):
 @op("huber_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float delta=1.0, ScalarType? dtype=None) -> Tensor",
     grad=_weighted("HuberLossBackward0"), grad_back="HuberLossBackward", back_refuses=_of_one_dtype, check=_check_huber,
     **{**_LOSS, "promote": lambda layout: "arith" if layout[5] is None else "compare"},
-    plain_gradients=True, **_on_host(losses.huber, losses.huber_back))
-def huber_loss(self, target, weight, reduction, delta, dtype):
+    plain_gradients=True, half_steps=True, **_on_host(losses.huber, losses.huber_back))
+def huber_loss(self, target, weight, reduction, delta, dtype, half=None):
     """Quadratic below delta, linear with slope delta above; dtype: the result's, that of self, where the common one is another."""
-    y = _huber(self - target, delta)
+    y = short(_huber(short(self - target, half), delta), half)
     if dtype is not None:
         y = cast(y, dtype)
     if weight is None:
         return reduced(y, reduction)
-    y = y * weight
-    return jnp.sum(y) / jnp.sum(jnp.broadcast_to(weight, y.shape)) if reduction == "mean" else reduced(y, reduction)
+    y = short(y * weight, half)
+    return _weighted_mean(y, weight, half) if reduction == "mean" else reduced(y, reduction)
 
 
-@jax.custom_jvp
-def _entropy(p, t):
-    return (t - 1) * jnp.maximum(jnp.log1p(-p), -100) - t * jnp.maximum(jnp.log(p), -100)
+@functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
+def _entropy(p, t, weight, reduction, half):
+    def r(x):
+        return short(x, half)
+    y = r(r(r(t - 1) * jnp.maximum(r(jnp.log1p(-p)), -100)) - r(t * jnp.maximum(r(jnp.log(p)), -100)))
+    return reduced(y if weight is None else r(y * weight), reduction)
 
 
 @_entropy.defjvp
-def _entropy_jvp(primals, tangents):
-    # torch's own slope, finite at 0 and 1
-    (p, t), (dp, dt) = primals, tangents
-    slope = (p - t) / jnp.maximum((1 - p) * p, 1e-12)
-    return _entropy(p, t), dp * slope + dt * (jnp.log1p(-p) - jnp.log(p))
+def _entropy_jvp(reduction, half, primals, tangents):
+    # in the gradient: torch's own slope, finite at 0 and 1, times the cotangent, then the weight, then by the number of elements
+    (p, t, weight), (dp, dt, _) = primals, tangents
+    scale = jnp.maximum(short(short(1 - p, half) * p, half), short(jnp.asarray(1e-12, p.dtype), half))
+
+    def through(u):
+        u = short(u / p.size, half) if reduction == "mean" else u
+        return u if weight is None else short(u * weight, half)
+    made = short(through(dp) / scale, half) * short(p - t, half) + through(dt) * (jnp.log1p(-p) - jnp.log(p))
+    out = _entropy(*primals, reduction, half)
+    return out, (jnp.sum(made) if reduction != "none" else made).astype(out.dtype)
 
 
 def _check_bce(x, target, weight, reduction):
@@ -435,52 +451,52 @@ def _weighs(x, weight, first=False):
 
 
 @op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
-    grad="BinaryCrossEntropyBackward0", check=_check_bce, **_LOSS)
-def binary_cross_entropy(self, target, weight, reduction):
+    grad="BinaryCrossEntropyBackward0", check=_check_bce, half_steps=True, **_LOSS)
+def binary_cross_entropy(self, target, weight, reduction, half=None):
     """Cross entropy of probabilities; logarithms are at least -100."""
-    y = _entropy(self, target)
-    return reduced(y if weight is None else y * weight, reduction)
+    return _entropy(self, target, weight, reduction, half)
 
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "str reduction='mean') -> Tensor", grad="BinaryCrossEntropyWithLogitsBackward0", refuses=("log_sigmoid_cpu", "c"), **_TARGET_FIRST,
-    check=lambda x, target, weight, pos_weight, *rest: pos_weight is not None and refuse_bool_minus(x, pos_weight),
+    check=lambda x, target, weight, pos_weight, *rest: pos_weight is not None and refuse_bool_minus(x, pos_weight), half_steps=True,
     **_on_host(losses.entropy, losses.entropy_back, target_too=False))
-def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
+def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction, half=None):
     """Cross entropy of sigmoid(self), without overflow."""
     _weighs(self, pos_weight, True)
     _weighs(self, weight)
-    return _entropy_of_logits(self, target, weight, pos_weight, reduction)
+    return _entropy_of_logits(self, target, weight, pos_weight, reduction, half)
 
 
 binary_cross_entropy.edges = binary_cross_entropy_with_logits.edges = (0, 1)       # their weights have no place in the graph
 
 
-def _logit_terms(x, target, weight, pos_weight, reduction):
-    less = -jax.nn.log_sigmoid(x)              # log(1 + exp(-x))
-    if pos_weight is None:
-        y = (1 - target) * x + less
-    else:
-        y = (1 - target) * x + (1 + (pos_weight - 1) * target) * less
-    return reduced(y if weight is None else y * weight, reduction)
+def _logit_terms(x, target, weight, pos_weight, reduction, half):
+    def r(x):
+        return short(x, half)
+    less = r(-jax.nn.log_sigmoid(x))           # log(1 + exp(-x))
+    if pos_weight is not None:
+        less = r(r(1 + r(r(pos_weight - 1) * target)) * less)
+    y = r(r(r(1 - target) * x) + less)
+    return reduced(y if weight is None else r(y * weight), reduction)
 
 
-_entropy_of_logits = jax.custom_jvp(_logit_terms, nondiff_argnums=(4,))
+_entropy_of_logits = jax.custom_jvp(_logit_terms, nondiff_argnums=(4, 5))
 
 
 @_entropy_of_logits.defjvp
-def _entropy_of_logits_jvp(reduction, primals, tangents):
+def _entropy_of_logits_jvp(reduction, half, primals, tangents):
     # in the gradient: the slope times the cotangent, times the weight, by the number of elements, in torch's order; weights have none
     x, target, weight, pos_weight = primals
-    out = _entropy_of_logits(*primals, reduction)
+    out = _entropy_of_logits(*primals, reduction, half)
 
     def through(t, slope):
         t = t / x.size if reduction == "mean" else t
         t = (t if weight is None else t * weight) * slope
         return jnp.sum(t) if reduction != "none" else t
-    s = jax.lax.logistic(x)
+    s = short(jax.lax.logistic(x), half)
     if pos_weight is None:
-        made = through(tangents[0], s - target) + through(tangents[1], -x)
+        made = through(tangents[0], short(s - target, half)) + through(tangents[1], -x)
     else:
         scaled = pos_weight * target
         made = (through(tangents[0], (scaled + 1 - target) * s - scaled)
@@ -488,16 +504,16 @@ def _entropy_of_logits_jvp(reduction, primals, tangents):
     return out, made.astype(out.dtype)
 
 
-@jax.custom_jvp
-def _entropy_term(t):
-    return jnp.where(t == 0, 0, t * jnp.log(jnp.where(t == 0, 1, t)))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _entropy_term(t, half):
+    return jnp.where(t == 0, 0, short(t * short(jnp.log(jnp.where(t == 0, 1, t)), half), half))
 
 
 @_entropy_term.defjvp
-def _entropy_term_jvp(primals, tangents):
+def _entropy_term_jvp(half, primals, tangents):
     # torch's slope, which at 0 is nan: that of t log y, both of them t
     t, = primals
-    return _entropy_term(t), tangents[0] * jnp.where(t == 0, 0, jnp.log(t)) + tangents[0] / t * t
+    return _entropy_term(t, half), tangents[0] * jnp.where(t == 0, 0, jnp.log(t)) + tangents[0] / t * t
 
 
 def _kl_name(inst):
@@ -506,15 +522,29 @@ def _kl_name(inst):
 
 
 @op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", plain_gradients=True, grad=_kl_name,
-    **_TARGET_FIRST)
-def kl_div(self, target, reduction, log_target):
+    half_steps=True, **_TARGET_FIRST)
+def kl_div(self, target, reduction, log_target, half=None):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
     if log_target:
-        y = jnp.exp(target) * (target - self)
+        y = short(short(jnp.exp(target), half) * short(target - self, half), half)
     else:
-        product = target * self                # before the other term: so its gradient is added last, as in torch
-        y = _entropy_term(target) - product
+        product = short(target * self, half)   # before the other term: so its gradient is added last, as in torch
+        y = short(_entropy_term(target, half) - product, half)
     return jnp.sum(y) / self.shape[0] if reduction == "batchmean" else reduced(y, reduction)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _soft_margin(x, target, half):
+    return short(jnp.log1p(short(jnp.exp(short(-target * x, half)), half)), half)
+
+
+@_soft_margin.defjvp
+def _soft_margin_jvp(half, primals, tangents):
+    # torch's steps; the target has no gradient
+    x, target = primals
+    z = short(jnp.exp(short(-target * x, half)), half)
+    slope = short(short(-target * z, half) / short(z + 1, half), half)
+    return _soft_margin(x, target, half), tangents[0] * slope - tangents[1] * (x * z / (z + 1))
 
 
 def _check_soft_margin(x, target, *rest):
@@ -528,10 +558,10 @@ def _check_soft_margin(x, target, *rest):
 
 
 @op("soft_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="SoftMarginLossBackward0",
-    grad_back="SoftMarginLossBackward", check=_check_soft_margin, **_LOSS)
-def soft_margin_loss(self, target, reduction):
+    grad_back="SoftMarginLossBackward", check=_check_soft_margin, half_steps=True, **_LOSS)
+def soft_margin_loss(self, target, reduction, half=None):
     """log(1 + exp(-target * self))."""
-    return reduced(jnp.log1p(jnp.exp(-target * self)), reduction)
+    return reduced(_soft_margin(self, target, half), reduction)
 
 
 def _check_poisson(x, target, log_input, full, *rest):
