@@ -193,3 +193,13 @@ def test_words_of_inner_and_of_entropies_of_bools():
             f(None)
     with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
         F.binary_cross_entropy_with_logits(x, x > 0)
+
+
+@pytest.mark.parametrize("f, expected", [
+    (lambda x: torch.copysign(torch.ones(3), x), [0., 0., 0.]), (lambda x: torch.nextafter(torch.ones(3), x), [0., 0., 0.]),
+    (lambda x: x.sinc()[:1], [0., 0., 0.]), (lambda x: F.softshrink(x), [0., 0., float("inf")]),
+    (lambda x: x ** torch.tensor([0., 0., 1.]), [0., 0., float("inf")])])
+def test_infinite_gradients_do_not_pass_where_torch_has_zeros(f, expected):
+    x = torch.tensor([0., 0.25, 2.], requires_grad=True)
+    y = f(x)
+    assert torch.autograd.grad(y, x, torch.full_like(y, float("inf")))[0].tolist() == expected

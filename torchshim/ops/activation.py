@@ -139,7 +139,8 @@ def refuse_negative(self, lambd):
 
 
 @op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", grad="SoftshrinkBackward0", grad_back="SoftshrinkBackward",
-    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros")
+    check=check_softshrink, precheck=refuse_negative, **FUNCTIONAL, twice="zeros",
+    rule=(lambda out, self, lambd: ~((self >= -lambd) & (self <= lambd)),))
 def softshrink(self, lambd):
     """x moved by lambd towards 0, and 0 within lambd of it."""
     moved = jnp.where(self > lambd, self - lambd, self + lambd)

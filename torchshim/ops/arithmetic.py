@@ -371,7 +371,7 @@ def _negative_power(x, e):
 def _pow_self(out, x, e):
     if e.__class__ in (int, float):
         return e * _static_power(e - 1, x) if e else jnp.zeros(out.shape, bool)
-    return jnp.where(e == 0, 0, e * jnp.power(x, e - 1))
+    return e != 0, e * jnp.power(x, e - 1)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

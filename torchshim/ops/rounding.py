@@ -78,7 +78,7 @@ def _copysign_ratio(out, self, other):
 
 
 @op("copysign(Tensor self, Tensor other) -> Tensor", promote="float", grad=named(("Copysign", 0, 1)), inplace="method",
-    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros_like(out)), saves=("result",))
+    refuses=("copysign_cpu", "c"), rule=(_copysign_ratio, lambda out, self, other: jnp.zeros(out.shape, bool)), saves=("result",))
 def copysign(self, other):
     """The size of self with the sign of other."""
     return jnp.copysign(self, other)
@@ -194,7 +194,7 @@ def lcm(self, other):
 
 @op("nextafter(Tensor self, Tensor other) -> Tensor", promote="arith", grad="NextafterBackward0", inplace="method", numbers=(),
     half_steps=True, refuses=("nextafter_cpu", "bic"),
-    rule=(lambda out, self, other, half=None: self != other, lambda out, self, other, half=None: jnp.zeros_like(out)))
+    rule=(lambda out, self, other, half=None: self != other, lambda out, self, other, half=None: jnp.zeros(out.shape, bool)))
 def nextafter(self, other, half=None):
     """The next number from self in the direction of other."""
     if half is None:

@@ -93,7 +93,7 @@ def _over(a, size):
 def _sinc_slope(out, x):
     at = math.pi * x
     below = at * x
-    return jnp.where(below == 0, 0, (at * jnp.cos(at) - jnp.sin(at)) / jnp.where(below == 0, 1, below))
+    return below != 0, (at * jnp.cos(at) - jnp.sin(at)) / jnp.where(below == 0, 1, below)
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
