@@ -203,3 +203,25 @@ def test_infinite_gradients_do_not_pass_where_torch_has_zeros(f, expected):
     x = torch.tensor([0., 0.25, 2.], requires_grad=True)
     y = f(x)
     assert torch.autograd.grad(y, x, torch.full_like(y, float("inf")))[0].tolist() == expected
+
+
+@pytest.mark.parametrize("f", [
+    F.l1_loss, lambda x, y: F.kl_div(x, y, log_target=True), lambda x, y: F.poisson_nll_loss(x, y.detach(), log_input=False),
+    lambda x, y: F.gaussian_nll_loss(x, y, torch.ones(3)), lambda x, y: F.hinge_embedding_loss(x, y),
+    lambda x, y: F.margin_ranking_loss(x, y, torch.ones(3)), lambda x, y: x.quantile(0.5), lambda x, y: torch.cov(x),
+    lambda x, y: F.cross_entropy(x[None], y.detach()[None])])
+def test_what_torch_makes_of_other_operators_does_not_save_its_operands(f):
+    x, y = [torch.tensor([0.2, 0.5, 0.7], requires_grad=True) * 1 for _ in range(2)]
+    made = f(x, y)
+    expected = torch.autograd.grad(f(x, y), x, retain_graph=True)[0].tolist()
+    with torch.no_grad():
+        x.mul_(2)
+    assert torch.autograd.grad(made, x)[0].tolist() == expected
+
+
+def test_losses_of_inference_tensors_are_differentiated_where_torch_saves_what_it_made_of_them():
+    with torch.inference_mode():
+        x = torch.ones(3)
+    y = torch.tensor([0.5, 2., 3.], requires_grad=True)
+    F.l1_loss(x, y).backward()
+    assert y.grad.tolist() == pytest.approx([-1 / 3, 1 / 3, 1 / 3])

@@ -153,8 +153,6 @@ def residuals(node):
             continue
         seen = getattr(node._ts_inst.op, "seen", None)
         shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
-        if shape is None:
-            continue                           # a copy
         e = node._ts_next[args[k]]
         now = known_by(st, e, steps, offset)
         if now is not None and now._ts_edge in (None, True) and e is not None:

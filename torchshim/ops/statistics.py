@@ -85,7 +85,7 @@ def _refuse_weights(self, correction, fweights, aweights):
     return late
 
 
-@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", grad="SqueezeBackward0",
+@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", seen=lambda inst: {0: None}, grad="SqueezeBackward0",
     precheck=_refuse_weights, out=False)
 def cov(self, correction, fweights, aweights):
     """Covariance matrix of the variables in the rows."""

@@ -28,15 +28,6 @@ def known(value):
     return np.asarray(value.array) if host_known(value) and value.meta.device != "meta" else None
 
 
-def unguarded(out, count=1):
-    """`out`, whose first `count` operands may be written later: torch saves intermediate results where we save these."""
-    node = out._ts_edge
-    if node is not None and node._ts_guard:
-        free = [k for k, i in enumerate(node._ts_plan.args) if i < count]
-        node._ts_guard = [g for g in node._ts_guard if g[0] not in free]
-    return out
-
-
 def size_warning(name, input, target):
     """Both in their common size, with torch's warning where that is not the size of both."""
     if input._ts_meta.shape != target._ts_meta.shape:

@@ -13,7 +13,7 @@ from ...tensor.api.bind import FUNCTIONS, call
 from ...tensor.core.dispatch import apply, apply2
 from ...tensor.core.handle import TensorBase, look, meta, read
 from ...tensor.api.picking import bounds_of, flag, host_known
-from .common import known, not_differentiable, reduction_of, size_warning, unguarded
+from .common import known, not_differentiable, reduction_of, size_warning
 
 
 def _check_targets(target, classes, ignore_index):
@@ -75,7 +75,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     nums, kinds = ((), "") if smooth is None else ((float(label_smoothing),), "f")
     if tm.shape == m.shape and m.ndim:
         _check_soft(m, tm, weight, ignore_index)
-        return unguarded(apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds))
+        return apply(ops.cross_entropy_soft, tensors, (T, T, layout, reduction, smooth), nums, kinds)
     if m.ndim:
         if weight is not None:
             not_differentiable(_classes_kernel(m.ndim), weight=weight)
@@ -86,8 +86,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     elif P.kind_of(tm.dtype) != 2:
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
     if layout is smooth is None:
-        return unguarded(apply2(ops.cross_entropy, input, target, (T, T, None, reduction, ignore_index, None)))
-    return unguarded(apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds))
+        return apply2(ops.cross_entropy, input, target, (T, T, None, reduction, ignore_index, None))
+    return apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds)
 
 
 def _check_soft(m, tm, weight, ignore_index):
@@ -111,7 +111,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     m, tm = input._ts_meta, target._ts_meta
     if m.ndim == 2 and weight is None and tm.dtype == P.int64 and tm.shape == m.shape[:1] and P.kind_of(m.dtype) == 2:
         _check_targets(target, m.shape[1], ignore_index)
-        return unguarded(apply2(ops.nll_loss, input, target, (T, T, None, reduction, ignore_index)))
+        return apply2(ops.nll_loss, input, target, (T, T, None, reduction, ignore_index))
     if m.ndim:
         ops.check_classes(m, tm, None if weight is None else weight._ts_meta)
         not_differentiable(_classes_kernel(m.ndim), weight=weight)
@@ -132,7 +132,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference; weight: a factor an element."""
-    return unguarded(_pair(ops.l1_loss, input, target, weight, size_average, reduce, reduction), 2)
+    return _pair(ops.l1_loss, input, target, weight, size_average, reduce, reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -142,7 +142,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return unguarded(call(ops.l1_loss, (input, target, None, reduction)), 2)
+        return call(ops.l1_loss, (input, target, None, reduction))
     return call(ops.smooth_l1_loss, (input, target, reduction, float(beta)))
 
 

@@ -169,6 +169,16 @@ def _nll_back_on_host(inst, plan):
     return losses.nll_back(*rows, *inst.layout[3:]) if rows and inst.layout[2] is None and plan.args == (1,) and not plan.outs else None
 
 
+def _nothing_itself(inst):
+    """torch makes it of operators that save what others of them gave, and none of its operands."""
+    return dict.fromkeys(range(len(inst.in_metas)))
+
+
+def _not_first(inst):
+    """torch saves what it makes of the first operand before."""
+    return {0: None}
+
+
 def _check_nll(x, target, weight, *rest):
     check_classes(x, target, weight)
     refuse_classes_of(x)
@@ -183,7 +193,8 @@ def refuse_classes_of(x):
 
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
     plain_gradients=True,
-    grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros", host=_nll_on_host, host_back=_nll_back_on_host)
+    seen=_not_first, grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros", host=_nll_on_host,
+    host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""
     return _nll(wide(self), target, weight, reduction, ignore_index).astype(self.dtype)
@@ -210,7 +221,7 @@ def _cross_entropy_back_on_host(inst, plan):
 
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100, "
     "float? label_smoothing=None) -> Tensor",
-    grad=lambda inst: _nll_name(inst) if inst.layout[5] is None else "AddBackward0", check=_check_cross_entropy,
+    seen=_not_first, grad=lambda inst: _nll_name(inst) if inst.layout[5] is None else "AddBackward0", check=_check_cross_entropy,
     host=_cross_entropy_on_host, host_back=_cross_entropy_back_on_host,
     function=False, method=False)
 def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
@@ -221,7 +232,8 @@ def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing
 
 
 @op("cross_entropy_soft(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', float? label_smoothing=None) -> Tensor",
-    grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0", function=False, method=False)
+    seen=_not_first, grad=lambda inst: "DivBackward1" if inst.layout[3] == "mean" and inst.in_metas[0].numel else "NegBackward0",
+    function=False, method=False)
 def cross_entropy_soft(self, target, weight, reduction, label_smoothing):
     """Cross entropy with class probabilities."""
     x = wide(self)
@@ -336,7 +348,7 @@ def _check_l1(x, target, weight, reduction):
     broadcast_shapes([x.shape, target.shape])
 
 
-@op("l1_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor",
+@op("l1_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor", seen=_nothing_itself,
     grad=_weighted(_named("AbsBackward0", mean="MeanBackward0", sum="SumBackward0")), check=_check_l1,
     **{**_LOSS, "promote": None})
 def l1_loss(self, target, weight, reduction):
@@ -522,7 +534,7 @@ def _kl_name(inst):
 
 
 @op("kl_div(Tensor self, Tensor target, str reduction='mean', bool log_target=False) -> Tensor", plain_gradients=True, grad=_kl_name,
-    half_steps=True, **_TARGET_FIRST)
+    half_steps=True, seen=lambda inst: _nothing_itself(inst) if inst.layout[3] else {}, **_TARGET_FIRST)
 def kl_div(self, target, reduction, log_target, half=None):
     """target * (log target - self); self holds log-probabilities. "batchmean" divides by the first dimension."""
     if log_target:
@@ -572,7 +584,8 @@ def _check_poisson(x, target, log_input, full, *rest):
 
 
 @op("poisson_nll_loss(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_poisson, **{**_LOSS, "promote": "float"})
+    grad=_named("SubBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_poisson,
+    seen=lambda inst: {} if inst.layout[2] else {0: None}, **{**_LOSS, "promote": "float"})
 def poisson_nll_loss(self, target, log_input, full, eps, reduction):
     """Negative log-likelihood of counts; full: with Stirling's term."""
     y = jnp.exp(self) - target * self if log_input else self - target * jnp.log(self + eps)
@@ -589,7 +602,8 @@ def _check_gaussian(x, target, var, *rest):
 
 
 @op("gaussian_nll_loss(Tensor self, Tensor target, Tensor var, bool full, float eps, str reduction) -> Tensor",
-    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_gaussian, **{**_LOSS, "promote": "float"})
+    grad=_named("MulBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_gaussian,
+    seen=_nothing_itself, **{**_LOSS, "promote": "float"})
 def gaussian_nll_loss(self, target, var, full, eps, reduction):
     """Negative log-likelihood of a normal distribution; the variance is at least eps, without gradient there."""
     v = jax.lax.stop_gradient(jnp.maximum(var, eps) - var) + var

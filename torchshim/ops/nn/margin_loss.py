@@ -8,7 +8,7 @@ from .. import promotion as P
 from ..common import wide
 from ..layout import broadcast_shapes
 from ..registry import cast, op
-from .loss import _LOSS, _named, no_mean_of, reduced, refuse_bool_minus
+from .loss import _LOSS, _named, _nothing_itself, no_mean_of, reduced, refuse_bool_minus
 
 
 def _checked(x, target, *rest):
@@ -36,7 +36,7 @@ def _clamp_min_jvp(primals, tangents):
 
 
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, str reduction='mean') -> Tensor",
-    grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_hinge, nondiff=("target",),
+    seen=_nothing_itself, grad=_named("AddBackward0", mean="MeanBackward0", sum="SumBackward0"), check=_check_hinge, nondiff=("target",),
     twice="compared", **{**_LOSS, "promote": None})
 def hinge_embedding_loss(self, target, margin, reduction):
     """self where target is 1, max(0, margin - self) where it is -1; all of it, the margin too, in the dtype of self."""
@@ -52,7 +52,8 @@ def hinge_embedding_loss(self, target, margin, reduction):
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean') -> Tensor",
-    grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"), **{**_LOSS, "strides": None, "promote": "float"},
+    seen=_nothing_itself, grad=_named("ClampMinBackward0", mean="MeanBackward0", sum="SumBackward0"),
+    **{**_LOSS, "strides": None, "promote": "float"},
     twice="compared")
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     """max(0, -target * (input1 - input2) + margin)."""
