@@ -94,7 +94,8 @@ def declare(name, f, doc, operand="self"):
     def body(x):
         return f(x.astype(jnp.float64)).astype(x.dtype)
     body.__name__, body.__doc__ = name, doc
-    return op(f"{name}(Tensor {operand}) -> Tensor", promote="float", numbers=(), refuses=(name + "_cpu", "hc"), namespace="special", method=False)(body)
+    return op(f"{name}(Tensor {operand}) -> Tensor", promote="float", numbers=(), refuses=(name + "_cpu", "hc"), namespace="special",
+              method=False)(body)
 
 
 declare("airy_ai", airy, "Airy's function Ai.", "x")
