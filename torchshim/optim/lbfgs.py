@@ -133,8 +133,10 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
 
 
 def _as_given(lr, t):
-    """The distance as the state has it: a tensor where the learning rate is one."""
-    return lr.new_tensor(float(t)) if isinstance(lr, Tensor) else float(t)
+    """The distance as the state has it: a tensor where the learning rate is one, or where it comes of the parameters' numbers."""
+    if not isinstance(lr, Tensor):
+        return _tensor(t)
+    return (lr if lr.is_floating_point() else lr.float()).new_tensor(float(t))
 
 
 class LBFGS(Optimizer):
@@ -224,6 +226,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
+        begins = not state["n_iter"]
         first = evaluate()
         loss, gradient = float(first), self._gather_flat_grad()
         state["func_evals"] += 1
@@ -251,7 +254,7 @@ class LBFGS(Optimizer):
                 found, calls = _search(lambda at: self._evaluate(evaluate, origin, d, at), _Point(0, loss, gradient, slope),
                                              t, d, 1e-9, group["max_eval"] - evals)
                 loss, gradient, t = found.f, found.gradient, found.t
-                state["t"] = _as_given(group["lr"], t)
+                state["t"] = group["lr"] if t is lr else _as_given(group["lr"], t)
                 self._add_grad(t, d)
             else:
                 self._add_grad(t, d)
@@ -262,4 +265,7 @@ class LBFGS(Optimizer):
             if (n == group["max_iter"] or evals >= group["max_eval"] or abs(gradient).max() <= group["tolerance_grad"]
                     or float(abs(d).max()) * abs(t) <= small or abs(loss - before) < small):
                 break
+        if begins and "al" in state:               # torch notes the rest when a call ends
+            for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
+                state[name] = state.pop(name)
         return first

@@ -1,0 +1,40 @@
+"""LBFGS: how its state lies."""
+import torchshim as torch
+
+
+def test_the_state_lies_as_in_torch():
+    # its names in torch's order; distances are tensors where they come of the parameters' numbers, else as they were given
+    def state(**how):
+        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        o = torch.optim.LBFGS([p], **how)
+
+        def closure():
+            o.zero_grad()
+            loss = ((p - 3) ** 4).sum()
+            loss.backward()
+            return loss
+        o.step(closure)
+        once = o.state_dict()["state"][0]
+        first = list(once), once["t"]
+        o.step(closure)
+        return first, list(o.state_dict()["state"][0])
+    rest = ["d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"]
+    (names, t), later = state(max_iter=1)
+    assert names == ["func_evals", "n_iter", *rest] and later == [*names, "al"] and isinstance(t, torch.Tensor)
+    (names, t), later = state(max_iter=4, line_search_fn="strong_wolfe")
+    assert names == later == ["func_evals", "n_iter", "al", *rest] and t == 1 and type(t) is int
+
+
+def test_a_learning_rate_that_is_an_integer_tensor_does_not_cut_distances():
+    def reached(lr):
+        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        o = torch.optim.LBFGS([p], lr=lr, max_iter=4)
+
+        def closure():
+            o.zero_grad()
+            loss = ((p - 3) ** 4).sum()
+            loss.backward()
+            return loss
+        o.step(closure)
+        return p.tolist()
+    assert reached(torch.tensor(1)) == reached(1)
