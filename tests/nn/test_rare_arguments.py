@@ -27,6 +27,8 @@ def test_soft_margin_loss_has_the_dtype_of_its_input():
                        (t(3), t(3).to(torch.complex64), "ComplexFloat can't be cast to the desired output type Float")):
         with pytest.raises(RuntimeError, match=f"result type {told}"):
             F.soft_margin_loss(x, y)
+    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
+        F.soft_margin_loss(t(2).long(), t(3))
 
 
 def test_statistics_beside_native_norms_have_the_weights_dtype():

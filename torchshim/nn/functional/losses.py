@@ -6,6 +6,7 @@ import numpy as np
 
 from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
+from ...ops.layout import broadcast_shapes
 from ...ops.nn import loss as ops
 from ...ops.nn.softmax import log_softmax
 from ...ops.registry import SF, T
@@ -225,6 +226,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     x, t = input._ts_meta.dtype, target._ts_meta.dtype
     if x != t and P.promote(x, t) != x:        # torch computes in what is to be the result
         if not P.can_cast(P.promote(x, t), x):
+            broadcast_shapes([input._ts_meta.shape, target._ts_meta.shape])    # which is asked first
             raise RuntimeError(f"result type {P.c_name(P.promote(x, t))} can't be cast to the desired output type {P.c_name(x)}")
         target = target.to(input.dtype)
     return call(ops.soft_margin_loss, (input, target, reduction))
