@@ -13,7 +13,8 @@ def test_answers_are_told_apart():
     near = {"result": ["torch.float32", [2], [1], [1.0 + 1e-6, float("nan")]]}
     other = {"result": ["torch.float32", [2], [1], [1.001, float("nan")]]}
     assert sweep.same(answer, near, "float32", False) and not sweep.same(answer, other, "float32", False)
-    assert not sweep.same(answer, near, "float64", False)
+    doubles, apart = [{"result": ["torch.float64", *a["result"][1:]]} for a in (answer, near)]
+    assert not sweep.same(doubles, apart, "float64", False) and sweep.same(answer, near, "float64", False)   # the call asked for float32
     wrong, said = {"error": ["IndexError", "a"]}, {"error": ["IndexError", "b"]}
     assert (sweep.same(wrong, said, "float32", False) and not sweep.same(wrong, said, "float32", True)
             and not sweep.same(wrong, answer, "float32", False))
