@@ -6,7 +6,7 @@ from jax import lax
 
 from torchshim.engine import interpret
 from torchshim.engine.compile import lowering
-from torchshim.engine.interpret import builder, conv_rules
+from torchshim.engine.interpret import builder, columns, conv_rules
 
 
 def written_out(x, w, strides, padding, spacing, dilation, groups):
@@ -79,11 +79,19 @@ def check(case, results, reference, x, w, ct, rng, tolerance):
         np.testing.assert_allclose((made * probe).sum(), (ct * moved).sum(), rtol=100 * tolerance, atol=100 * tolerance)
 
 
+@pytest.mark.parametrize("form", ["columns, samples first", "columns, samples last", "blocks", "blocks of rows"])
 @pytest.mark.parametrize("case", CASES)
-def test_interpreted(case, monkeypatch):
+def test_interpreted(case, form, monkeypatch):
+    """Every way to compute a convolution, whatever the sizes for which it is chosen."""
     def refuse(self, eqn, *rest):
         raise AssertionError(f"{eqn.primitive.name} fell back to XLA")
     monkeypatch.setattr(builder._Builder, "fallback", refuse)
+    if form.startswith("columns"):
+        monkeypatch.setattr(columns, "_samples_last", lambda *sizes: form == "columns, samples last")
+    else:
+        monkeypatch.setattr(columns, "SMALL", 0)
+        monkeypatch.setattr(columns, "CHUNK", 64)
+        monkeypatch.setattr(conv_rules, "_DEEP", 1 if form == "blocks of rows" else 64)
     both, reference, x, w, rng = whole(case)
     with jax.enable_x64(True):
         ct = rng.standard_normal(reference(x, w).shape)

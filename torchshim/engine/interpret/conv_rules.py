@@ -1,10 +1,10 @@
 """The NumPy rule for convolution: matrix products of as few copies of the input as they can do with.
 
-All forms that `lax.conv_general_dilated` takes are brought to one of three, for each group:
+All forms that `lax.conv_general_dilated` takes are brought to one of three, for each group; small ones are those of `columns`.
 
 _correlation   few taps. The input is copied once for each tap of the last dimension, rows one after the other; the taps of the other
-               dimensions are then windows of that copy, which need no copy of their own. With few channels they get one, as sums of
-               thin products cost more.
+               dimensions are then windows of that copy, which need no copy of their own. With few channels, whose thin products would
+               cost more, each result's column is copied.
 _outer         many taps, few results: a weight's gradient. The same copy, times the other operand's rows.
 _spread        a spaced input, as in transposed convolutions and inputs' gradients, or few filters over many channels: a product of the
                input as it is, whose results are added where they belong.
@@ -19,12 +19,11 @@ import numpy as np
 from jax import lax
 
 from ..blas import WORTH, threaded
-from . import depthwise
+from . import columns, depthwise
 from .array_rules import compute_dtype, pad_plan
 from .rules import rule
 
-_DEEP = 64                 # a product with so many terms is worth a window of its own
-_CHUNK = 1 << 18           # elements of a copy, about, that stay in the processor's memory
+_DEEP = 64                 # a product with so many terms is worth a call of its own
 _NARROW = 128              # results of a sample below which a product of the weights with them is slow: samples go side by side
 _FILTERS = 8               # filters of a channel from which on a matrix product is faster than sums over the taps
 _CHANNELS = 12             # channels of a filter, likewise
@@ -183,44 +182,34 @@ class _Rows:
         size = flat.itemsize
         steps = (self.elements * size, *(s * size for s in self.view_steps))
         for at in self.offsets:
-            yield np.lib.stride_tricks.as_strided(flat[at:], (count, *self.view), steps)
+            yield columns.view(flat[at:], (count, *self.view), steps)
 
 
 def _correlation(x, w, out, strides, padding, dilation, work):
     kernel = w[2:]
+    deep = x[1] * kernel[-1] >= _DEEP and len(kernel) > 1
+    if not deep or columns.elements(x, kernel, out) <= columns.SMALL:
+        return columns.correlation(x, w, out, strides, padding, dilation, work)
     rows = _Rows(x, kernel, out, strides, padding, dilation, work)
     samples, filters = x[0], w[0]
     outer = len(out[:-2])
     windows = len(rows.offsets)
-    depth = rows.depth * windows
-    gathers = windows > 1 and rows.depth < _DEEP
-    each = rows.elements + (math.prod(rows.view) * windows if gathers else 0)
-    chunk = max(1, min(samples, _CHUNK // each))
+    chunk = max(1, min(samples, columns.CHUNK // rows.elements))
     turn = (0, outer + 1, *range(1, outer + 1), outer + 2)
     if samples > 1 and rows.view[-1] < _NARROW and not outer:
         return _side_by_side(rows, x, w, out, work)
 
     def correlation(x, w):
         # (O, C, ..., last) -> a matrix for each tap but the last dimension's: (taps, O, last tap and channel)
-        weights = np.ascontiguousarray(np.moveaxis(w.reshape(filters, x.shape[1], windows, rows.taps), (2, 0, 3, 1), (0, 1, 2, 3)))
+        weights = np.ascontiguousarray(w.reshape(filters, x.shape[1], windows, rows.taps).transpose(2, 0, 3, 1))
         weights = weights.reshape(windows, filters, rows.depth)
         result = np.empty((samples, *out[:-2], filters, math.prod(out[-2:])), work)
         padded, copies, flat = rows.buffers(chunk)
-        if gathers:
-            weights = np.ascontiguousarray(weights.swapaxes(0, 1)).reshape(filters, depth)
-            columns = np.empty((chunk, *rows.view[:-2], windows, rows.depth, rows.view[-1]), work)
-            matrix = columns.reshape(chunk, *rows.view[:-2], depth, rows.view[-1])
-        elif windows > 1:
-            more = np.empty((chunk, *result.shape[1:]), work)
+        more = np.empty((chunk, *result.shape[1:]), work)
         for start in range(0, samples, chunk):
             n = min(chunk, samples - start)
             rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
             into = result[start:start + n]
-            if gathers:
-                for k, window in enumerate(rows.windows(flat, n)):
-                    columns[:n, ..., k, :, :] = window
-                np.matmul(weights, matrix[:n], out=into)
-                continue
             for k, window in enumerate(rows.windows(flat, n)):
                 if k:
                     into += np.matmul(weights[k], window, out=more[:n])
@@ -235,19 +224,19 @@ def _side_by_side(rows, x, w, out, work):
     """A correlation whose samples have few results each: one product for many samples."""
     samples, channels, filters, windows, places = x[0], x[1], w[0], len(rows.offsets), rows.view[-1]
     depth = windows * rows.depth
-    chunk = max(1, min(samples, max(4 * _NARROW // places, _CHUNK // (depth * places))))
+    chunk = max(1, min(samples, max(4 * _NARROW // places, columns.CHUNK // (depth * places))))
 
     def correlation(x, w):
         weights = np.moveaxis(w.reshape(filters, channels, windows, rows.taps), 1, 3).reshape(filters, depth)
         result = np.empty((samples, filters, places), work)
         padded, copies, flat = rows.buffers(chunk)
-        columns = np.empty((windows, rows.depth, chunk, places), work)
+        gathered = np.empty((windows, rows.depth, chunk, places), work)
         for start in range(0, samples, chunk):
             n = min(chunk, samples - start)
             rows.fill(x[start:start + n], None if padded is None else padded[:n], copies[:n])
             for k, window in enumerate(rows.windows(flat, n)):
-                columns[k, :, :n] = window.swapaxes(0, 1)
-            made = weights @ columns[:, :, :n].reshape(depth, n * places)
+                gathered[k, :, :n] = window.swapaxes(0, 1)
+            made = weights @ gathered[:, :, :n].reshape(depth, n * places)
             result[start:start + n] = made.reshape(filters, n, places).swapaxes(0, 1)
         return result.reshape(samples, filters, *out)
 
@@ -257,10 +246,12 @@ def _side_by_side(rows, x, w, out, work):
 def _outer(x, w, out, strides, padding, dilation, work):
     """The roles of taps and results are swapped: results are few, and a copy holds what each of them reads."""
     taps = w[2:]
+    if columns.elements((x[1], x[0]), out, taps) <= columns.SMALL:
+        return columns.outer(x, w, out, strides, padding, dilation, work)
     rows = _Rows((x[1], x[0], *x[2:]), out, taps, dilation, padding, strides, work)
     samples, channels, filters = x[1], x[0], w[0]
     summed = tuple(range(1 + len(taps[:-2])))
-    chunk = max(1, min(samples, _CHUNK // rows.elements))
+    chunk = max(1, min(samples, columns.CHUNK // rows.elements))
 
     def outer(x, w):
         x, w = x.swapaxes(0, 1), w.swapaxes(0, 1)
@@ -296,20 +287,11 @@ def _swapped(x, w, out, strides, padding, spacing, dilation, work):
 def _spread(x, w, out, padding, spacing, dilation, work):
     samples, channels, *sizes = x
     filters, _, *kernel = w
-    places = []                                # (index of the results, index of the products) of each tap
-    for tap in itertools.product(*map(range, kernel)):
-        into, source = [], []
-        for t, d, s, (low, _), n, m in zip(tap, dilation, spacing, padding, sizes, out):
-            shift = low - t * d                # input p goes to s * p + shift
-            first = max(0, -(shift // s))
-            last = min(n - 1, (m - 1 - shift) // s)
-            into.append(slice(s * first + shift, s * last + shift + 1, s) if last >= first else None)
-            source.append(slice(first, last + 1))
-        if None not in into:
-            places.append((tap, (slice(None), slice(None), *into), (slice(None), slice(None), *source)))
-
     depth, inner = filters * math.prod(kernel), math.prod(sizes)
-    chunk = max(1, min(samples, _CHUNK // max(1, depth * inner)))
+    if samples * depth * inner <= columns.SMALL:
+        return columns.spread(x, w, out, padding, spacing, dilation, work)
+    every = columns.places(x, kernel, out, padding, spacing, dilation)
+    chunk = max(1, min(samples, columns.CHUNK // max(1, depth * inner)))
 
     def spread(x, w):
         weights = np.moveaxis(w, 1, -1).reshape(-1, channels)
@@ -320,8 +302,8 @@ def _spread(x, w, out, padding, spacing, dilation, work):
             n = min(chunk, samples - start)
             np.matmul(weights, x[start:start + n].reshape(n, channels, inner), out=products[:n])
             into = result[start:start + n]
-            for tap, at, source in places:
-                into[at] += shaped[(slice(n), slice(None), *tap)][source]
+            for tap, at, source in every:
+                into[(slice(None), *at)] += shaped[(slice(n), slice(None), *tap)][(slice(None), *source)]
         return result
 
     return spread
