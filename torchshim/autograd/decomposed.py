@@ -3,11 +3,16 @@ these when somebody asks what it leads to; a graph that nobody walks is none the
 """
 from __future__ import annotations
 
+import math
+
 from ..engine import context
+from ..ops.layout import broadcast_shapes
 from ..ops.contractions import parsed
+from ..ops.products import one_matrix
 from ..ops.registry import OPS, T
 from ..ops.shape import RESHAPE_COPY
 from ..tensor.api.bind import FUNCTIONS, call
+from ..tensor.api.products import leading_is_one
 from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase
@@ -17,11 +22,37 @@ from .grad_mode import grad_mode
 
 
 def _linear(inst, x, weight, bias=None):
-    if weight.ndim != 2 or (bias is None and x.ndim == 1) or bias is not None and bias.ndim != 1:
+    turned = weight.t()
+    if bias is not None and (x.ndim == 2 or one_matrix(x._ts_meta, bias._ts_meta)):
+        flat = x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        made = FUNCTIONS["addmm"](bias, flat, turned)
+        return made if x.ndim == 2 else made.view(inst.out_metas[0].shape)
+    made = _matmul(inst, x, turned)
+    made = x @ turned if made is None else made
+    return made if bias is None else made.add_(bias)
+
+
+def _matmul(inst, a, b):
+    """One large matrix, or a row, where that takes no copy or the other side wants a gradient; else a stack of products."""
+    shape = inst.out_metas[0].shape
+    if a.ndim == 1 and b.ndim == 2:
+        return a.unsqueeze(0).mm(b).squeeze_(0)
+    if max(a.ndim, b.ndim) < 3:
         return None
-    flat = x if x.ndim == 2 else x.view(-1, x.shape[-1]) if x.is_contiguous() else x.reshape(-1, x.shape[-1])
-    out, shape = flat @ weight.t() if bias is None else FUNCTIONS["addmm"](bias, flat, weight.t()), inst.out_metas[0].shape
-    return out if x.ndim == 2 else call(RESHAPE_COPY, (out, shape)) if bias is None else out.view(shape)
+    if a.ndim == b.ndim == 3 and b.shape[0] == 1 != a.shape[0] and b.requires_grad:
+        b = b.squeeze(0)
+    elif a.ndim == b.ndim == 3 and a.shape[0] == 1 != b.shape[0] and a.requires_grad:
+        turned = b.mT
+        made = turned.reshape(-1, turned.shape[-1]).mm(a.squeeze(0).t())
+        return call(RESHAPE_COPY, (made, (*turned.shape[:-1], shape[-2]))).mT.contiguous()
+    if b.ndim <= 2 and (b.requires_grad or not a.numel() or leading_is_one(a._ts_meta)):
+        flat = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+        return call(RESHAPE_COPY, (flat.mm(b) if b.ndim == 2 else flat.mv(b), shape))
+    vector, b = b.ndim == 1, b.unsqueeze(1) if b.ndim == 1 else b
+    batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+    a, b = [x.expand(*batch, *x.shape[-2:]).reshape(math.prod(batch), *x.shape[-2:]) for x in (a, b)]
+    made = a.bmm(b)
+    return call(RESHAPE_COPY, (made.squeeze(-1) if vector else made, shape))
 
 
 def _cross_entropy(inst, x, target, weight=None):
@@ -74,7 +105,7 @@ def _einsum(inst, *tensors):
     return made
 
 
-_PARTS = {"linear": _linear, "cross_entropy_loss": _cross_entropy, "l1_loss": _l1_loss, "diff": _diff, "inner": _inner, "einsum": _einsum}
+_PARTS = {"linear": _linear, "matmul": _matmul, "cross_entropy_loss": _cross_entropy, "l1_loss": _l1_loss, "diff": _diff, "inner": _inner, "einsum": _einsum}
 
 
 def _operands(node):

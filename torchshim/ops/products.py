@@ -461,13 +461,21 @@ def _linear_name(inst):
         return "AddmmBackward0" if bias else "MmBackward0"
     if not bias:
         return "SqueezeBackward4" if x.ndim == 1 else "UnsafeViewBackward0"
-    return "ViewBackward0" if x.contiguous else "AddBackward0"
+    return "ViewBackward0" if one_matrix(x, inst.in_metas[2]) else "AddBackward0"
+
+
+def one_matrix(x, bias):
+    """Whether torch adds a layer's bias in one kernel with the product where the input is no matrix."""
+    return x.contiguous and bias.ndim == 1
 
 
 def _check_linear(input, weight, bias):
     """torch adds the bias in one kernel with the product where the rows lie one after the other, else in place."""
     if input.ndim > 2 and not input.contiguous and weight.ndim == 2 and input.dtype != weight.dtype and input.shape[-1] == weight.shape[1]:
         raise RuntimeError(f"expected scalar type {P.c_name(input.dtype)} but found {P.c_name(weight.dtype)}")
+    if bias is not None and input.ndim and weight.ndim == 1 and (
+            input.ndim == 2 or one_matrix(input, bias)):
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     if bias is None or weight.ndim != 2 or input.dtype != weight.dtype:
         return
     if input.ndim == 2 or input.contiguous:
