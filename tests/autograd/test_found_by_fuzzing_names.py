@@ -1,5 +1,7 @@
 """Protects what random programs and their neighbours found: which edges a node shows, whose write an error names, which gradients have a
 history, and that a lost history is told before arguments that do not fit. Expected values are torch 2.13's."""
+import contextlib
+
 import pytest
 
 import torchshim as torch
@@ -225,3 +227,56 @@ def test_losses_of_inference_tensors_are_differentiated_where_torch_saves_what_i
     y = torch.tensor([0.5, 2., 3.], requires_grad=True)
     F.l1_loss(x, y).backward()
     assert y.grad.tolist() == pytest.approx([-1 / 3, 1 / 3, 1 / 3])
+
+
+def test_what_is_infinite_shows_the_steps_of_logcumsumexps_gradient():
+    """From behind and by logarithms, as torch: JAX's own derivative had numbers there."""
+    x = torch.tensor([1., float("inf"), 2.], requires_grad=True)
+    y = x.logcumsumexp(0)
+    made, = torch.autograd.grad(y, x, torch.tensor([1., -2., 0.5]))
+    assert str(made.tolist()) == "[1.0, nan, 0.0]"
+    z = torch.tensor([1., 2., 3.], dtype=torch.float64, requires_grad=True)
+    g, = torch.autograd.grad(z.logcumsumexp(0), z, torch.tensor([1., -2., 0.5]).double(), create_graph=True)
+    assert g.grad_fn.name() == "SubBackward0" and g.tolist() == pytest.approx([0.507132, -1.339753, 0.33262], rel=1e-5)
+
+
+@pytest.mark.parametrize("f, runs", [(F.l1_loss, True), (F.kl_div, True), (F.mse_loss, False), (lambda x, y: x * y, False),
+                                     (lambda x, y: x @ y.outer(y), True)])
+def test_backward_to_a_result_runs_its_last_node_alone(f, runs):
+    """`inputs=` names what has a history: torch runs the node that made it, which may be one of several of a function."""
+    x = torch.tensor([1., 2., 3.], requires_grad=True)
+    y = f(x, torch.ones(3))
+    y.sum().backward(inputs=[y])
+    with contextlib.nullcontext() if runs else pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+def test_numbers_of_lists_of_tensors_are_no_tensors():
+    """What multiplies each tensor of a list by a number has one edge, and one saved thing; a number times one tensor has two."""
+    a = torch.ones(2, requires_grad=True) * 1
+    torch._foreach_mul_([a, a], [2., 3.])
+    assert a.grad_fn.name() == "MulBackward1" and len(a.grad_fn.next_functions) == 1 and a.grad_fn._saved_other == 3
+    with pytest.raises(AttributeError):
+        a.grad_fn._saved_self
+    b = a * 2
+    assert len(b.grad_fn.next_functions) == 2 and b.grad_fn._saved_self is None
+
+
+@pytest.mark.parametrize("shapes, error, text", [
+    (((4,), (2,)), RuntimeError, r"The size of tensor a \(4\)"), (((4,), (1,)), NotImplementedError, "lerp_kernel_scalar")])
+def test_lerp_asks_for_shapes_before_kernels(shapes, error, text):
+    a, b = [torch.zeros(s, dtype=torch.bool) for s in shapes]
+    with pytest.raises(error, match=text):
+        a.lerp(b, 0.25)
+    with pytest.raises(RuntimeError, match="The size of tensor a|output with shape"):
+        b.lerp_(a, 0.25)
+    assert torch.zeros(2, dtype=torch.int64).lerp(torch.ones(2, dtype=torch.int64), torch.tensor(.5)).tolist() == [.5, .5]
+
+
+def test_the_second_of_two_shapes_that_broadcast_is_asked_first_by_cosine_similarity():
+    x = torch.ones(3, 3, requires_grad=True)
+    row = x.split(1)[-1]
+    column = row.t()
+    column.detach().zero_()
+    with pytest.raises(RuntimeError, match="Output 2 of Split"):
+        F.cosine_similarity(column, row, -1)

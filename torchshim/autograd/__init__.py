@@ -11,12 +11,12 @@ from ..tensor.core.handle import edge
 from ..tensor.core.settings import warn_once
 from ..tensor.core.tensor import Tensor
 from . import backward as _backward_module
-from .backward import make_cts, run
+from .backward import end_of, make_cts, run
 from .batched import row_gradients
 from .grad_ops import ones_value, zeros_value
 from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
                     set_multithreading_enabled)
-from ..tensor.core.graph import AccumulateGrad, Node, forward_only
+from ..tensor.core.graph import AccumulateGrad, Node, forward_only, look
 
 
 def _as_tuple(x):
@@ -78,6 +78,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
                 raise RuntimeError(_NO_INPUT + type(t).__name__)
             t.retain_grad()                        # what is no leaf gets its `.grad` as a retained one, now and later
     targets = None if inputs is None else [_input_edge(t) for t in inputs]
+    for e in targets or ():                        # the last of the nodes that PyTorch has in its place runs, no other
+        node, _ = end_of(e)
+        if isinstance(node, Node):
+            look(node)
     _go(roots, cts, retain_graph, create_graph, targets, True)
     if not create_graph:
         context.backward_done(retain_graph)

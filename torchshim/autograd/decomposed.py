@@ -63,10 +63,17 @@ def _cross_entropy(inst, x, target, weight=None):
 
 
 def _l1_loss(inst, x, target, weight=None):
-    if weight is not None:
-        return None
-    apart, reduction = (x - target).abs(), inst.layout[3]
-    return apart.mean() if reduction == "mean" else apart.sum() if reduction == "sum" else apart
+    return None if weight is not None else _reduced((x - target).abs(), inst.layout[3])
+
+
+def _reduced(made, reduction):
+    return made.mean() if reduction == "mean" else made.sum() if reduction == "sum" else made
+
+
+def _kl_div(inst, x, target):
+    reduction, log = inst.layout[2:4]
+    made = target.exp() * (target - x) if log else FUNCTIONS["xlogy"](target, target) - target * x
+    return made.sum() / x.shape[0] if reduction == "batchmean" else _reduced(made, reduction)
 
 
 def _diff(inst, *parts):
@@ -105,7 +112,8 @@ def _einsum(inst, *tensors):
     return made
 
 
-_PARTS = {"linear": _linear, "matmul": _matmul, "cross_entropy_loss": _cross_entropy, "l1_loss": _l1_loss, "diff": _diff, "inner": _inner, "einsum": _einsum}
+_PARTS = {"linear": _linear, "matmul": _matmul, "cross_entropy_loss": _cross_entropy, "l1_loss": _l1_loss, "kl_div": _kl_div,
+          "diff": _diff, "inner": _inner, "einsum": _einsum}
 
 
 def _operands(node):

@@ -11,7 +11,7 @@ from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
 from ..tensor.core.dispatch import wrap
-from ..tensor.core.graph import RELEASED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
+from ..tensor.core.graph import RELEASED, UNWRAPPED, AccumulateGrad, Node, Nowhere, accumulator, leads_nowhere, look
 from ..tensor.core.handle import TensorBase, creation_error, edge, meta, read, without_number
 from ..tensor.core.storage import known_by, moved_from, read_steps
 from ..tensor.core.tensor import tensor_from
@@ -80,7 +80,8 @@ def _saved_attribute(node, name):
             if node._ts_custom_backward is not None and not isinstance(node, Nowhere):    # hooks packed it
                 return _unpacked(node, k)
             return saved_tensors(node, residuals(node) if node._ts_guard else list(node._ts_saved), True)[k]
-        number = name in ("_saved_self", "_saved_other") and node._ts_nums and node._ts_inst.op.saves_number
+        number = (name == "_saved_other" or name == "_saved_self" and type(node).__name__ not in UNWRAPPED) and (
+            node._ts_nums and node._ts_inst.op.saves_number)
         if number or name[7:] in names_at_most(node):
             if node._ts_saved is None:
                 raise RuntimeError(RELEASED)

@@ -317,8 +317,10 @@ def check_lerp(self, end, weight):
             raise RuntimeError(f"expected dtype {P.cpp_name(self.dtype)} for `{name}` but got dtype {P.cpp_name(x.dtype)}")
     if weight is SC and P.kind_of(self.dtype) == 2:
         raise RuntimeError("value cannot be converted to type float without overflow")
-    if P.kind_of(self.dtype) < 2:
-        kernel = "lerp_kernel_scalar" if weight in NUMBERS else "lerp_kernel_tensor"
+    number = weight in NUMBERS
+    if P.kind_of(self.dtype) < 2 and (number or P.kind_of(weight.dtype) < 2):      # a floating weight without dimensions promotes
+        broadcast_shapes([x.shape for x in (self, end, weight) if x not in NUMBERS])
+        kernel = "lerp_kernel_scalar" if number else "lerp_kernel_tensor"
         raise NotImplementedError(f'"{kernel}" not implemented for \'{P.c_name(self.dtype)}\'')
 
 

@@ -591,6 +591,8 @@ class InplaceOp(Operator):
         try:
             base = self.op.resolve(layout, metas, kinds)
         except NotImplementedError:
+            if self.op.elementwise:
+                self.check_shape(broadcast_shapes([m.shape for m in metas]), metas[0].shape)
             if self.op.promote is not None and self.op.name != "lerp":     # torch looks at the dtypes before it looks for a kernel
                 self.check_cast(self.op.common_dtype(layout, metas), metas[0].dtype, layout)
             raise
@@ -604,13 +606,15 @@ class InplaceOp(Operator):
             raise RuntimeError(f"result type {P.c_name(made)} can't be cast to the desired output type "
                                f"{P.cpp_name(target) if alone else P.c_name(target)}")
 
+    def check_shape(self, made, target):
+        if made != target:
+            if self.op.name in ("addmm", "addmv", "baddbmm"):          # no TensorIterator's kernels
+                raise RuntimeError(f"Bad in-place call: input tensor size {shown(target)} and output tensor size {shown(made)} should match")
+            raise RuntimeError(f"output with shape {shown(target)} doesn't match the broadcast shape {shown(made)}")
+
     def bound(self, base, target):
         made = base.out_metas[0]
-        if made.shape != target.shape:
-            if self.op.name in ("addmm", "addmv", "baddbmm"):          # no TensorIterator's kernels
-                raise RuntimeError(f"Bad in-place call: input tensor size {shown(target.shape)} and output tensor size {shown(made.shape)} "
-                                   "should match")
-            raise RuntimeError(f"output with shape {shown(target.shape)} doesn't match the broadcast shape {shown(made.shape)}")
+        self.check_shape(made.shape, target.shape)
         if self.op.out == "dtype" and target.dtype == np.bool_:        # the scans, which run in the target's own dtype
             if target.numel and target.shape:
                 raise NotImplementedError(f"\"{self.op.name}_out_cpu\" not implemented for 'Bool'")

@@ -118,7 +118,21 @@ def cummin(self, dim):
     return _extreme_so_far("cummin", self, dim, jax.lax.cummin)
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", plain_gradients=True, grad="LogcumsumexpBackward0", saves=("self", "result"),
+def _logcumsumexp_back(ct, self, dim, result):
+    """From behind and by logarithms, those of positive cotangents and of negative ones apart, as torch does: what is infinite shows it."""
+    if not self.ndim or not self.size:
+        return [ct]
+    d = wrap_dim(dim, self.ndim)
+    if is_complex(self):
+        return [jnp.conj(jax.vjp(lambda x: _complex_logcumsumexp(x, d), self)[1](jnp.conj(ct))[0])]
+    logs, none = jnp.log(jnp.abs(ct)), jnp.finfo(ct.dtype).min
+    positive, negative = [jnp.exp(jax.lax.cumlogsumexp(jnp.where(mask, logs, none) - result, axis=d, reverse=True) + self)
+                          for mask in (ct > 0, ct < 0)]
+    return [positive - negative]
+
+
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", rule=_logcumsumexp_back, grad_back="Sub", plain_gradients=True,
+    grad="LogcumsumexpBackward0", saves=("self", "result"),
     twice=lambda inst: "zeros" if inst.in_metas[0].numel and inst.in_metas[0].ndim else "compared",
     host_back=_back_on_host(scan_rules.logsumexp_back))
 def logcumsumexp(self, dim):

@@ -22,7 +22,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = [x if x.is_floating_point() or x.is_complex() else x.to(common) for x in (x1, x2)]
     if x1.shape != x2.shape:
         shape = broadcast_shapes([x1.shape, x2.shape])
-        x1, x2 = x1.expand(shape), x2.expand(shape)
+        x2 = x2.expand(shape)                  # in torch's order, too
+        x1 = x1.expand(shape)
     norms = [call(linalg_vector_norm, (x, 2, (dim,), True, None)).clone() for x in (x1, x2)]
     with no_grad():                            # the bound changes the norms' values and takes no gradient away
         for norm in norms:

@@ -46,6 +46,8 @@ RELEASED = ("Trying to backward through the graph a second time (or directly acc
 
 # torch makes tensors of the numbers of these
 _WRAPPING = frozenset(("add", "sub", "mul", "div", "true_divide", "where", "fill.Item", "index_put.number", "index_put.mask_number"))
+# those of lists of tensors keep numbers as numbers
+UNWRAPPED = frozenset(("AddBackward1", "SubBackward1", "MulBackward1", "DivBackward1"))
 # the operands of these that are not given have edges that lead nowhere
 _WITH_ABSENT = frozenset(("ClampBackward0", "ConvolutionBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0",
                           "NativeLayerNormBackward0"))
@@ -106,8 +108,9 @@ class Node:
         if params is None or len(params) != len(inst.layout):
             return per_edge
         op = getattr(inst.op, "op", inst.op)                           # of an operator in place it is the one it is made of
-        left, out, numbers = iter(per_edge), [], op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING
-        absent = [None] if type(self).__name__ in _WITH_ABSENT else []
+        left, out, name = iter(per_edge), [], type(self).__name__
+        numbers = (op.name in _WRAPPING or getattr(op, "full_name", None) in _WRAPPING) and name not in UNWRAPPED
+        absent = [None] if name in _WITH_ABSENT else []
         for p, x in zip(params, inst.layout):
             if p.kind == "tensor":
                 if x.__class__ is tuple:
