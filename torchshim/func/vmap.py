@@ -17,8 +17,8 @@ import numpy as np
 
 from ..autograd.function import FunctionNode
 from ..autograd.levels import Level, is_traced, levels, running
-from ..autograd.saved import RELEASED, written_error
-from ..engine import array_of, context, default_device, is_host, meta_of, value_of
+from ..autograd.saved import RELEASED, end_of, modified_error, residuals, tensor_at, written_error
+from ..engine import TRACED, array_of, context, default_device, is_host, meta_of, value_of
 from ..engine.interpret import build
 from ..interop import from_jax, to_jax
 from ..overrides import TorchFunctionMode
@@ -93,8 +93,9 @@ def _explained():
         raise RuntimeError(_CONTROL_FLOW if "__bool__" in names else _ITEM) from error
 
 
-def batched(fn, xs, dims, randomness="error"):
-    """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first."""
+def batched(fn, xs, dims, randomness="error", held=()):
+    """`fn` (a list of tensors to a list of tensors) over dimension `dims[k]` of each `xs[k]`; results have the batch first. `held`: the list
+    that `fn` takes its other arguments from."""
     wants = [context.grad is True and edge(x) is not None for x in xs]
     since, info, size = now(), {}, meta(xs[0]).shape[dims[0]]
 
@@ -118,6 +119,12 @@ def batched(fn, xs, dims, randomness="error"):
                   if s.__class__ is tuple and s[0] is not None}
         info["keeps"] = any([node._ts_keeps() for node in inner])
         info["saved"] = [id(t._ts_st) in saved for t in ts]
+        info["held"] = [(k, t, t._ts_st.gen, read(t), edge(t)) for k, t in enumerate(held)
+                        if isinstance(t, TensorBase) and not is_traced(t) and id(t._ts_st) not in saved] if any(info["grads"]) else ()
+        info["raised"] = [_raised(t, inner) for t in ts]
+        own = {id(t._ts_st) for t in ts}
+        info["captured"] = [(node, g[1], g[2]) for node in sorted(inner, key=lambda node: -node._ts_seq) if node._ts_seq >= since
+                            for g in node._ts_guard if id(g[1]) not in own and getattr(g[1], "st", g[1]).value.extra is not TRACED]
         made = outs + [ts[k] for k in info["written"]]
         info["devices"] = [meta(t).device for t in made]
         return [to_jax(t) for t in made]
@@ -138,8 +145,18 @@ def batched(fn, xs, dims, randomness="error"):
         if y is not None:
             made[j], info["grads"][j] = y, False
     if any(info["grads"]):
-        _attach(made, fn, xs, dims, wants, info, randomness)
+        _attach(made, fn, xs, dims, wants, info, randomness, held)
     return made
+
+
+def _raised(t, inner):
+    """How many dimensions more than an example has the operand that it meets first, where it has its history itself: torch makes as many
+    of the batch, behind it."""
+    for node in inner:
+        inst = node._ts_inst
+        if inst is not None and len(inst.in_metas) > 1 and inst.op.elementwise and any([e is t for e in node._ts_next]):
+            return max([m.ndim for m in inst.in_metas]) - meta(t).ndim
+    return 0
 
 
 #: Operators of which torch's batching rule looks at the first example where that is a scalar and the other operand is none.
@@ -213,17 +230,24 @@ def _view(x, d, steps):
 
 
 class VmapNode(FunctionNode):
-    """The history of a batched call: recomputes it, and batches its backward. It is called as the node of its first result is in torch."""
+    """The history of a batched call: recomputes it from what its arguments held, and batches its backward. Of arguments that the function's
+    own graph saved, later writes are refused, or seen where they go through `.data`. It is called as the node of its first result is in
+    torch."""
     __slots__ = ()
 
     def _ts_custom_backward(self, box, mode):
         if self._ts_saved is None:
             raise RuntimeError(RELEASED)
-        fn, xs, dims, wants, found, grads, randomness, state, versions = self._call
+        fn, xs, dims, wants, found, grads, randomness, state, kept, captured, held, then = self._call
         from ..autograd.grad_mode import grad_mode
-        for x, counted in zip(xs, versions):
+        for k, (x, (counted, _, _)) in enumerate(zip(xs, kept)):
             if counted is not None and version(x) != counted:
-                raise written_error(x, x._ts_st, counted)
+                raise modified_error(self._raised[k], version(x), counted, "AsStrided") if k in self._raised else written_error(
+                    x, x._ts_st, counted)
+        for node, st, counted in captured:
+            if st.version != counted:
+                residuals(node)                # which tells whose write this is
+        xs = [x if counted is not None else tensor_at(value, e) for x, (counted, value, e) in zip(xs, kept)]
         cts = [mode.tensor(box[k]) for k in range(len(grads)) if k in box]
         at = [k for k in range(len(grads)) if k in box]
 
@@ -231,25 +255,41 @@ class VmapNode(FunctionNode):
             given, ins = ts[:len(cts)], ts[len(cts):]
             # in a graph of its own where nobody asked for more
             ins = [t if edge(t) is not None or not want else leaf(t.detach()) for t, want in zip(ins, wants)]
+            since = now()
             with grad_mode(True):
                 outs = fn(ins)
+            if not set(map(_end, outside(outs, since, ins))) <= known:
+                raise NotImplementedError("torchshim: backward through a vmap of a function that reads a tensor whose history was changed "
+                                          "since, by a write in place")
             targets = [edge(t) for t, want in zip(ins, wants) if want] + found
             gs = gradients([outs[k] for k in at], targets, given, mode.graph, found)
             like = [t for t, want in zip(ins, wants) if want] + [None] * len(found)
             return [_filled(g, t, e) for g, t, e in zip(gs, like, targets)]
-        before = states()
+        known = set(map(_end, found))
+        before, given = states(), list(held)
         restore(state)
+        for k, t, gen, value, e in then:       # as they were
+            if t._ts_st.gen != gen:
+                held[k] = tensor_at(value, e)
         try:
             gs = batched(per_example, cts + list(xs), [0] * len(cts) + list(dims), randomness)
         finally:
             restore(before)
+            if given:
+                held[:] = given
         n = sum(wants)
         it = iter(gs)
         out = []
-        for x, d, want in zip(xs, dims, wants):
+        for k, (d, want) in enumerate(zip(dims, wants)):
             if want:
-                out.append(mode.back(next(it).movedim(0, d)))
+                g = next(it).movedim(0, d)
+                out.append(mode.back(g.reshape(self._raised[k].shape) if k in self._raised else g))
         return out + [mode.back(g.sum(0)) for g in gs[n:]]
+
+
+def _end(e):
+    target, nr = end_of(e)
+    return id(target), nr
 
 
 def _filled(g, like, e):
@@ -265,41 +305,51 @@ def _filled(g, like, e):
     return wrap(zeros_value(m))
 
 
-def _attach(made, fn, xs, dims, wants, info, randomness):
+def _attach(made, fn, xs, dims, wants, info, randomness, held):
     names = [name or "VmapBackward" for name, with_grad in zip(info["names"], info["grads"]) if with_grad]
     node = object.__new__(node_class(names[0], VmapNode))
     node._ts_inst = node._ts_plan = node._ts_extra = None
     node._ts_saved, node._ts_guard, node._ts_nums = [True] if info["keeps"] else [], (), ()
-    node._ts_next = tuple([edge(x) for x, want in zip(xs, wants) if want] + info["outside"])
+    node._raised = {k: _raised_meta(meta(x), n) for k, (x, d, want, n) in enumerate(zip(xs, dims, wants, info["raised"]))
+                    if want and n > 0 and not d and not levels()}
+    node._ts_next = tuple([_called("ViewBackward0", edge(x), node._raised[k], meta(x).shape) if k in node._raised else edge(x)
+                           for k, (x, want) in enumerate(zip(xs, wants)) if want] + info["outside"])
     node._ts_seq = next(sequence)
     node._ts_out_metas = [t._ts_meta for t in made]
     node._call = (fn, xs, tuple(dims), wants, info["outside"], info["grads"], randomness, states(),
-                  [version(x) if kept else None for x, kept in zip(xs, info["saved"])])
+                  [(version(x), None, None) if kept else (None, read(x), edge(x)) for x, kept in zip(xs, info["saved"])],
+                  info["captured"], held, info["held"])
     for k, t in enumerate(made):
         if info["grads"][k]:
             t._ts_edge = node if len(made) == 1 else (node, k)
             if info["names"][k] not in (None, names[0]):
-                t._ts_edge = _called(info["names"][k], t)
+                t._ts_edge = _called(info["names"][k], t._ts_edge, t._ts_meta)
 
 
-class _Result(Node):
-    """One of several results of a batched function, whose history has another name than that of the first."""
-    __slots__ = ("meta",)
+def _raised_meta(m, n):
+    return meta_of((m.shape[0], *(1,) * n, *m.shape[1:]), m.dtype, m.device)
+
+
+class _Passing(Node):
+    """One of several results of a batched function, whose history has another name than that of the first; or an argument in `shape`, that
+    the function meets with more dimensions."""
+    __slots__ = ("meta", "shape")
     _ts_n_outputs = 1
 
     def _ts_out_meta(self, nr):
         return self.meta
 
     def _ts_custom_backward(self, box, mode):
-        return [box.get(0)]
+        g = box.get(0)
+        return [g if g is None or self.shape is None else mode.back(mode.tensor(g).reshape(self.shape))]
 
 
-def _called(name, t):
-    """A node with this name that leads to where `t` came from."""
-    node = object.__new__(node_class(name, _Result))
+def _called(name, e, m, shape=None):
+    """A node with this name and results like `m` that leads to where the edge `e` does."""
+    node = object.__new__(node_class(name, _Passing))
     node._ts_inst = node._ts_plan = node._ts_extra = None
-    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), (t._ts_edge,), next(sequence)
-    node.meta = t._ts_meta
+    node._ts_saved, node._ts_guard, node._ts_nums, node._ts_next, node._ts_seq = [], (), (), (e,), next(sequence)
+    node.meta, node.shape = m, shape
     return node
 
 
@@ -395,7 +445,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             info["same"] = [next((k for k, t in zip(at, ts) if o is t), None) for o in outs]
             info["batched"] = [is_traced(o) for o in outs]
             return outs
-        outs = batched(flat_seen, [leaves[k] for k in at], [dims[k] for k in at], randomness)
+        outs = batched(flat_seen, [leaves[k] for k in at], [dims[k] for k in at], randomness, leaves)
         _check_out_dims(func, out_dims)
         where = _broadcast_to_and_flatten(out_dims, info["structure"])
         if where is None and info["structure"].is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:

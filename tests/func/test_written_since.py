@@ -1,0 +1,65 @@
+"""What batched functions are given may be written before their backward, which computes them again: gradients are those of what was given,
+or the write is refused, as in torch; nothing is guessed."""
+import pytest
+
+import torchshim as torch
+
+
+def leaves():
+    a = torch.tensor([-1.25, 1.5, .75], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([.5, 2., -.75], dtype=torch.float64, requires_grad=True)
+    return a, b, a * 1, b * 1
+
+
+def written(t, how):
+    if how == "data":
+        t.data.mul_(2)
+    elif how == "history":
+        t.mul_(2)
+    else:
+        with torch.no_grad():
+            t.mul_(2)
+
+
+@pytest.mark.parametrize("how", ["data", "history", "no_grad"])
+@pytest.mark.parametrize("f", [lambda x, y: x + y, lambda x, y: x.exp() + y.exp()])
+def test_a_batched_functions_gradient_is_that_of_what_it_was_given(f, how):
+    """Its backward computes it again: not with what its arguments hold, and where they come from, by then."""
+    a, b, x, y = leaves()
+    r = torch.vmap(f, in_dims=(0, None))(x, y)
+    expected = torch.autograd.grad(r.sum(), (a, b), retain_graph=True)
+    written(x, how)
+    written(y, how)
+    r.sum().backward()
+    assert a.grad.tolist() == expected[0].tolist() and b.grad.tolist() == expected[1].tolist()
+
+
+@pytest.mark.parametrize("captured", [True, False])
+def test_writes_to_what_a_batched_function_saved_from_outside_are_refused(captured):
+    a, b, x, y = leaves()
+    r = torch.vmap(lambda x: x * y)(x) if captured else torch.vmap(lambda x, y: x * y, in_dims=(0, None))(x, y)
+    written(y, "no_grad")
+    with pytest.raises(RuntimeError, match=r"DoubleTensor \[3\]\], which is output 0 of Mul, is at version 1"):
+        r.sum().backward()
+
+
+def test_a_batched_function_does_not_guess_at_the_history_of_what_was_written_since():
+    a, b, x, y = leaves()
+    r = torch.vmap(lambda x: x + y)(x)
+    written(y, "history")
+    with pytest.raises(NotImplementedError, match="a vmap of a function that reads a tensor whose history was changed"):
+        r.sum().backward()
+
+
+def test_an_example_of_fewer_dimensions_than_what_it_meets_has_a_view_for_its_history():
+    """torch makes them of the batch: hooks tell the order, a later write the shape."""
+    a, b, x, y = leaves()
+    r, seen = torch.vmap(lambda x, y: x * y, in_dims=(0, None))(x, y), []
+    assert [f.name() for f, _ in r.grad_fn.next_functions] == ["ViewBackward0", "MulBackward0"]
+    for t in (x, y):
+        t.register_hook(lambda g, t=t: seen.append(t is x))
+    r.sum().backward(retain_graph=True)
+    assert seen == [False, True] and a.grad.tolist() == [1.75] * 3 and b.grad.tolist() == [1.] * 3
+    written(x, "no_grad")
+    with pytest.raises(RuntimeError, match=r"DoubleTensor \[3, 1\]\], which is output 0 of AsStrided, is at version 1"):
+        r.sum().backward()
