@@ -63,3 +63,45 @@ def test_an_example_of_fewer_dimensions_than_what_it_meets_has_a_view_for_its_hi
     written(x, "no_grad")
     with pytest.raises(RuntimeError, match=r"DoubleTensor \[3, 1\]\], which is output 0 of AsStrided, is at version 1"):
         r.sum().backward()
+
+
+class Pushing(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.sin() * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos() * 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0].cos() * 2
+
+
+def test_a_jacobian_of_a_custom_function_counts_writes_to_its_argument():
+    a, _, x, _ = leaves()
+    r = torch.func.jacfwd(Pushing.apply)(x)
+    written(x, "no_grad")
+    with pytest.raises(RuntimeError, match=r"DoubleTensor \[3\]\], which is output 0 of AsStrided, is at version 1; expected version 0"):
+        r.sum().backward()
+
+
+@pytest.mark.parametrize("derive", [lambda f, x: torch.func.grad(lambda y: f(y).sum())(x), torch.func.jacrev, torch.vmap,
+                                    lambda f, x: torch.vmap(torch.func.grad(lambda y: f(y).sum()))(x)])
+@pytest.mark.parametrize("f", [torch.sin, lambda x: x ** 3, Pushing.apply])
+def test_one_of_several_views_that_lost_its_history_is_named_as_itself(derive, f):
+    """Not as what the derivative made of it."""
+    a = torch.tensor([-1.25, 1.5], dtype=torch.float64, requires_grad=True)
+    x = a.split(1)[1]
+    r = derive(f)(x) if derive in (torch.func.jacrev, torch.vmap) else derive(f, x)
+    written(x, "no_grad")
+    with pytest.raises(RuntimeError, match="Output 1 of Split is a view and its base or another view of its base has been modified"):
+        r.sum().backward()

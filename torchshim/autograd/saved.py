@@ -121,7 +121,10 @@ def tensor_at(value, e, place=None):
         e = accumulator(leaf)
     if place is None or place[1].gen != place[3]:
         return wrap(value, e)
-    return tensor_on(place[1], *place[4:6], e, value)
+    t = tensor_on(place[1], *place[4:6], e, value)
+    if place[6].__class__ is str and t._ts_view is not None:
+        t._ts_view.creation = place[6]
+    return t
 
 
 def modified_error(meta, now, expected, producer=None, nr=0):
@@ -230,6 +233,8 @@ class Entrance(Node):
 
 def _lost(st, steps, offset, e, creation):
     """The error for a view made where nothing is differentiated, whose base was written since."""
+    while isinstance(end_of(e)[0], Entrance):
+        e, steps = end_of(e)[0]._ts_next[0], steps[:-1]
     t = tensor_on(st, steps, offset, e)
     t._ts_view.creation = creation
     return RuntimeError(creation_error(t, t._ts_view, True))

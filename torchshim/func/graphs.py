@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 from ..autograd.backward import make_cts, run
+from ..autograd.function import FunctionNode
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import AccumulateGrad, OwnVersion, sequence
-from ..tensor.core.handle import TensorBase, edge, offset_of, read
+from ..tensor.core.handle import TensorBase, edge, offset_of, read, version
 
 
 def now():
@@ -80,6 +81,11 @@ def counted_with(tensors, pairs):
     for node in nodes(tensors):
         if any([id(g[1]) in places for g in node._ts_guard]):
             node._ts_guard = [_moved(g, places[id(g[1])]) if id(g[1]) in places else g for g in node._ts_guard]
+        if isinstance(node, FunctionNode) and node._ts_saved:
+            for k, (t, *_) in enumerate(node._ts_saved):
+                other = None if t is None else places.get(id(t._ts_st))
+                if other is not None and t._ts_view is None and edge(t) is edge(other):
+                    node._ts_saved[k] = other, None, version(other), None
 
 
 def _moved(entry, t):

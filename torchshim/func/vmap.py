@@ -26,7 +26,7 @@ from ..ops.batched_views import batched_view, place
 from ..random.generator import restore, states
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.graph import Node, node_class, sequence
-from ..tensor.core.handle import TensorBase, edge, meta, offset_of, read, version
+from ..tensor.core.handle import TensorBase, creation_error, edge, meta, offset_of, read, version
 from ..tensor.core.view import make_view_any
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .graphs import gradients, leaf, nodes, now, outside
@@ -242,8 +242,7 @@ class VmapNode(FunctionNode):
         from ..autograd.grad_mode import grad_mode
         for k, (x, (counted, _, _)) in enumerate(zip(xs, kept)):
             if counted is not None and version(x) != counted:
-                raise modified_error(self._raised[k], version(x), counted, "AsStrided") if k in self._raised else written_error(
-                    x, x._ts_st, counted)
+                raise _refusal(x, counted, self._raised.get(k))
         for node, st, counted in captured:
             if st.version != counted:
                 residuals(node)                # which tells whose write this is
@@ -285,6 +284,15 @@ class VmapNode(FunctionNode):
                 g = next(it).movedim(0, d)
                 out.append(mode.back(g.reshape(self._raised[k].shape) if k in self._raised else g))
         return out + [mode.back(g.sum(0)) for g in gs[n:]]
+
+
+def _refusal(x, counted, raised):
+    """torch's error for an argument that was saved and written since; `raised`: what it was saved as, where it had to have more
+    dimensions."""
+    vw = x._ts_view
+    if vw is not None and vw.creation.__class__ is str and not isinstance(end_of(x._ts_edge)[0], TensorBase):
+        return RuntimeError(creation_error(x, vw, True))
+    return written_error(x, x._ts_st, counted) if raised is None else modified_error(raised, version(x), counted, "AsStrided")
 
 
 def _end(e):
