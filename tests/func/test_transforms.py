@@ -127,3 +127,11 @@ def test_an_ensemble():
     assert close(out, torch.stack([m(M) for m in models]))
     out.sum().backward()
     assert parameters["weight"].grad.shape == (3, 1, 3)
+
+
+def test_a_gradient_of_a_gradient_has_no_node_for_what_it_was_a_function_of():
+    """What a function that is differentiated got is its argument, and no view of it."""
+    x = torch.tensor([1., 2.], requires_grad=True) * 1
+    made = torch.func.grad(lambda x: torch.func.grad(lambda y: (y ** 3).sum())(x).sum())(x)
+    assert made.grad_fn.name() == "MulBackward0" and made.tolist() == [6., 12.]
+    assert torch.autograd.grad(made.sum(), x)[0].tolist() == [6., 6.]

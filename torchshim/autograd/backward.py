@@ -25,7 +25,7 @@ from . import anomaly_mode, node_hooks
 from .grad_ops import ADD, ones_value, zeros_value
 from .grad_mode import grad_mode
 from .replay import Log, plain, replayed, started
-from .saved import RELEASED, end_of, residuals, saved_tensors
+from .saved import RELEASED, Entrance, end_of, residuals, saved_tensors
 from .second_order import correct, of_part, part_of
 
 dispatching = None          # how cotangents flow where operators are dispatched, see torchshim/_dispatch/gradients.py
@@ -85,6 +85,8 @@ class GradTensors:
 
     @staticmethod
     def vjp(node, saved, cts, part=None):
+        if isinstance(node, Entrance):
+            return cts
         plan, given, nums = of_part(node, part, saved_tensors(node, saved))
         given = given + cts
         r = apply(plan.vjp, given, (), nums, plan.vjp_kinds)
