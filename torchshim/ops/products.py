@@ -37,6 +37,12 @@ def refuse_bool(a, kernel, *sizes):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
+def refuse_bool_alone(added, common, *sizes):
+    """torch's error where a product of nothing (`common` is 0) is added to bools: they are multiplied by the number 1."""
+    if added.dtype == np.bool_ and not common and 0 not in sizes:
+        raise RuntimeError("result type Long can't be cast to the desired output type Bool")
+
+
 def _no_product(a, b):
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
 
@@ -293,6 +299,7 @@ def added(self, a, b, beta, alpha, total=None, stacked=False):
     gradients, are those of torch's formulas, whose steps are each rounded: a product's gradient is scaled by alpha, not what it is of.
     `total` makes the sum in place of `blended`; `stacked`: of the products of two stacks of matrices."""
     half = P.compute_dtype(self.dtype) != self.dtype
+    refuse_bool_alone(self, a.shape[-1], *a.shape[:-1], b.shape[-1])
     if not half and alpha.__class__ is int:
         return blended(self, product(a, b), beta, alpha)
     numbers = [x for x in (beta, alpha) if x.__class__ is not int]
@@ -476,10 +483,14 @@ def _check_linear(input, weight, bias):
     if bias is not None and input.ndim and weight.ndim == 1 and (
             input.ndim == 2 or one_matrix(input, bias)):
         raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+    stacked = input.ndim > 2 and not input.contiguous
+    if stacked and input.shape[-1] == weight.shape[-1]:
+        refuse_bool(input, "bmm", *input.shape, *weight.shape)
     if bias is None or weight.ndim != 2 or input.dtype != weight.dtype:
         return
-    if input.ndim == 2 or input.contiguous:
+    if not stacked:
         same_as_self(bias, weight)
+        refuse_bool_alone(bias, input.shape[-1], *input.shape[:-1], weight.shape[0])
     elif not P.can_cast(bias.dtype, input.dtype):
         raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
@@ -563,6 +574,6 @@ def bilinear(input1, input2, weight, bias):
         k = input1.shape[-1] and input2.shape[-1]
         raise RuntimeError(f"cannot reshape tensor of 0 elements into shape [-1, {k}] because the unspecified dimension size -1 can be any "
                            "value and is ambiguous")
-    refuse_bool(input1, "bmm")
+    refuse_bool(input1, "bmm", *input1.shape[:-1], *weight.shape)
     out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=precision())
     return out if bias is None else out + bias

@@ -294,15 +294,12 @@ def _by_product(a, b, p, mode):
     return p == 2 and (mode == 1 or mode != 2 and (a.shape[-2] > 25 or b.shape[-2] > 25))
 
 
-@op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
-    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",), composed=True)
-def cdist(x1, x2, p, mode):
-    """p-norm distance of each row of x1 to each row of x2."""
+def _check_cdist(x1, x2, p, mode):
     for k, x in ((1, x1), (2, x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{k} got: {x.ndim}D")
     for k, x in ((1, x1), (2, x2)):
-        if not is_float(x):
+        if not P.kind_of(x.dtype) == 2:
             raise RuntimeError(f"cdist only supports floating-point dtypes, X{k} got: {P.c_name(x.dtype)}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
@@ -312,6 +309,13 @@ def cdist(x1, x2, p, mode):
         raise NotImplementedError(f"\"cdist\" not implemented for '{P.c_name(x1.dtype)}'")
     if x1.dtype != x2.dtype:
         raise RuntimeError(f"expected scalar type {P.c_name(x1.dtype)} but found {P.c_name(x2.dtype)}")
+
+
+@op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",), composed=True,
+    check=_check_cdist)
+def cdist(x1, x2, p, mode):
+    """p-norm distance of each row of x1 to each row of x2."""
     batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
     a, b = wide(x1), wide(x2)
     if _by_product(a, b, p, mode):

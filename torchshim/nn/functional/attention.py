@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from ...engine import warn
 from ...ops import promotion as P
+from ...ops.common import size_at
 from ...ops.layout import broadcast_shapes
 from ...ops.nn import attention as ops
 from ...ops.registry import SF, T
@@ -12,6 +13,9 @@ from .dropouts import kept, probability
 
 #: Which ways to compute attention are allowed (torch.backends.cuda, torch.nn.attention). There is one here; what torch refuses is refused.
 allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "math_reduced": False}
+
+
+_C_TYPES = {"int32": "int"}
 
 
 def _check_allowed(q, k, v, dropout_p):
@@ -61,10 +65,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not allowed["math"]:
         _check_allowed(q, k, v, dropout_p)
-    if P.kind_of(q.dtype) != 2:
-        if P.kind_of(q.dtype) < 2:
-            raise RuntimeError(f"expected scalar type Float but found {P.c_name(q.dtype)}")
-        raise NotImplementedError(f'"softmax_lastdim_kernel_impl" not implemented for \'{P.c_name(q.dtype)}\'')
+    of = P.kind_of(q.dtype)
+    if of != 2:
+        if 0 in (*q.shape[:-1], k.shape[-2], v.shape[-1]):
+            return query.new_zeros((*q.shape[:-1], v.shape[-1])) + (query.sum() + key.sum() + value.sum()) * 0
+        if of == 1 and attn_mask is not None and attn_mask._ts_meta.dtype == P.bool_:          # it becomes zeros and -inf
+            raise RuntimeError(f"value cannot be converted to type {_C_TYPES.get(q.dtype.name, q.dtype.name + '_t')} without overflow")
+    if enable_gqa:
+        size_at(q, -3)
     for a, b in (((q.shape[-2], q.shape[-1]), (k.shape[-1], k.shape[-2])), ((q.shape[-2], k.shape[-2]), v.shape[-2:])):
         if a[1] != b[0]:
             if q.ndim == 2:
@@ -73,8 +81,15 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             for size in q.shape[:-2]:
                 n *= size
             raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {a[1]}] but got: [{n}, {b[0]}].")
-    if enable_gqa and (q.ndim < 3 or q.shape[-3] % k.shape[-3] or q.shape[-3] % v.shape[-3]):
+    if enable_gqa and (q.shape[-3] % k.shape[-3] or q.shape[-3] % v.shape[-3]):
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    if of < 2:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {P.cpp_name(q.dtype)}" if q.ndim == 2 else
+                           f"expected scalar type Float but found {P.c_name(q.dtype)}")
+    if of == 3:
+        raise NotImplementedError(f'"softmax_lastdim_kernel_impl" not implemented for \'{P.c_name(q.dtype)}\'')
+    if not enable_gqa and not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        broadcast_shapes([broadcast_shapes([q.shape[:-2], k.shape[:-2]]), v.shape[:-2]])
     if not allowed["flash"] and q.ndim == 4 and q.dtype in (P.float16, P.bfloat16):          # torch multiplies matrices of float32 then
         mask = attn_mask if attn_mask is None or attn_mask._ts_meta.dtype.name == "bool" else attn_mask.float()
         return scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale=scale,

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...engine import TRACED, context, present, record, warn
 from ...ops import promotion as P
+from ...ops.common import size_at, wrap_dim
 from ...ops.layout import broadcast_shapes
 from ...ops.nn import loss as ops
 from ...ops.nn.softmax import log_softmax
@@ -22,8 +23,8 @@ def _check_targets(target, classes, ignore_index):
     m, root = target._ts_meta, present(target._ts_st.value)
     if m.dtype.kind not in "iu" or not m.numel or m.device == "meta":
         return
-    if host_known(root):
-        _, low, high = bounds_of(target._ts_st)
+    if host_known(root) or not classes and root.extra is not TRACED:
+        low, high = bounds_of(target._ts_st)[1:] if classes else (0, 0)
         if low < 0 or high >= classes:
             _refuse_outside(np.asarray(look(target)), classes, ignore_index)
         direct = context.trace.direct
@@ -83,9 +84,13 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         if P.kind_of(m.dtype) != 2:            # one of them refuses it, which depends on what is empty
             logp = call(log_softmax, (input, 1 if m.ndim > 1 else 0, None))
             return nll_loss(logp, target, weight, ignore_index=ignore_index, reduction=reduction)
+        if not (weight is None and m.ndim == 2 and tm.shape == m.shape[:1] and tm.dtype == P.int64):
+            ops.check_classes(m, tm, None if weight is None else weight._ts_meta)
         _check_targets(target, m.shape[1 if m.ndim > 1 else 0], ignore_index)
-    elif P.kind_of(tm.dtype) != 2:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
+    else:
+        if tm.ndim:
+            wrap_dim(1, 0)
+        _check_soft(m, tm, weight, ignore_index)
     if layout is smooth is None:
         return apply2(ops.cross_entropy, input, target, (T, T, None, reduction, ignore_index, None))
     return apply(ops.cross_entropy, tensors, (T, T, layout, reduction, ignore_index, smooth), nums, kinds)
@@ -96,6 +101,7 @@ def _check_soft(m, tm, weight, ignore_index):
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {P.c_name(tm.dtype)}")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
+    size_at(m, 1 if m.ndim != 1 else 0)
     if P.kind_of(m.dtype) != 2:
         raise NotImplementedError(f"\"{'log_softmax_lastdim_kernel_impl' if m.ndim < 3 else 'log_softmax_kernel_impl'}\" not implemented "
                                   f"for '{P.c_name(m.dtype)}'")

@@ -13,6 +13,7 @@ from ...tensor.api.bind import call, type_name
 from ...tensor.api.looked_up import looked_up
 from ...tensor.core.dispatch import apply
 from ...tensor.core.handle import read, tangent_of
+from ...tensor.core.memory_format import lies_channels_last
 from ...tensor.core.write import unasked, write
 
 
@@ -82,7 +83,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if training and P.kind_of(m.dtype) < 2 and not m.contiguous:         # torch's kernel for these takes their mean first
+    if training and P.kind_of(m.dtype) < 2 and not (m.contiguous or lies_channels_last(m)):      # torch's kernel for these takes their mean first
         raise no_mean_of(m.dtype)
     if training and m.ndim == 1:
         raise IndexError(_NO_CHANNELS)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ...ops import promotion as P
+from ...ops.layout import lies_channels_last
 from ...ops.nn import padding as ops
 from ...tensor.api.bind import call
 from ...tensor.core.dtype import bool as torch_bool
@@ -52,7 +53,9 @@ def pad(input, pad, mode="constant", value=None):
     if mode != "circular":
         _refuse_cut(mode, tuple(input.shape), pad)
     if mode != "circular" and input.dtype is torch_bool:
-        raise NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d\" not implemented for 'Bool'")
+        name = f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d"
+        last = "_channels_last" * (n == k + 2 > 3 and lies_channels_last(input._ts_meta))
+        raise NotImplementedError(f"\"{name}{last}\" not implemented for 'Bool'")
     return call(ops.pad_edge, (input, pad, mode))
 
 

@@ -266,9 +266,15 @@ def _check_adaptive(name, input, target, kernel, colon):
                                f"{list(shape)} with dimension {d} being empty")
     if unfit:
         raise RuntimeError(told)
-    if P.kind_of(input._ts_meta.dtype) != 2 and 0 not in target:          # else no kernel is asked
+    of, averages = P.kind_of(input._ts_meta.dtype), "avg" in name
+    wants = of == 3 and input.requires_grad and context.grad
+    # a kernel is asked where there are results, or their gradient is wanted
+    some = 0 not in target and 0 not in shape or (not averages or dims == 3) and (wants or 0 not in target)
+    if of != 2 and some:
         kernel += "_channels_last" * (dims == 2 and lies_channels_last(input._ts_meta))
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(input._ts_meta.dtype)}'")
+    if wants and averages:
+        raise RuntimeError("_adaptive_avg_pool2d does not support automatic differentiation for outputs with complex dtype.")
 
 
 def _adaptive_avg(dims, input, output_size):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 
+from ...engine import context
 from ...ops.common import size_at
 from ...ops.nn import folding, resize as ops
 from ...ops.registry import T
@@ -174,9 +175,13 @@ def _pairs(**given):
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The blocks of (N, C, H, W) or (C, H, W) as columns: (N, C KH KW, number of blocks)."""
-    if isinstance(input, TensorBase) and input.dim() < 3:
-        size_at(input._ts_meta, max(input.dim(), 1))
+    flat = isinstance(input, TensorBase) and input.dim() < 3
+    if flat and context.grad and input.requires_grad:      # its history keeps the plane's sizes
+        size_at(input._ts_meta, -1), size_at(input._ts_meta, -2)
     windows = _pairs(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    if flat:
+        folding.check_windows(*windows)
+        size_at(input._ts_meta, max(input.dim(), 1))
     return call(folding.im2col, (input, *windows))
 
 

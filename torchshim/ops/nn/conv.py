@@ -56,7 +56,7 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
         told = f"dilation_height: {whole[0]}, dilation_width: {whole[1]}" if transposed and dims < 3 else _shown(whole)
         raise RuntimeError(f"dilation should be greater than zero, but got {told}" if own else "non-positive dilation is not supported")
     if 0 not in input.shape[:2] and (input.dtype == P.bool_ or transposed and P.kind_of(input.dtype) == 1 and input.dtype != P.int64):
-        raise NotImplementedError(f"\"{_kernel(dims, transposed, dilation)}\" not implemented for '{P.c_name(input.dtype)}'")
+        raise NotImplementedError(f"\"{_kernel(weight.shape[2:], stride, padding, dilation, transposed)}\" not implemented for '{P.c_name(input.dtype)}'")
     if transposed and any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
         axes = ("_depth", "_height", "_width")[-max(dims, 2):]
         told = [[1] * (2 - dims) + list(given) for given in (output_padding, stride, dilation)]
@@ -133,13 +133,17 @@ def _check_bias(input, bias):
                            f"({P.cpp_name(bias.dtype)}) should be the same")
 
 
-def _kernel(dims, transposed, dilation):
+def _kernel(size, stride, padding, dilation, transposed):
     """torch's kernel for what MKL-DNN does not take."""
+    dims = len(size)
     if transposed:
         return f"slow_conv_transpose{max(dims, 2)}d_out_cpu"
     if max(dilation) > 1:
         return "slow_conv_dilated<>"
-    return "compute_columns3d" if dims == 3 else "slow_conv2d_cpu"
+    if dims < 3:
+        return "slow_conv2d_cpu"
+    alone = set(size) == set(stride) == {1} and set(padding) == {0}        # the input's columns are itself
+    return "slow_conv3d_cpu" if alone else "compute_columns3d"
 
 
 def _strides(inst, input, weight, *rest):

@@ -21,7 +21,7 @@ def _listed(names, values):
     return " ".join(f"{n}: {v}" for n, v in zip(names, values))
 
 
-def _check_windows(kernel_size, dilation, padding, stride):
+def check_windows(kernel_size, dilation, padding, stride):
     for name, values in (("kernel", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride)):
         least, word = (0, "non-negative") if name == "padding" else (1, "greater than zero")
         if min(values) < least:
@@ -34,7 +34,7 @@ def _shown(values):
 
 
 def _check_im2col(self, kernel_size, dilation, padding, stride):
-    _check_windows(kernel_size, dilation, padding, stride)
+    check_windows(kernel_size, dilation, padding, stride)
     shape = self.shape
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
@@ -64,7 +64,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
 
 
 def _check_col2im(self, output_size, kernel_size, dilation, padding, stride):
-    _check_windows(kernel_size, dilation, padding, stride)
+    check_windows(kernel_size, dilation, padding, stride)
     shape = self.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, "
@@ -168,8 +168,14 @@ def _check_channels(self, groups):
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {self.shape[1]} channels and {groups} groups.")
 
 
+def _refuse_dealing_back(inst, needs):
+    """back_refuses: torch deals the gradient out in as many groups as a group has channels."""
+    if inst.in_metas[0].shape[1] < inst.layout[1]:
+        return "Number of groups to divide channels in must be positive. Value of groups:0"
+
+
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", grad="ChannelShuffleBackward0", check=_check_channels, strides=_kept,
-    method=False, functional=True, out=False)
+    back_refuses=_refuse_dealing_back, method=False, functional=True, out=False)
 def channel_shuffle(self, groups):
     """(N, C, ...) with its groups of channels dealt out in turn."""
     n, c, *rest = self.shape

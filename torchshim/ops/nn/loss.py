@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...engine import meta_of
 from ...engine.interpret import losses
 from .. import promotion as P
 from ..arithmetic import ONE_BOOL, TWO_BOOLS
 from ..common import as_number, taken, wide
-from ..layout import broadcast_shapes, elementwise_strides
+from ..layout import broadcast_shapes, elementwise_strides, kept_strides
 from ..reduction import unsupported
 from ..registry import cast, common_of, op, short
 from .softmax import half_of, log_softmax_of, refuse_integers
@@ -191,9 +192,16 @@ def refuse_classes_of(x):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{P.c_name(x.dtype)}'")
 
 
+def _refuse_planes(inst, needs):
+    """back_refuses: torch's gradient for planes is laid as they are, and must be contiguous."""
+    m = inst.in_metas[0]
+    if m.ndim == 4 and not meta_of(m.shape, m.dtype, m.device, kept_strides(m)).contiguous:
+        return "grad_input must be contiguous"
+
+
 @op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int ignore_index=-100) -> Tensor",
     plain_gradients=True,
-    seen=_not_first, grad=_nll_name, check=_check_nll, function=False, method=False, twice="zeros", host=_nll_on_host,
+    seen=_not_first, grad=_nll_name, check=_check_nll, back_refuses=_refuse_planes, function=False, method=False, twice="zeros", host=_nll_on_host,
     host_back=_nll_back_on_host)
 def nll_loss(self, target, weight, reduction, ignore_index):
     """Negative log-likelihood of class numbers."""

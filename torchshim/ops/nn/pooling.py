@@ -369,15 +369,18 @@ def _unpool_strides(inst, self, indices, output_size):
     return _strides(inst, self, output_size)
 
 
+def _check_unpool(self, indices, output_size):
+    if P.kind_of(self.dtype) != 2:
+        name = f"max_unpool{max(len(output_size), 2)}d" + "_channels_last" * (len(output_size) == 2 and lies_channels_last(self))
+        raise NotImplementedError(f"\"{name}\" not implemented for '{P.c_name(self.dtype)}'")
+
+
 @op("max_unpool(Tensor self, Tensor indices, int[] output_size) -> Tensor", grad=lambda inst: "SqueezeBackward1" if len(inst.layout[2]) == 1
-    else f"MaxUnpool{len(inst.layout[2])}DBackward0", rule=_unpooled, strides=_unpool_strides, function=False, method=False,
+    else f"MaxUnpool{len(inst.layout[2])}DBackward0", check=_check_unpool, rule=_unpooled, strides=_unpool_strides, function=False, method=False,
     plain_gradients=True)
 def max_unpool(self, indices, output_size):
     """Zeros, with each value at the place in its plane that `indices` names."""
-    dims = len(output_size)
-    if P.kind_of(self.dtype) != 2:
-        raise NotImplementedError(f"\"max_unpool{max(dims, 2)}d\" not implemented for '{P.c_name(self.dtype)}'")
-    lead = self.shape[:self.ndim - dims]
+    lead = self.shape[:self.ndim - len(output_size)]
     x, at = [a.reshape(math.prod(lead), math.prod(self.shape[len(lead):])) for a in (self, indices)]
     made = jnp.zeros((x.shape[0], math.prod(output_size)), self.dtype)
     return made.at[jnp.arange(x.shape[0])[:, None], at].set(x).reshape(*lead, *output_size)

@@ -99,7 +99,8 @@ def histc(input, bins=100, min=0, max=0):
     if low == high and input.numel() and P.kind_of(input._ts_meta.dtype) != 3:
         low, high = (x.item() for x in call(OPS[None, "aminmax"], (input.detach(), None, False)))
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+        sign = "-" * (low != low and input.numel() > 1)       # the nan that torch's kernel makes of several elements
+        raise RuntimeError(f"torch.histc: range of [{sign}{low:g}, {sign}{high:g}] is not finite")
     if low == high and input._ts_meta.dtype.kind in "iu":      # its edges are made in the input's dtype, before the kernel refuses
         limits = np.iinfo(input._ts_meta.dtype)
         if low - 1 < limits.min or high + 1 > limits.max:

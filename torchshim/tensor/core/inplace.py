@@ -26,8 +26,8 @@ def inplace1(op, a, layout):
         va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout)
-    if 0 in va.meta.strides:
-        refuse_overlap(a, (a,))
+    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+        return apply_inplace(op, (a,), layout)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -89,7 +89,9 @@ def inplace2(op, a, b, layout):
             return apply_inplace(op, (a, b), layout)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout)
-    if a._ts_st is b._ts_st or 0 in va.meta.strides:
+    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+        return apply_inplace(op, (a, b), layout)
+    if a._ts_st is b._ts_st:
         refuse_overlap(a, (a, b))
     tr = context.trace
     try:
@@ -147,8 +149,8 @@ def inplace_number(op, a, x, layout, kind):
         va, ea = read(a), None
     if ea is not None and context.grad:
         return apply_inplace(op, (a,), layout, (x,), kind)
-    if 0 in va.meta.strides:
-        refuse_overlap(a, (a,))
+    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+        return apply_inplace(op, (a,), layout, (x,), kind)
     tr = context.trace
     try:
         slots = (va.slot if va.trace is tr else tr.enter(va),)
@@ -211,7 +213,9 @@ def inplace_scaled(op, a, b, x, layout, kind):
             return apply_inplace(op, (a, b), layout, (x,), kind)
     if (ea is not None or eb is not None) and context.grad:
         return apply_inplace(op, (a, b), layout, (x,), kind)
-    if a._ts_st is b._ts_st or 0 in va.meta.strides:
+    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+        return apply_inplace(op, (a, b), layout, (x,), kind)
+    if a._ts_st is b._ts_st:
         refuse_overlap(a, (a, b))
     tr = context.trace
     try:

@@ -216,7 +216,12 @@ SMALL_CHANGE = '''\
 REFUSED = '''\
     if {wants} and context.grad:
         return {again}
-    if {overlap}:
+    if 0 in va.meta.strides:                   # it may be refused, but not for that alone
+        return {again}
+{overlap}'''
+
+SAME_MEMORY = '''\
+    if a._ts_st is b._ts_st:
         refuse_overlap(a, {tensors})
 '''
 
@@ -311,7 +316,7 @@ def inplace(name, tensors, number, doc):
     several = len(tensors) > 1
     parts = operands(tensors, number, again, REFUSED.format(
         wants="(ea is not None or eb is not None)" if several else "ea is not None", again=again,
-        overlap="a._ts_st is b._ts_st or 0 in va.meta.strides" if several else "0 in va.meta.strides", tensors=f"({each(tensors, '{t}')})"))
+        overlap=SAME_MEMORY.format(tensors=f"({each(tensors, '{t}')})") if several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="a"),
                                             TARGET.format(again=again, at_once=SMALL_CHANGE if number and not several else ""))
     parts["reads"] = parts["reads"].replace(READ.format(t="b"), BESIDE.format(t="b", again=again))

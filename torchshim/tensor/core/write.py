@@ -1,6 +1,7 @@
 """Writes in place: what they refuse, what becomes of the memory, and of the history of whoever sees it."""
 from __future__ import annotations
 
+import re
 from weakref import ref as weakref
 
 import numpy as np
@@ -168,7 +169,11 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     if partly:
         vals[0] = present(vals[0])             # what the result differs from
     if t._ts_view is not None or len(tensors) > 1:
-        refuse_overlap(t, tensors, overlap)
+        try:
+            refuse_overlap(t, tensors, overlap)
+        except RuntimeError:
+            _refuse_before_overlap(op, layout, [v.meta for v in vals], kinds)
+            raise
     try:
         result, inst = record(context, op, layout, vals, nums, kinds)
     except Exception:
@@ -186,6 +191,19 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
     else:
         write(t, result)
     return t
+
+
+#: What torch finds out after it has looked where a result would lie: shapes and dtypes that do not fit, dtypes that have no kernel.
+_AFTER_OVERLAP = re.compile(r'The size of tensor|output with shape|"(?!cum)\w+" not implemented|result type \w+ can\'t be cast to \D+ [A-Z]')
+
+
+def _refuse_before_overlap(op, layout, metas, kinds):
+    """The error of an in-place operator whose result has no place to lie, where torch checks the operands before."""
+    try:
+        op.resolve(layout, tuple(metas), kinds)
+    except Exception as error:
+        if not _AFTER_OVERLAP.match(str(error)):
+            raise error from None
 
 
 def write_changed(t, value, before):
