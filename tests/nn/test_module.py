@@ -361,3 +361,32 @@ def test_the_norm_of_complex_gradients_is_real():
     p.grad = torch.full((2,), 3 + 4j)
     norm = torch.nn.utils.clip_grad_norm_([p], .5)
     assert norm.dtype == torch.float32 and abs(norm.item() - 50 ** .5) < 1e-5
+
+
+def test_a_subclass_own_getattr_is_asked_for_each_parameter():
+    """Layers read their parameters without a detour over Module.__getattr__; one that a subclass (or an assigned `__class__`, as Pyro does
+    it) brings along must still see every read."""
+    for layer, x in ((nn.Linear(2, 2), torch.ones(2)), (nn.LayerNorm(2), torch.ones(2)), (nn.Embedding(2, 2), torch.tensor([1])),
+                     (nn.Conv1d(1, 1, 1), torch.ones(1, 1, 2)), (nn.GroupNorm(1, 2), torch.ones(1, 2))):
+        asked = []
+
+        def look(self, name, asked=asked):
+            asked.append(name)
+            return nn.Module.__getattr__(self, name)
+
+        layer.__class__ = type("Own", (type(layer),), {"__getattr__": look})
+        layer(x)
+        assert {"weight", *(["bias"] if not isinstance(layer, nn.Embedding) else [])} <= set(asked), (type(layer).__mro__[1], asked)
+
+
+def test_lists_name_the_child_at_an_index():
+    """Subclasses of ModuleList and Sequential in libraries (Pyro's, mmengine's) look children up with these."""
+    for many in (nn.ModuleList(map(nn.Identity, range(3))), nn.ParameterList(torch.ones(1) for _ in range(3))):
+        assert [many._get_abs_string_index(i) for i in (0, -1, torch.tensor(1), True)] == ["0", "2", "1", "1"]
+        for wrong in (3, -4):
+            with pytest.raises(IndexError, match=f"index {wrong} is out of range"):
+                many._get_abs_string_index(wrong)
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            many._get_abs_string_index(1.)
+    row = nn.Sequential(nn.ReLU(), nn.Tanh())
+    assert row._get_item_by_idx(row._modules.keys(), -1) == "1" and row._get_item_by_idx(iter(row), 0) is row[0]

@@ -1,6 +1,7 @@
 """Sequential, lists and dicts of modules and parameters."""
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import OrderedDict, abc
 
@@ -32,10 +33,7 @@ class Container(Module):
 
 
 class _Numbered(Module):
-    """What Sequential and ModuleList share: children named 0, 1, 2, …"""
-
-    def _key(self, index):
-        return list(self._modules)[_at(len(self), index)]
+    """What Sequential and ModuleList share: children named 0, 1, 2, … (`_key` gives the name at an index)"""
 
     def __getitem__(self, index):
         if isinstance(index, slice):
@@ -88,6 +86,13 @@ class Sequential(_Numbered):
         else:
             for i, m in enumerate(args):
                 self.add_module(str(i), m)
+
+    def _get_item_by_idx(self, iterator, idx):
+        """What an iterator over the children, or their names, gives at an index."""
+        return next(itertools.islice(iterator, _at(len(self), idx), None))
+
+    def _key(self, index):
+        return self._get_item_by_idx(self._modules, index)
 
     def forward(self, input):
         for m in self._modules.values():
@@ -149,6 +154,13 @@ class ModuleList(_Numbered):
         super().__init__()
         if modules is not None:
             self.extend(modules)
+
+    def _get_abs_string_index(self, idx):
+        """The name of the child at an index; libraries' lists that are looked into in their own way ask for it."""
+        return str(_at(len(self), idx))
+
+    def _key(self, index):
+        return self._get_abs_string_index(index)
 
     def insert(self, index, module):
         """Put a module before `index`."""
@@ -260,15 +272,17 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
+    _get_abs_string_index = ModuleList._get_abs_string_index
+
     def __getitem__(self, index):
         if isinstance(index, slice):
             return type(self)([self[i] for i in range(*index.indices(len(self)))])
-        return getattr(self, str(_at(len(self), index)))
+        return getattr(self, self._get_abs_string_index(index))
 
     def __setitem__(self, index, value):
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
-        setattr(self, str(_at(len(self), index)), value)
+        setattr(self, self._get_abs_string_index(index), value)
 
     def __len__(self):
         return self._size

@@ -7,7 +7,7 @@ from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
-from .module import Module
+from .module import Module, registered
 
 
 class Identity(Module):
@@ -44,8 +44,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
-        p = self._parameters
-        # registered parameters are found without the detour over __getattr__
+        p = registered(self)
         weight = p["weight"] if "weight" in p else self.weight
         return F.linear(input, weight, p["bias"] if "bias" in p else self.bias)
 

@@ -573,3 +573,12 @@ def register_module_module_registration_hook(hook):
 def register_module_parameter_registration_hook(hook):
     """`hook(module, name, parameter)` when a parameter is registered; may return another."""
     return _hooks.add(_global_parameter_registration_hooks, hook)
+
+
+_getattr, _NONE = Module.__getattr__, {}
+
+
+def registered(module):
+    """The parameters by name, for a layer's forward to read without the detour over __getattr__; none where a subclass has a __getattr__
+    of its own, which is to be asked (Pyro's modules count on it)."""
+    return module._parameters if type(module).__getattr__ is _getattr else _NONE

@@ -6,7 +6,7 @@ import numbers
 from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
-from .module import Module
+from .module import Module, registered
 
 
 def _shape(normalized_shape):
@@ -40,7 +40,7 @@ class LayerNorm(Module):
                 init.zeros_(self.bias)
 
     def forward(self, input):
-        p = self._parameters
+        p = registered(self)
         return F.layer_norm(input, self.normalized_shape, p["weight"] if "weight" in p else self.weight,
                             p["bias"] if "bias" in p else self.bias, self.eps)
 

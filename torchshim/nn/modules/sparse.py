@@ -4,7 +4,7 @@ from __future__ import annotations
 from ...tensor.api.creation import empty
 from .. import functional as F, init
 from ..parameter import Parameter
-from .module import Module
+from .module import Module, registered
 
 
 class Embedding(Module):
@@ -42,7 +42,7 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input):
-        p = self._parameters
+        p = registered(self)
         return F.embedding(input, p["weight"] if "weight" in p else self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)
 
