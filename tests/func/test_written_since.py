@@ -105,3 +105,26 @@ def test_one_of_several_views_that_lost_its_history_is_named_as_itself(derive, f
     written(x, "no_grad")
     with pytest.raises(RuntimeError, match="Output 1 of Split is a view and its base or another view of its base has been modified"):
         r.sum().backward()
+
+
+@pytest.mark.parametrize("derive", [lambda f, x: torch.func.jacrev(f)(x), lambda f, x: torch.func.grad(lambda y: f(y).sum())(x),
+                                    lambda f, x: torch.func.vjp(f, x)[1](torch.ones(3, dtype=torch.float64))[0]])
+def test_of_an_argument_without_history_what_was_made_of_it_is_kept(derive):
+    """torch saves the cosine of what has no history, and the factor itself."""
+    _, b, _, y = leaves()
+    x = torch.ones(3, dtype=torch.float64)
+    made, product = derive(lambda t: t.sin() * y, x), derive(lambda t: (t * t) * y, x)
+    x.mul_(2)
+    made.sum().backward()
+    assert b.grad.tolist() == pytest.approx([0.5403023] * 3)
+    with pytest.raises(RuntimeError, match=r"DoubleTensor \[3\]\] is at version 1; expected version 0"):
+        product.sum().backward()
+
+
+def test_hooks_on_what_a_jacobian_does_not_reach_do_not_change_what_it_keeps():
+    a, _, x, _ = leaves()
+    a.register_hook(lambda g: g + 1)
+    made = torch.func.jacrev(lambda t: t * a)(x)
+    written(x, "no_grad")
+    made.sum().backward()
+    assert a.grad.tolist() == [2., 2., 2.]

@@ -1,4 +1,6 @@
 """Products: ranks, dtypes, alpha and beta, grad_fn names and error texts. Expectations are PyTorch 2.13's."""
+import contextlib
+
 import pytest
 
 import torchshim as torch
@@ -170,3 +172,17 @@ def test_the_step_that_a_product_does_not_fit_speaks():
         torch.ones(4) @ stack
     with pytest.raises(RuntimeError, match=r"size mismatch, got input \(6\), mat \(6x2\), vec \(4\)"):
         torch.ones(4, requires_grad=True) @ stack
+
+
+@pytest.mark.parametrize("shapes, turned, ok", [
+    (((2, 3, 2), (2, 2, 2, 3)), (0, 1), True), (((2, 3, 2), (2, 2, 2, 3)), (0, 0), False), (((2, 2, 3), (3, 2)), (1, 0), True),
+    (((2, 2, 3), (3, 2)), (0, 0), False)])
+def test_stacks_that_are_no_view_of_matrices_are_copied(shapes, turned, ok):
+    """So that they may be written before the backward pass."""
+    ts = [torch.rand(s[::-1]).permute(*reversed(range(len(s)))) if t else torch.rand(s) for s, t in zip(shapes, turned)]
+    a, b = [t.requires_grad_() for t in ts]
+    y = a @ b
+    with torch.no_grad():
+        (b if b.ndim > 2 else a).mul_(2)
+    with contextlib.nullcontext() if ok else pytest.raises(RuntimeError, match="which is output 0 of AsStrided, is at version 1"):
+        y.sum().backward()

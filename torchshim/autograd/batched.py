@@ -10,7 +10,7 @@ from ..tensor.core.storage import Get, Put, split_steps
 from ..tensor.core.write import CopySlices
 from . import anomaly_mode
 from .backward import _reach, run
-from .saved import Entrance, saved_tensors
+from .saved import Entrance, end_of, saved_tensors
 from .second_order import of_part
 from .grad_ops import ADD, zeros_value
 
@@ -82,7 +82,10 @@ def row_gradients(outs, edges, cts, create_graph, retain_graph=True):
 def _plain(roots, edges):
     """Whether all that leads from the roots to the edges are nodes of recorded operators that nobody watches."""
     order, needed, *_ = _reach(roots, edges)
+    ends = {id(end_of(e)[0]) for e in edges}
     for t in order:
+        if id(t) not in needed and id(t) not in ends:
+            continue                           # nothing happens there
         if not isinstance(t, Node) or t.__class__ is AccumulateGrad:
             x = (t.variable if t.__class__ is AccumulateGrad else t)._ts_extra
             if x is not None and x.hooks:

@@ -8,11 +8,10 @@ import math
 from ..engine import context
 from ..ops.layout import broadcast_shapes
 from ..ops.contractions import parsed
-from ..ops.products import one_matrix
+from ..ops.products import leading_is_one, one_matrix
 from ..ops.registry import OPS, T
 from ..ops.shape import RESHAPE_COPY
 from ..tensor.api.bind import FUNCTIONS, call
-from ..tensor.api.products import leading_is_one
 from ..tensor.core import graph
 from ..tensor.core.dispatch import wrap
 from ..tensor.core.handle import TensorBase

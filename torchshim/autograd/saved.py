@@ -6,7 +6,7 @@ import gc
 
 import numpy as np
 
-from ..engine import VjpOp, meta_of
+from ..engine import Batched, VjpOp, meta_of
 from ..ops import promotion as P
 from ..ops.registry import T
 from ..ops.views import LazyOp
@@ -158,6 +158,8 @@ def residuals(node):
         seen = getattr(node._ts_inst.op, "seen", None)
         shape = seen(node._ts_inst).get(args[k], ()) if seen else ()
         e = node._ts_next[args[k]]
+        if isinstance(e, TensorBase) and "_done" in e.__dict__ and not _read_itself(node._ts_inst.op):
+            continue
         now = known_by(st, e, steps, offset)
         if now is not None and now._ts_edge in (None, True) and e is not None:
             raise RuntimeError(DETACHED)
@@ -187,6 +189,17 @@ def residuals(node):
     if wrong:
         raise min(wrong, key=lambda w: w[0])[2]()      # torch looks at them by the alphabet, results last
     return saved
+
+
+# the gradients of these are products with the operands themselves
+_PRODUCTS = frozenset("mul div true_divide matmul mm bmm mv dot vdot linear addmm addmv addbmm baddbmm addr addcmul inner outer einsum "
+                      "tensordot".split())
+
+
+def _read_itself(op):
+    """Whether torch's gradient saves an operand without history as it is, not what it makes of it."""
+    op = op.op if op.__class__ is Batched else op
+    return op.__class__ is not VjpOp or op.inst.op.name.rstrip("_") in _PRODUCTS
 
 
 def _followed(st, t=None):

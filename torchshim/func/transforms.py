@@ -85,8 +85,15 @@ class _Run:
             leaves = [x for x in tree_flatten(self.value)[0] if isinstance(x, TensorBase)]
             if hooks:
                 counted_with(leaves, [(t, c) for t, c in zip(self.ins, copies) if isinstance(t, TensorBase) and not t._ts_st.gen])
+            self.own = [t for t in copies if isinstance(t, TensorBase) and t._ts_edge is True]
             own = [t for t in (*copies, *self.ins) if isinstance(t, TensorBase) and t._ts_edge is True]
             self.deep = self.on and bool(outside(leaves, since, own))
+
+    def close(self, closed=True):
+        """Once the derivatives are there nothing goes to arguments that had no history: what only those would get is not kept for them."""
+        for t in self.own:
+            t._ts_edge = None if closed else True
+            t.__dict__["_done"] = True
 
     def plain(self, x):
         """A result as the caller gets it: with a history only where it leads out of the function."""
@@ -145,7 +152,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
                                f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         gs = tree_unflatten(r.back([value], [None if edge(value) is None else _one(value)]), r.form)
         gs = gs[0] if single else gs
-        return (gs, (r.plain(value), r.plain(aux))) if has_aux else (gs, r.plain(value))
+        made = (gs, (r.plain(value), r.plain(aux))) if has_aux else (gs, r.plain(value))
+        r.close()
+        return made
     return wrapped
 
 
@@ -203,8 +212,13 @@ def vjp(func, *primals, has_aux=False):
             if c.shape != o.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{k}] has a shape of {c.shape} and output[{k}] has a shape of "
                                    f"{o.shape}.")
-        return tree_unflatten(r.back(outs, cts, create_graph), r.form)
-    return (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
+        r.close(False)
+        made = tree_unflatten(r.back(outs, cts, create_graph), r.form)
+        r.close()
+        return made
+    made = (r.plain(value), pull, r.plain(aux)) if has_aux else (r.plain(value), pull)
+    r.close()
+    return made
 
 
 def _pusher(r, outs):
@@ -296,7 +310,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
                            "strict=True.")
     pushed = tree_unflatten(_pusher(r, outs)(vs), form)
-    return (r.plain(value), pushed, r.plain(aux)) if has_aux else (r.plain(value), pushed)
+    made = (r.plain(value), pushed, r.plain(aux)) if has_aux else (r.plain(value), pushed)
+    r.close()
+    return made
 
 
 def linearize(func, *primals):
@@ -374,7 +390,9 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
                 gs = _in_parts(lambda cts, o=o: r.back([o], cts), lambda cts, o=o: r.rows(o, cts), _basis(o.detach()), chunk_size)
             rows.append([g.reshape((*o.shape, *x.shape)) for g, x in zip(gs, r.given)])
         made = _nested(rows, form, r, single)
-        return (made, r.plain(aux)) if has_aux else made
+        made = (made, r.plain(aux)) if has_aux else made
+        r.close()
+        return made
     return wrapped
 
 
@@ -413,7 +431,9 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                                      lambda vs, k=k: push.rows(k, vs), _basis(x.detach()), None))
         rows = [[c[i].movedim(0, -1).view((*o.shape, *x.shape)) for c, x in zip(columns, r.given)] for i, o in enumerate(outs)]
         made = _nested(rows, form, r, single)
-        return (made, r.plain(aux)) if has_aux else made
+        made = (made, r.plain(aux)) if has_aux else made
+        r.close()
+        return made
     return wrapped
 
 

@@ -158,10 +158,18 @@ def _folded(inst):
     a, b = inst.in_metas[:2]
     if a.ndim > 2 and b.ndim > 2:
         batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
-        return {k: (math.prod(batch), *m.shape[-2:]) if m.shape[:-2] == batch else None for k, m in enumerate((a, b))}
+        if a.ndim == 3 == b.ndim and a.shape[0] == 1 != b.shape[0]:    # turned, so that the stack is a copy
+            return {0: None, 1: None}
+        return {k: (math.prod(batch), *m.shape[-2:]) if m.shape[:-2] == batch and leading_is_one(m, 2) else None
+                for k, m in enumerate((a, b))}
     if a.ndim == 1 and b.ndim == 2:
         return {0: (1, *a.shape)}
-    return {0: (math.prod(a.shape[:-1]), a.shape[-1])} if a.ndim > 2 and b.ndim in (1, 2) else {}
+    return {0: (math.prod(a.shape[:-1]), a.shape[-1]) if leading_is_one(a) else None} if a.ndim > 2 and b.ndim in (1, 2) else {}
+
+
+def leading_is_one(m, last=1):
+    """Whether the dimensions of a stack before the `last` ones are one in memory."""
+    return all([m.strides[k] == m.strides[k + 1] * m.shape[k + 1] for k in range(m.ndim - last - 1)])
 
 
 def _factors(inst):

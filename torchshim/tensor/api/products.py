@@ -38,7 +38,7 @@ def _matmul_steps(a, b):
         return None
     turned = b.mT
     *lead, inner = meta(turned).shape
-    if wants or not mb.numel or leading_is_one(meta(turned)):
+    if wants or not mb.numel or L.leading_is_one(meta(turned)):
         flat = turned.reshape(math.prod(lead), inner)
         if ma.ndim == 1:
             return call(RESHAPE_COPY, (flat.mv(a), tuple(lead)))
@@ -46,11 +46,6 @@ def _matmul_steps(a, b):
     batch, count = mb.shape[:-2], math.prod(mb.shape[:-2])
     rows = a.expand(*batch, 1, ma.shape[0]).reshape(count, 1, ma.shape[0])
     return call(RESHAPE_COPY, (rows.bmm(b.expand(mb.shape).reshape(count, *mb.shape[-2:])), (*batch, mb.shape[-1])))
-
-
-def leading_is_one(m):
-    """Whether the leading dimensions of a stack of matrices are one in memory."""
-    return all([m.strides[k] == m.strides[k + 1] * m.shape[k + 1] for k in range(m.ndim - 2)])
 
 
 L.matmul.steps = _matmul_steps

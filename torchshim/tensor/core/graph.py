@@ -255,8 +255,9 @@ class AccumulateGrad(Node):
 
 def leads_nowhere(leaf):
     """Whether a leaf is a view without history: made without grad mode, or before its base required grad. torch lets it require grad
-    when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives."""
-    return leaf._ts_edge is None and leaf._ts_view is not None and leaf._ts_view.base is not None
+    when its base does, with an edge to nothing. Here the edge leads to the view itself, and no gradient arrives. So with what served a
+    derivative that is done."""
+    return leaf._ts_edge is None and (leaf._ts_view is not None and leaf._ts_view.base is not None or "_done" in leaf.__dict__)
 
 
 sparse = False             # whether gradients may be sparse tensors
