@@ -168,7 +168,7 @@ def apply_inplace(op, tensors, layout, nums=(), kinds="", overlap=None):
               and context.trace.undo is None and "transform" not in context.modes)
     if partly:
         vals[0] = present(vals[0])             # what the result differs from
-    if t._ts_view is not None or len(tensors) > 1:
+    if t._ts_view is not None or len(tensors) > 1 or 0 in vals[0].meta.strides:
         try:
             refuse_overlap(t, tensors, overlap)
         except RuntimeError:
