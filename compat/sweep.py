@@ -159,7 +159,8 @@ def serve():
         if isinstance(r, torch.Tensor):
             values = torch.view_as_real(r.detach().resolve_conj()) if r.is_complex() else r.detach()
             strides = [] if gradient or not r.numel() else list(r.stride())      # torch promises those of a gradient where it accumulates
-            return [str(r.dtype), list(r.shape), strides, values.double().flatten().tolist()]
+            values = values.double().flatten() + 0         # the zeros that torch has not allocated, too
+            return [str(r.dtype), list(r.shape), strides, values.tolist()]
         return [digest(y) for y in r] if isinstance(r, (tuple, list)) else repr(r)
 
     def answer(made, dtype, call):

@@ -85,3 +85,16 @@ def test_embedding_bag_of_torch_says_where_its_rows_come_from():
     assert out.tolist() == [[1, 1], [2, 3.5]] and sizes.tolist() == more.tolist() == [1, 2]
     out, bag, sizes, _ = torch.embedding_bag(w, ids, starts)
     assert out.tolist() == [[3, 1], [4, 7]] and bag.tolist() == [] and sizes.tolist() == [0, 0]
+
+
+def test_channels_last_stays_where_torch_joins_differences():
+    x = torch.arange(72.0).reshape(2, 3, 4, 3).contiguous(memory_format=torch.channels_last)
+    assert [y.is_contiguous(memory_format=torch.channels_last) for y in torch.gradient(x, dim=(1, 2, 3))] == [True] * 3
+    first, _, _, last = torch.gradient(x[..., :2].contiguous(memory_format=torch.channels_last))       # no difference lies between two
+    assert first.is_contiguous() and last.is_contiguous()
+
+
+def test_channels_last_is_not_cloned_by_rms_norm():
+    x = torch.ones(2, 3, 4, 2).contiguous(memory_format=torch.channels_last).requires_grad_()
+    assert F.rms_norm(x, (2,)).grad_fn.name() == "MulBackward0"
+    assert F.rms_norm(x.transpose(0, 1), (2,)).grad_fn.name() == "CloneBackward0"

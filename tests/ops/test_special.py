@@ -77,3 +77,11 @@ def test_zeta_of_a_number_names_its_history_as_torch_does():
     x = torch.tensor([1.5, 2.0], requires_grad=True)
     names = [torch.special.zeta(*args).grad_fn.name() for args in ((x, x), (2.0, x), (x, 2.0))]
     assert names == ["SpecialZetaBackward0", "SpecialZetaBackward1", "SpecialZetaBackward2"]
+
+
+def test_the_gradient_of_log_ndtr_takes_torchs_steps():
+    x = torch.tensor([-1e30, -300.0, -3.5, float("-inf")], requires_grad=True)
+    made = torch.autograd.grad(torch.special.log_ndtr(x).sum(), x)[0].tolist()
+    assert math.isnan(made[0]) and math.isnan(made[3]) and made[1:3] == pytest.approx([299.5122375488281, 3.75139], rel=1e-5)
+    x = torch.tensor([-1e30], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.grad(torch.special.log_ndtr(x).sum(), x)[0].item() == INF

@@ -47,14 +47,14 @@ declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuse
 
 def _log_ndtr(x):
     """By erfcx on the left and erfc on the right: nothing cancels."""
-    t = x / math.sqrt(2)
+    t = x * math.sqrt(0.5)                     # as torch: what cancels in the gradient does so by the last digit
     left = jnp.log(special.erfcx(-jnp.minimum(t, 1)) / 2) - jnp.minimum(t, 1) ** 2
     return jnp.where(x < 1, left, jnp.log1p(-jax.lax.erfc(t) / 2))
 
 
 declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
-        rule=(lambda out, x: math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2)),))
+        rule=(lambda out, x: jnp.exp(-(out + jnp.square(x) / 2)) / math.sqrt(2 * math.pi),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",
         rule=(lambda out, x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(out) / 2),))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine import warn
 from . import promotion as P
 from .common import is_complex, is_float, wide, wrap_dim, wrap_dims
-from .layout import broadcast_shapes, iterated
+from .layout import broadcast_shapes, channels_last_strides, iterated, lies_channels_last
 from .loops import searchsorted
 from .norms import p_norm, vector_norm
 from .reduction import root, summable, unsupported
@@ -207,7 +207,12 @@ _declare_trapezoids("cumulative_trapezoid", _cumulative_trapezoid, "Integrals fr
                     "CumsumBackward0")
 
 
-@op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0")
+def _joined_strides(inst, self, spacing, dim, *rest):
+    """channels_last, where none of the parts that torch joins is empty."""
+    return channels_last_strides(self.shape) if lies_channels_last(self) and self.shape[dim] > 2 else None
+
+
+@op("gradient.uniform(Tensor self, float spacing, int dim, int edge_order) -> Tensor", grad="CatBackward0", strides=_joined_strides)
 def gradient_uniform(self, spacing, dim, edge_order):
     """Central differences at equal distances; one-sided ones of the given order at the ends."""
     out = self.dtype if P.kind_of(self.dtype) > 1 else P.default_float

@@ -127,11 +127,11 @@ def check_rms_norm(x, normalized_shape, weight, eps):
 
 
 def _rms_name(inst):
-    """torch makes a result contiguous that lies otherwise."""
+    """torch makes a result contiguous that lies otherwise, unless channels_last."""
     m = inst.in_metas[0]
     if m.dtype in (P.float16, P.bfloat16):
         return "ToCopyBackward0"
-    return "MulBackward0" if elementwise_strides((m,), m.shape) in (None, contiguous_strides(m.shape)) else "CloneBackward0"
+    return "MulBackward0" if lies_channels_last(m) or elementwise_strides((m,), m.shape) in (None, contiguous_strides(m.shape)) else "CloneBackward0"
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
