@@ -1,5 +1,6 @@
 """Shapes are data: operators are traced once for a pattern of sizes, and what comes out is what tracing each shape gives."""
 import gc
+import math
 import weakref
 
 import jax
@@ -147,6 +148,35 @@ def test_an_operator_that_compares_sizes_is_traced_once_for_each_outcome(name, t
         np.testing.assert_array_equal(run(*s), want, strict=True)
     traces.clear()
     run(8, 11), run(29, 47), run(9, 33)
+    assert not traces
+
+
+def test_where_no_element_meets_another_one_family_serves_operands_of_one_shape_of_any_rank(traces):
+    def run(*shape, turned=False):
+        x = torch.linspace(-2, 2, math.prod(shape), dtype=torch.float64).reshape(shape)
+        x = (x.transpose(0, -1) if turned else x).detach().requires_grad_()
+        y = torch.lerp(torch.where(x > 0, x * x, x.exp()), torch.nan_to_num(x) - 1, 0.25).clamp(-1, 3)
+        y.backward(torch.ones_like(y))
+        return y.float().double(), x.grad, x
+    run(5, 7)
+    run(3, 11)             # other tests may have met the first, without families
+    traces.clear()
+    for shape in [(40,), (2, 3, 4), (6, 1), (1, 9, 1, 2)]:
+        for turned in (False, True):
+            y, grad, x = run(*shape, turned=turned)
+            a = x.detach().numpy()
+            b = np.where(a > 0, a * a, np.exp(a))
+            c = b + 0.25 * (a - 1 - b)
+            assert y.shape == grad.shape == x.shape
+            np.testing.assert_allclose(y.tolist(), np.clip(c, -1, 3), rtol=1e-6)
+            np.testing.assert_allclose(grad.tolist(), (np.where(a > 0, 2 * a, b) * 0.75 + 0.25) * ((c >= -1) & (c <= 3)))
+    assert not traces
+
+
+def test_an_operator_in_place_is_the_one_that_was_traced(traces):
+    torch.ones(3, 4).sinh().tolist()
+    traces.clear()
+    assert torch.ones(3, 4).sinh_()[0, 0].item() == torch.ones(3, 4).sinh()[0, 0].item()
     assert not traces
 
 

@@ -167,7 +167,7 @@ class Op(Operator):
             self.saves = lambda inst, wrt: tuple([~i for i in wrt])
         elif saves is not None:
             self.saves = saves
-        self.elementwise = promote is not None if elementwise is None else elementwise
+        self.elementwise = self.pointwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
@@ -579,6 +579,7 @@ class InplaceOp(Operator):
         super().__init__(op.name + "_")
         self.params = op.params
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
+        self.pointwise = op.pointwise
         self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
 
     def key(self, layout, metas, kinds):
@@ -635,9 +636,14 @@ class InplaceOp(Operator):
             full.diff_ins, full.wide = wide.diff_ins, half.ROUNDED
             full.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
             return half.narrowed(full, base.layout, base.in_metas, [target.dtype])
-        common = self.op.common_dtype(base.layout, base.in_metas)
-        inst = Instance(self, base.layout, inplace(base.fn), base.in_metas, base.kinds, target.device, (target.strides,),
-                        **self.op.alike(base.layout, common, inplace))
+        if base.known and made.dtype == target.dtype:                  # it computes the same
+            inst = Instance(self, base.layout, base.fn, base.in_metas, base.kinds, target.device, (target.strides,),
+                            results=[(target.shape, target.dtype)], jaxpr=base.jaxpr if base.traced else None)
+            inst.share(base.family, base.sizes)
+        else:
+            common = self.op.common_dtype(base.layout, base.in_metas)
+            inst = Instance(self, base.layout, inplace(base.fn), base.in_metas, base.kinds, target.device, (target.strides,),
+                            **self.op.alike(base.layout, common, inplace))
         inst.grad_fn_name = self.op.inplace_grad or base.grad_fn_name
         inst.diff_ins = base.diff_ins
         return inst

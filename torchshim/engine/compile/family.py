@@ -1,17 +1,19 @@
 """Instances that differ in their shapes only: traced by JAX once, with symbolic sizes, and instantiated in microseconds.
 
 The first Instance of a pattern is traced as it is, since most operators of most programs meet one shape. The second makes the
-family. Operators that look at sizes to decide what to compute cannot be traced so; theirs are traced shape by shape.
+family. Operators that look at sizes to decide what to compute cannot be traced so; theirs are traced shape by shape. Where no element
+meets another, one family, of arrays in one dimension, serves operands of one shape of any rank.
 """
 from __future__ import annotations
 
 import jax
 
+from ..device import is_host
 from ..record.memo import Memo
 from . import gradient
 from .cost import weighed
 from .instance import NUMBER, jaxpr_of
-from .sizes import Sizes, holding, ordered, pattern_of, undecided
+from .sizes import LEAST, MOST, Sizes, holding, ordered, pattern_of, undecided
 
 _MOST = 4096
 _REGIONS, _GUESSES = 8, 4  # families of one pattern, and what more has to be known until one of them can be made
@@ -26,14 +28,14 @@ class _Regions:
     def __init__(self):
         self.families, self.missed = [], 0
 
-    def family(self, inst, pattern, sizes, remade):
+    def family(self, inst, pattern, sizes, remade, flat):
         """The Family for these sizes; None where there is none."""
         for holds, family in self.families:
             if holds(*sizes):
                 return family
         if self.missed or len(self.families) == _REGIONS:
             return None
-        pattern, family = _made(inst, pattern, sizes, remade)
+        pattern, family = _made(inst, pattern, sizes, remade, flat)
         if family is _REFUSED:
             self.missed += 1
             return None
@@ -47,28 +49,41 @@ def family_of(inst, key, values=(), remade=None):
     `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
     """
     op = inst.op
-    pattern, sizes = pattern_of(inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
+    flat = () if values or not op.pointwise else _in_one_dimension(inst.in_metas)
+    pattern, sizes = pattern_of(flat or inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
                                 op.apart is not None)
     if op.ordered is not None:
         pattern = ordered(pattern, sizes)
     place = op, key, inst.kinds, pattern
     regions = _met.get(place)
     if regions is None:
-        _met.keep(place, _FIRST)
-        return None, None
+        regions = _met.keep(place, _Regions() if flat else _FIRST)
+        if not flat:
+            return None, None
     if regions is _FIRST:
         regions = _met[place] = _Regions()
-    family = regions.family(inst, pattern, sizes, remade)
+    family = regions.family(inst, pattern, sizes, remade, bool(flat))
     return (None, None) if family is None else (family, sizes)
 
 
-def _made(inst, pattern, sizes, remade):
+def _in_one_dimension(metas):
+    """The Metas of the same arrays with all their elements in one dimension, where they have one shape and are a processor's."""
+    first = metas[0] if metas else None
+    if first is None or not first.shape or not LEAST <= first.numel <= MOST or not is_host(first.device):
+        return ()
+    shape, numel = first.shape, first.numel
+    if any([m.shape != shape for m in metas]):
+        return ()
+    return [_Shape((numel,), m.dtype) for m in metas]
+
+
+def _made(inst, pattern, sizes, remade, flat):
     """(the pattern with what had to be known of its sizes, the Family or _REFUSED)."""
     def make():
         shapes, values = pattern.open()
         metas = [_Shape(shape, dtype) for shape, (dtype, _) in zip(shapes, pattern.dims)]
         layout, fn = remade(values) if values else (inst.layout, inst.fn)
-        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, inst.op.saves)
+        return Family(inst.op, layout, fn, inst.kinds, metas, sizes, inst.op.saves, flat)
 
     for _ in range(_GUESSES):
         family, error = _aside(make)
@@ -113,13 +128,14 @@ class _Shape:
 
 
 class Family:
-    """What Instances of one pattern share. To rules of gradients it looks like one of them, with symbolic sizes."""
+    """What Instances of one pattern share. To rules of gradients it looks like one of them, with symbolic sizes. flat: with one dimension,
+    which has all elements of an Instance's."""
 
     traced = True
 
-    def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves, jaxpr=None):
+    def __init__(self, op, layout, fn, kinds, in_metas, sizes, saves, flat, jaxpr=None):
         self.op, self.layout, self.fn, self.kinds, self.in_metas = op, layout, fn, kinds, in_metas
-        self.example, self.saves = sizes, saves
+        self.example, self.saves, self.flat = sizes, saves, flat
         avals = [jax.ShapeDtypeStruct(m.shape, m.dtype) for m in in_metas] + [NUMBER[k] for k in self.kinds]
         self.jaxpr = jaxpr or jaxpr_of(self.fn, *avals)
         self.out_metas = [_Shape(a.shape, a.dtype) for a in self.jaxpr.out_avals]
@@ -128,11 +144,12 @@ class Family:
         self._shapes.place(weighed(self.jaxpr.jaxpr))
         self.diff_outs = ()
         self._pullbacks, self._program = {}, None
-        self.results(sizes)
+        self._shapes.at(sizes)
 
-    def results(self, sizes):
-        """(shape, dtype) of each result."""
-        return self._shapes.at(sizes)[0]
+    def results(self, sizes, metas):
+        """(shape, dtype) of each result of operands with these Metas."""
+        made = self._shapes.at(sizes)[0]
+        return [(metas[0].shape, dtype) for _, dtype in made] if self.flat else made
 
     def weight(self, sizes):
         """What `cost.weighed` says of an Instance."""
@@ -143,7 +160,8 @@ class Family:
         if self._program is None:
             from ..interpret import OpenProgram
             self._program, _ = _aside(lambda: OpenProgram(self.jaxpr, self.example, len(self.kinds)))
-        return None if self._program is _REFUSED else self._program.at(sizes)
+        made = None if self._program is _REFUSED else self._program.at(sizes)
+        return _flattening(made) if made and self.flat and self._program.shaped else made
 
     def derived(self, inst, needs, rule):
         """(what is kept, function of the vjp, its Family or None, what is kept and not read) for an Instance of this family; None: it is to be
@@ -155,6 +173,14 @@ class Family:
             wrt = [i for i in inst.diff_ins if needs >> i & 1]
             found = self._pullbacks[key] = _aside(lambda: _Pullback(self, wrt, rule))[0]
         return None if found is _REFUSED else found.derived(inst)
+
+
+def _flattening(run):
+    """`run`, of arrays with one dimension, of arrays of one shape."""
+    def flattening(*args):
+        shape = args[0].shape
+        return [a.reshape(shape) for a in run(*[a.reshape(-1) if a.ndim else a for a in args])]
+    return flattening
 
 
 class _Pullback(gradient.Pullback):
@@ -185,4 +211,5 @@ class _Pullback(gradient.Pullback):
         metas = [family.in_metas[i] for i in args] + [family.out_metas[k] for k in outs + family.diff_outs]
         kinds = "".join([family.kinds[i] for i in nums])
         kept = args, outs, nums, eqns
-        return _aside(lambda: Family(family.op, (), self.function(*kept), kinds, metas, family.example, None, self.jaxpr(*kept)))[0]
+        return _aside(lambda: Family(family.op, (), self.function(*kept), kinds, metas, family.example, None, family.flat,
+                                     self.jaxpr(*kept)))[0]

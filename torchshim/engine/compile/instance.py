@@ -60,7 +60,7 @@ class Instance:
         self._jit = self._interp = self._cost = self._routine = self.info = self.wide = self._family = self._sizes = None
         self._alike = None if alike is None else (alike, values, remade)
         if results is None:
-            results = self.family.results(self.sizes) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
+            results = self.family.results(self.sizes, in_metas) if self.family else [(a.shape, a.dtype) for a in self.jaxpr.out_avals]
         strides = out_strides or (None,) * len(results)
         self.out_metas = tuple([meta_of(shape, dtype, device, s) for (shape, dtype), s in zip(results, strides, strict=True)])
         self.out = self.out_metas[0] if len(results) == 1 else self.out_metas
@@ -99,6 +99,11 @@ class Instance:
     def traced(self):
         """Whether JAX has traced the function at these shapes."""
         return self._jaxpr is not None
+
+    @property
+    def known(self):
+        """Whether nothing has to be traced to tell what it does."""
+        return self._jaxpr is not None or self._family is not None
 
     @property
     def cost(self):

@@ -78,7 +78,7 @@ class OpenProgram:
         builder = _Builder(False, self.sizes, numbers)
         with np.errstate(all="ignore"):
             steps, outputs = builder.program(closed_jaxpr)
-        self.functions, self.text = [fn for fn, *_ in steps], _Text(builder, steps, outputs)
+        self.functions, self.text, self.shaped = [fn for fn, *_ in steps], _Text(builder, steps, outputs), builder.shaped
         self.open = [(k, fn) for k, fn in enumerate(self.functions) if fn.__class__ is _Open]
 
     def at(self, sizes):
@@ -220,6 +220,7 @@ class _Builder:
         self.raised: dict[int, tuple[int, int]] = {}       # slots of arrays that are nowhere below a number: those of the two
         self.fresh: dict[int, Spec] = {}       # slots of arrays that share no memory with what they were made of
         self.into: dict[int, int] = {}         # slots of results: those of the operands whose memory they take
+        self.shaped = False        # whether a step depends on the shape, and not the number of elements alone
 
     def made(self, make: Callable, *data):
         """`make(*data)`, a function or None; where the data has symbolic sizes, an `_Open` in the function's place."""
@@ -262,6 +263,7 @@ class _Builder:
         if value.slot is None:
             spec = value.spec
             if value.small is not None:
+                self.shaped = True
                 more = [n for n in spec.shape if n != 1] != [n for n in value.small_shape if n != 1]
                 value.slot = self.emit(self.made(_expander, spec) if more else self.made(reshaper, spec.shape), [value.small], spec)
             else:
@@ -332,6 +334,7 @@ class _Builder:
                     return self.inline(eqn.params[param], ins)
         if name in _IDENTITIES and len(ins) == len(eqn.outvars):
             return ins
+        before = len(self.steps)
         special = STRUCTURAL.get(name)
         outs = [spec_of(v.aval) for v in eqn.outvars]
         if self.sizes is not None and name in INNER and not (name == "cond" and ins[0].const is not None):
@@ -342,12 +345,16 @@ class _Builder:
             values = self.elementwise(eqn, ins, outs)
         else:
             values = self.general(eqn, ins, outs)
-        return self.fallback(eqn, ins, outs) if values is None else values
+        if values is None:
+            values = self.fallback(eqn, ins, outs)
+        self.shaped |= len(self.steps) > before and (name not in ELEMENTWISE or name not in RULES or name == "select_n" and len(ins) == 2)
+        return values
 
     def known_call(self, make, ins, outs):
         """A function that has a rule of its own."""
         specs = [v.spec for v in ins]
         fn = self.made(make, {}, specs, outs) if plain(*specs, *outs) else None
+        self.shaped |= bool(fn)
         return fn and self.emit_many(fn, [self.array(v) for v in ins], outs, raw=False)
 
     def elementwise(self, eqn, ins, outs):

@@ -64,11 +64,11 @@ class Lstm:
         tops = np.empty((times, hidden, batch), dtype) if keep else [np.empty((hidden, batch), dtype)] * times
         h, c = np.ascontiguousarray(np.asarray(h).T), np.ascontiguousarray(np.asarray(c).T)
         product, one = np.empty((4 * hidden, batch), dtype), np.ones((), dtype)
-        matmul, add, multiply, divide, exp, tanh = np.matmul, np.add, np.multiply, np.divide, np.exp, np.tanh
+        add, multiply, divide, exp, tanh = np.add, np.multiply, np.divide, np.exp, np.tanh
         # iterated along the times: a view that a loop takes costs less than one that an index makes
         views = (given, given[:, :first], given[:, first:], given[:, :hidden], given[:, hidden:2 * hidden], given[:, 2 * hidden:first])
         for gates, logistic, candidate, shown, entered, stays, state, cell, top in zip(*views, states, cells, tops):
-            add(gates, matmul(u, h, product), gates)
+            add(gates, u.dot(h, product), gates)
             exp(logistic, logistic)
             divide(one, add(logistic, one, logistic), logistic)
             tanh(candidate, candidate)
@@ -98,7 +98,7 @@ class Lstm:
         out = np.ascontiguousarray(out.transpose(0, 2, 1))
         d_h, d_c = np.array(d_last.T, order="C"), np.array(d_cell.T, order="C")      # they are written
         part = np.empty((hidden, batch), dtype)
-        matmul, add, multiply = np.matmul, np.add, np.multiply
+        add, multiply = np.add, np.multiply
         shown, rest = slope[:, :hidden], slope[:, hidden:].reshape(times, 3, hidden, batch)
         for given, along, all_, first, others, stays in zip(*[a[::-1] for a in (out, through, slope, shown, rest, f)]):
             add(d_h, given, d_h)
@@ -106,7 +106,7 @@ class Lstm:
             multiply(first, d_h, first)
             multiply(others, d_c, others)
             multiply(d_c, stays, d_c)
-            matmul(back, all_, d_h)
+            back.dot(all_, d_h)
         flat = np.ascontiguousarray(slope.transpose(0, 2, 1)).reshape(times * batch, 4 * hidden)
         made = {1: lambda: np.ascontiguousarray(d_h.T), 2: lambda: np.ascontiguousarray(d_c.T)}
 
