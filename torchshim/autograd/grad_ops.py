@@ -8,7 +8,7 @@ from ..ops.layout import elementwise_strides
 
 class _Add(Operator):
     """Sum of two cotangents."""
-    name, grad, pointwise = "add", "AddBackward0", True
+    name, grad, elementwise = "add", "AddBackward0", True
 
     def build(self, layout, metas, kinds):
         m = metas[0]

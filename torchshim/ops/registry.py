@@ -167,7 +167,7 @@ class Op(Operator):
             self.saves = lambda inst, wrt: tuple([~i for i in wrt])
         elif saves is not None:
             self.saves = saves
-        self.elementwise = self.pointwise = promote is not None if elementwise is None else elementwise
+        self.elementwise = promote is not None if elementwise is None else elementwise
         if numbers is None:
             numbers = [p.name for p in self.params if p.kind == "tensor" and (p.name != "self" or scalar_left)] if self.elementwise else ()
         self.numbers = frozenset(numbers)
@@ -579,7 +579,7 @@ class InplaceOp(Operator):
         super().__init__(op.name + "_")
         self.params = op.params
         self.op, self.rule, self.saves_number, self.saves, self.twice = op, op.rule, op.saves_number, op.saves, op.twice
-        self.pointwise = op.pointwise
+        self.elementwise = op.elementwise
         self.back_refuses, self.grad_back, self.grad_for = op.back_refuses, op.grad_back, op.grad_for
 
     def key(self, layout, metas, kinds):

@@ -22,7 +22,7 @@ COPIED = op("view_copy.own(Tensor self, str name) -> Tensor", grad=lambda inst: 
 
 class _To(Operator):
     """Copy to a dtype and layout; layout is (dtype, strides)."""
-    name, grad, pointwise = "to", "ToCopyBackward0", True
+    name, grad, elementwise = "to", "ToCopyBackward0", True
 
     def build(self, layout, metas, kinds):
         dtype, strides = layout

@@ -49,7 +49,7 @@ def family_of(inst, key, values=(), remade=None):
     `values` are static arguments that are sizes, which `key` is without, and `remade(values)` is (layout, fn) with others.
     """
     op = inst.op
-    flat = () if values or not op.pointwise else _in_one_dimension(inst.in_metas)
+    flat = () if values or not op.elementwise else _in_one_dimension(inst.in_metas)
     pattern, sizes = pattern_of(flat or inst.in_metas, values, op.least, op.multiple, op.apart if op.ordered is None else op.ordered,
                                 op.apart is not None)
     if op.ordered is not None:

@@ -24,8 +24,7 @@ class Operator:
     name = "operator"
     grad = rule = None
     view = None                # for aliases: how to write through them, see ops.views
-    elementwise = False
-    pointwise = False          # whether no element of its operands, broadcast, meets another
+    elementwise = False        # whether no element of its operands, broadcast, meets another
     plain_gradients = False    # whether gradients are contiguous, however the operands lie; or a function of an operand
     writes = False             # whether it computes what its first operand becomes
     least = LEAST              # sizes from here on are alike to it

@@ -168,8 +168,8 @@ class _Rows:
             if self.into is not None:
                 padded[self.into] = x[self.source]
             x = padded
-        for j, columns in enumerate(self.columns):
-            part = x[..., columns]
+        for j, taken in enumerate(self.columns):
+            part = x[..., taken]
             if self.phases is None:
                 rows[:, j, ..., 0, 0, :] = part
             else:
