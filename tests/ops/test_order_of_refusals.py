@@ -55,6 +55,7 @@ def attend(q, k=None, v=None, **more):
     (lambda: F.pad((torch.ones(1, 3, 4, 2) > 0).contiguous(memory_format=LAST), (1,) * 4, mode="reflect"), NotImplementedError,
      "\"reflection_pad2d_channels_last\" not"),
     (lambda: F.linear((torch.ones(2, 4, 3) > 0).mT, torch.ones(2, 4) > 0), NotImplementedError, "\"bmm\" not"),
+    (lambda: F.linear((torch.ones(4, 2, 3) > 0).permute(1, 2, 0), torch.ones(2, 4) > 0), NotImplementedError, "\"addmm_impl_cpu_\" not"),
     (lambda: F.linear(torch.ones(3, 0) > 0, torch.ones(2, 0) > 0, torch.ones(2) > 0), RuntimeError, "result type Long can't be cast"),
     (lambda: F.batch_norm(torch.ones(1, 3, 4, 2).long().contiguous(memory_format=LAST), None, None, training=True), NotImplementedError,
      "\"batch_norm\" not"),
