@@ -1,4 +1,5 @@
 """NumPy's BLAS has one thread while a trace is interpreted, whatever happens in it, and what it had before afterwards."""
+import numpy as np
 import pytest
 
 import torchshim as torch
@@ -49,3 +50,8 @@ def test_a_product_that_is_worth_it_gets_them(three_threads):
     counts.append(blas._get())
     blas.restore(before)
     assert counts == ([three_threads, 1] if three_threads > 1 else [1, 1])
+
+
+def test_addresses_of_arrays_that_may_be_written_and_of_others():
+    for array in (np.arange(4.0), np.arange(4.0)[1:], np.arange(6.0).reshape(2, 3).T, np.broadcast_to(np.ones(1), (3,)), np.ones(())):
+        assert blas.address(array) == array.ctypes.data

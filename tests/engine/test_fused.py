@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import torchshim as torch
+from torchshim.engine.compile import policy
 from torchshim.engine.interpret import build, fused, losses
 from torchshim.engine.interpret.kept import Kept
 from torchshim.ops import activation
@@ -413,3 +414,11 @@ def test_cross_entropy_of_few_rows_has_the_bits_of_blocks(rows, n, reduction, mo
         with np.errstate(all="ignore"):
             few, many = few_and_many(monkeypatch, losses, lambda: losses.cross_entropy(rows, n, x.dtype, reduction, ignored), x, target)
         assert few.shape == many.shape and few.tobytes() == many.tobytes()
+
+
+def test_what_a_loss_keeps_for_its_gradient_is_of_the_class_that_does_not_count(monkeypatch):
+    monkeypatch.setattr(policy, "tier", "operators")
+    x, y = torch.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]], requires_grad=True), torch.tensor([2, 0])
+    first, second = [torch.nn.functional.cross_entropy(x, y, ignore_index=k) for k in (0, 2)]
+    (one,), (other,) = torch.autograd.grad(first, x), torch.autograd.grad(second, x)
+    assert one[1].abs().sum() == 0 != one[0].abs().sum() and other[0].abs().sum() == 0 != other[1].abs().sum()

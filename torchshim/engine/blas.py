@@ -71,7 +71,7 @@ integer = ctypes.c_int64 if _place and _place[3] else ctypes.c_int32         # a
 @functools.cache
 def routine(name, arguments):
     """A Fortran routine of BLAS or LAPACK, as "dgetrf", that NumPy's library has and NumPy does not offer; None where it has not. Its
-    arguments are addresses: of arrays as integers (`array.ctypes.data`), of integers by `number`."""
+    arguments are addresses: of arrays as integers (`address`), of integers by `number`."""
     if _place is None:
         return None
     function = getattr(ctypes.CDLL(_place[1]), f"{_place[2]}{name}_{_place[3]}", None)      # gives up Python's lock meanwhile
@@ -82,6 +82,16 @@ def routine(name, arguments):
 
 def number(n):
     return ctypes.byref(integer(n))
+
+
+def address(array):
+    """Where the elements of an array that has some begin."""
+    if array.flags.c_contiguous and array.flags.writeable:
+        return ctypes.addressof(_byte(array))  # a third of what `array.ctypes` takes, which is made anew each time
+    return array.ctypes.data
+
+
+_byte = ctypes.c_char.from_buffer
 
 
 _given = functools.lru_cache(16)(number)        # which a routine reads only

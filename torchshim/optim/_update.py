@@ -173,7 +173,7 @@ class Update(Operator):
         whole = meta_of((ends[-1],), metas[0].dtype, metas[0].device)
         f = self.resolve((1, lists, flags), (whole,) * lists, inst.kinds).interpreted()
         ins = [itemgetter(*[j * n + k for k in ks]) for j in range(lists)]
-        pieces = [(k, slice(a, b), m.shape) for k, a, b, m in zip(ks, ends, ends[1:], metas)]
+        pieces = [(slice(a, b), m.shape if m.ndim != 1 else None) for a, b, m in zip(ends, ends[1:], metas)]
         made = [((), None)] * (lists + 1)      # each list as it came out the last time, and end to end: mostly that is what comes in next
         written = [0, *range(2, lists + 1)]
 
@@ -183,9 +183,9 @@ class Update(Operator):
                 arrays = get(args)
                 given.append(whole if whole is not None and all(map(is_, arrays, before)) else np.concatenate(arrays, None))
             for j, at, whole in zip(written, range(0, len(out), n), f(*given, *numbers)):
-                parts = [whole[piece].reshape(shape) for _, piece, shape in pieces]
+                parts = [whole[piece] if shape is None else whole[piece].reshape(shape) for piece, shape in pieces]
                 made[j] = parts, whole
-                for (k, _, _), part in zip(pieces, parts):
+                for k, part in zip(ks, parts):
                     out[at + k] = part
         return run
 

@@ -20,7 +20,7 @@ def _adder(shape, size, dtype):
     add = blas.routine(name, 6)
     if add is None or size >= 2 ** 31:
         return None
-    count, one = blas.number(size), blas.number(1)
+    count, one, address = blas.number(size), blas.number(1), blas.address
 
     def sums(x, y, z):
         number = x.item()
@@ -29,7 +29,7 @@ def _adder(shape, size, dtype):
         y = np.ascontiguousarray(y)
         out = np.empty(shape, dtype)
         np.copyto(out, z)
-        add(count, ctypes.byref(scalar(number)), y.ctypes.data, one, out.ctypes.data, one)
+        add(count, ctypes.byref(scalar(number)), address(y), one, address(out), one)
         return [out]
     return sums
 

@@ -135,7 +135,8 @@ entropy, entropy_back = _elementwise(_entropy, 1), _elementwise_back(_entropy_ba
 
 # ---------------------------------------------------------------- classes
 
-_kept = Kept(4, 1 << 18)   # of logits, by them: exp of what they are less their row's peak, and its sums
+# By logits and classes: exp of what those are less their row's peak, its sums, the classes' places, and which class does not count
+_kept = Kept(4, 1 << 18)
 
 
 def cross_entropy(rows, n, dtype, reduction, ignore_index):
@@ -154,10 +155,10 @@ def cross_entropy(rows, n, dtype, reduction, ignore_index):
         every = _losses_of_few(rows, n, dtype)
 
     def run(x, target, *_):
-        target, loss = _inside(target, n, ignore_index), np.empty(rows, dtype)
+        given, target, loss = (x, target), _inside(target, n, ignore_index), np.empty(rows, dtype)
         exponents = every(_contiguous(x, (rows, n)), target.at, loss)
-        if exponents is not None and _kept.small((x,)):
-            _kept.keep((x,), exponents)
+        if exponents is not None and _kept.small(given):
+            _kept.keep(given, (*exponents, target, ignore_index))
         if target.kept is not None:
             loss = np.where(target.kept, loss, dtype.type(0))
         if reduction == "none":
@@ -220,14 +221,17 @@ def cross_entropy_back(rows, n, dtype, reduction, ignore_index):
     every = _over(blocks, one)
 
     def run(x, target, ct):
-        shape, target, scale = np.shape(x), _inside(target, n, ignore_index), np.asarray(ct).reshape(-1)
+        shape, scale = np.shape(x), np.asarray(ct).reshape(-1)
+        kept = _kept.taken((x, target)) if _kept.entries else None
+        if kept is not None and kept[3] == ignore_index:
+            out, total, target, _ = kept
+        else:
+            out, target = None, _inside(target, n, ignore_index)
         if reduction == "mean":
             scale = scale / dtype.type(target.count)
         if target.kept is not None:
             scale = np.where(target.kept, scale, dtype.type(0))
-        kept = _kept.taken((x,)) if _kept.entries else None
-        if kept is not None and kept[0].shape == (rows, n):
-            out, total = kept
+        if out is not None:
             finish(out, total, target.at, scale)
         else:
             out = np.empty((rows, n), dtype)
