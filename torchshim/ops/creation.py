@@ -127,7 +127,8 @@ def _logspace(shape, dtype, *numbers):
 
 
 ZEROS = Make("zeros", lambda shape, dtype: jnp.zeros(shape, dtype), np.zeros)
-ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype), np.ones)
+ONES = Make("ones", lambda shape, dtype: jnp.ones(shape, dtype),
+            lambda shape, dtype: np.ones(shape, dtype) if shape else np.array(1, dtype))       # as most backward passes begin
 FULL = Make("full", _full, lambda shape, dtype, value: np.full(shape, value != 0 if dtype == np.bool_ else value, dtype))
 ARANGE = Make("arange", _arange, _arange_on_host, "arange_cpu")
 LINSPACE = Make("linspace", _linspace, functools.partial(_linspace, xp=np), "linspace_cpu", 2)
