@@ -105,7 +105,7 @@ def threshold(self, threshold, value):
 
 @op("hardsigmoid(Tensor self) -> Tensor", grad="HardsigmoidBackward0", inplace="method", functional="inplace", **FUNCTIONAL,
     refuses=("hardsigmoid_cpu", "bic"), rule=(lambda out, x: ((x > -3) & (x < 3), jnp.float32(1 / 6).astype(x.dtype)),),
-    grad_back=lambda own: "NotImplemented", twice="zeros")
+    grad_back=lambda inst, needs: "NotImplemented", twice="zeros")
 def hardsigmoid(self):
     """(x + 3) / 6 between 0 and 1."""
     return jnp.minimum(jnp.maximum(self + 3, 0), 6) / 6
@@ -278,7 +278,8 @@ def check_prelu(self, weight):
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
 
 
-@op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0", check=check_prelu, functional=True,
+@op("prelu(Tensor self, Tensor weight) -> Tensor", grad="PreluKernelBackward0",
+    grad_back="PreluKernelBackward", check=check_prelu, functional=True,
     strides=lambda inst, self, weight: kept_strides(self), twice="zeros", out=False)
 def prelu(self, weight):
     """x above 0, weight * x below; the weight is one number, or one for each channel."""

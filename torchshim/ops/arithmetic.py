@@ -11,7 +11,7 @@ from . import promotion as P
 from .common import is_complex, is_float, plus_product
 from .layout import as_cotangent, broadcast_shapes, each, elementwise_strides, iterated, plain
 from .loops import while_loop
-from .registry import SB, SC, SF, SI, T, Over, cast, common_of, op, short, with_partials
+from .registry import SB, SC, SF, SI, T, Over, cast, common_of, each_back, op, short, with_partials
 
 NUMBERS = (SB, SI, SF, SC)
 TWO_BOOLS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -225,7 +225,7 @@ def _flat(mode, value):
 
 
 @op("div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", lie=each(iterated, as_cotangent), grad=_div_name,
-    check=check_mode,
+    grad_back=each_back("Div"), check=check_mode,
     promote=lambda layout: "float" if layout[2] is None else "arith", inplace="method", scalar_left="alone", aliases=("divide",),
     elementwise=True, saves_number=True, wide_number=True, half_steps=True, precheck=refuse_rounded_zero,
     rule=(lambda out, self, other, mode: _flat(mode, other) if mode else Over(other), lambda out, self, other, mode: _flat(mode, -(self / other) / other)))
@@ -234,8 +234,8 @@ def div(self, other, rounding_mode, half=None):
     return quotient(self, other, rounding_mode, half)
 
 
-@op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0", promote="float",
-    inplace="method", scalar_left="alone",
+@op("true_divide(Tensor self, Tensor other) -> Tensor", lie=each(iterated, as_cotangent), grad="DivBackward0",
+    grad_back=each_back("Div"), promote="float", inplace="method", scalar_left="alone",
     saves_number=True, wide_number=True, rule=(lambda out, self, other: Over(other), lambda out, self, other: -(self / other) / other))
 def true_divide(self, other):
     """self / other."""
@@ -477,7 +477,7 @@ def two_to(x):
     return jnp.power(jnp.asarray(2, x.dtype), x)
 
 
-@op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", inplace="method", numbers=(),
+@op("hypot(Tensor self, Tensor other) -> Tensor", promote="arith", grad="HypotBackward0", grad_back="Div", inplace="method", numbers=(),
     refuses=("hypot_cpu", "bic"), rule=(lambda out, self, other: self / out, lambda out, self, other: other / out), saves=("result",))
 def hypot(self, other):
     """sqrt(self ** 2 + other ** 2) without overflow."""
@@ -504,7 +504,7 @@ def _at_infinity(z):
     return jnp.cos(z.imag) * jnp.inf, jnp.where(z.imag == 0, 0, jnp.sin(z.imag) * jnp.inf)
 
 
-@op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", numbers=(),
+@op("logaddexp(Tensor self, Tensor other) -> Tensor", promote="arith", grad="LogaddexpBackward0", grad_back="Div", numbers=(),
     refuses=("logaddexp_cpu", "bi"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other: 1 / (1 + jnp.exp(other - self)), lambda out, self, other: 1 / (1 + jnp.exp(self - other))))
 def logaddexp(self, other):
@@ -519,7 +519,7 @@ def logaddexp(self, other):
     return jnp.logaddexp(self, other)
 
 
-@op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", numbers=(),
+@op("logaddexp2(Tensor self, Tensor other) -> Tensor", promote="arith", grad="Logaddexp2Backward0", grad_back="Div", numbers=(),
     refuses=("logaddexp2_cpu", "bic"), back_refuses=no_bools((0, None), (1, None)),
     rule=(lambda out, self, other: 1 / (1 + jnp.exp2(other - self)), lambda out, self, other: 1 / (1 + jnp.exp2(self - other))))
 def logaddexp2(self, other):

@@ -88,7 +88,7 @@ def _complex_on_host(inst):
     return spectra.of_complex(*known, inst.out.dtype, forward)
 
 
-@op("fft_c2c(Tensor self, int[] dim, int[] s, str scale, bool forward) -> Tensor", **DECLARED, grad="FftC2CBackward0",
+@op("fft_c2c(Tensor self, int[] dim, int[] s, str scale, bool forward) -> Tensor", **DECLARED, grad="FftC2CBackward0", grad_back=True,
     strides=transform_strides(True), host=_complex_on_host)
 def fft_c2c(self, dim, s, scale, forward):
     """The transform of complex numbers, or its inverse."""

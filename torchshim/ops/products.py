@@ -127,6 +127,14 @@ def _matmul_name(inst):
     return "SqueezeBackward4" if a == 1 and b == 2 else "UnsafeViewBackward0"
 
 
+def _matmul_back(inst, needs):
+    """Likewise what its gradients end with."""
+    own, first = inst.grad_fn_name, needs[0]
+    if own == "UnsafeViewBackward0":
+        return "MmBackward0" if inst.in_metas[first].ndim == 2 else "ViewBackward0"
+    return own if own == "MmBackward0" or own == "MvBackward0" and first else "MulBackward0"
+
+
 def _turned(inst, needs):
     """One matrix with a batch of its own that wants a gradient, times a stack: torch multiplies the transposed ones,
     and turns the result."""
@@ -208,15 +216,15 @@ def _fold_words(metas, wanted):
     return None
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, aliases=("linalg.matmul",), seen=_folded, in_steps=True,
-    saved_as=_factors, words=_fold_words, grad_for=_turned)
+@op("matmul(Tensor self, Tensor other) -> Tensor", grad=_matmul_name, grad_back=_matmul_back, aliases=("linalg.matmul",), seen=_folded,
+    in_steps=True, saved_as=_factors, words=_fold_words, grad_for=_turned)
 def matmul(self, other):
     """Matrix product of the last two dimensions; the others broadcast."""
     fits_matmul(self, other)
     return product(self, other)
 
 
-@op("mm(Tensor self, Tensor mat2) -> Tensor", grad="MmBackward0")
+@op("mm(Tensor self, Tensor mat2) -> Tensor", grad="MmBackward0", grad_back="Mm")
 def mm(self, mat2):
     """Product of two matrices."""
     if self.ndim != 2:
@@ -479,6 +487,14 @@ def _linear_name(inst):
     return "ViewBackward0" if one_matrix(x, inst.in_metas[2]) else "AddBackward0"
 
 
+def _linear_back(inst, needs):
+    """What their gradients end with."""
+    own, first = inst.grad_fn_name, needs[0]
+    if own in ("AddmmBackward0", "MmBackward0"):
+        return ("MmBackward0", "TBackward0", "MulBackward0")[first]
+    return ("ViewBackward0", "TBackward0")[first] if own in ("ViewBackward0", "UnsafeViewBackward0") and first < 2 else "MulBackward0"
+
+
 def one_matrix(x, bias):
     """Whether torch adds a layer's bias in one kernel with the product where the input is no matrix."""
     return x.contiguous and bias.ndim == 1
@@ -503,7 +519,8 @@ def _check_linear(input, weight, bias):
         raise RuntimeError(f"result type {P.c_name(bias.dtype)} can't be cast to the desired output type {P.c_name(input.dtype)}")
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name, check=_check_linear, function=False,
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", grad=_linear_name,
+    grad_back=_linear_back, check=_check_linear, function=False,
     method=False, seen=_layer_seen, saved_as=_layer_factors,
     variant=lambda input, weight, bias: _linear_in_steps if _adds_later(input, weight, bias) else None)
 def linear(input, weight, bias, in_steps=False):

@@ -98,6 +98,7 @@ def nansum(self, dim, keepdim, dtype):
 
 
 @op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", grad=numbered("MeanBackward"),
+    grad_back=lambda inst, needs: "DivBackward1",
     out="floating dtype", lie=_spread_anew)
 def mean(self, dim, keepdim, dtype):
     """Mean of the elements, or along dimensions."""
@@ -160,7 +161,7 @@ def on_diagonal(shape):
     return jax.lax.broadcasted_iota(np.int64, shape, 0) == jax.lax.broadcasted_iota(np.int64, shape, 1)
 
 
-@op("trace(Tensor self) -> Tensor", grad="TraceBackward0", out=False,
+@op("trace(Tensor self) -> Tensor", grad="TraceBackward0", grad_back="View", out=False,
     rule=lambda ct, self: [jnp.where(on_diagonal(self.shape), ct, 0)])
 def trace(self):
     """Sum of the diagonal of a matrix."""

@@ -75,7 +75,7 @@ twice: which gradients have a history under create_graph, where torch's kernels 
   do not matter; they have a history all the same, which leads to zeros. Or a function of the Instance that gives one of these: what
   is given comes back as it is ("compared") for a single element, or none. A frozenset: the gradients of these operands have none.
 grad_back: the name of the grad_fn of its gradients, without "Backward0", where torch's is not MulBackward0; True: the same as its own; or a
-  function of that.
+  function of (Instance, numbers of the gradients that are wanted) that gives it in full, as `each_back` does.
 grad_for: a function of (Instance, numbers of the gradients that are wanted): the grad_fn's name where it depends on these (else None), or
   torch's refusal to follow the call.
 back_refuses: a function of (Instance, numbers of the gradients that are wanted): why torch's formula cannot compute them, as it cannot
@@ -127,6 +127,11 @@ T = _Token("T")                            # a tensor
 SB, SI, SF, SC = (_Token(n) for n in ("SB", "SI", "SF", "SC"))       # a Python number: bool, int, float, complex
 NUMBER_KIND = {SB: "b", SI: "i", SF: "f", SC: "c"}
 PACKED = {SB: "i", SI: "i", SF: "f", SC: "ff"}                       # what it takes in the packed arrays
+
+
+def each_back(*names):
+    """What names the grad_fn of gradients by operand (see `grad_back`); torch has a node for each, we have the first of those wanted."""
+    return lambda inst, needs: (needs[0] < len(names) and names[needs[0]] or "Mul") + "Backward0"
 
 
 class Op(Operator):

@@ -25,7 +25,8 @@ def _scanned(name, scan, self, dim, dtype):
     return cast(scan(x, axis=d) if x.ndim else x, out)
 
 
-@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumsumBackward0", inplace=True,
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumsumBackward0",
+    grad_back="Flip", inplace=True,
     out="dtype")
 def cumsum(self, dim, dtype):
     """Sum of the elements so far."""
@@ -45,7 +46,8 @@ def _back_on_host(make):
     return host_back
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0", inplace=True,
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", plain_gradients=True, grad="CumprodBackward0",
+    grad_back="Div", inplace=True,
     out="dtype",
     saves=("self", "result"), twice=lambda inst: "compared" if inst.in_metas[0].numel <= 1 else None,
     host_back=_back_on_host(scan_rules.product_back))
@@ -194,7 +196,8 @@ def diff(self, n, dim, prepend, append):
     return x
 
 
-@op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", grad="LinalgCrossBackward0", namespace="linalg", method=False)
+@op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", grad="LinalgCrossBackward0",
+    grad_back="LinalgCross", namespace="linalg", method=False)
 def linalg_cross(self, other, dim):
     """Cross product along a dimension of length 3."""
     if self.ndim != other.ndim:

@@ -52,10 +52,12 @@ def _log_ndtr(x):
     return jnp.where(x < 1, left, jnp.log1p(-jax.lax.erfc(t) / 2))
 
 
-declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", refuses=("erf_vml_cpu", "c"), **SPECIAL)
+declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", grad_back=lambda inst, needs: "MulBackward1",
+        seen=lambda inst: {0: None}, refuses=("erf_vml_cpu", "c"), **SPECIAL)
 declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
         rule=(lambda out, x: jnp.exp(-(out + jnp.square(x) / 2)) / math.sqrt(2 * math.pi),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",
+        grad_back="Div",
         rule=(lambda out, x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(out) / 2),))
 
 

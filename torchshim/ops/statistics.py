@@ -98,7 +98,7 @@ def _corrcoef_name(inst):
     return "DivBackward0" if not made.ndim else "ComplexBackward0" if P.kind_of(made.dtype) == 3 else "ClampBackward1"
 
 
-@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name, out=False)
+@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name, grad_back="Add", out=False)
 def corrcoef(self):
     """Correlation coefficients of the variables in the rows."""
     if self.ndim > 2:
@@ -273,7 +273,8 @@ def _least_norm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
 
 
-@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", lie=iterated, grad="RenormBackward0", inplace=True,
+@op("renorm(Tensor self, Number p, int dim, Scalar maxnorm) -> Tensor", lie=iterated, grad="RenormBackward0",
+    grad_back="Where", inplace=True,
     precheck=_least_norm)
 def renorm(self, p, dim, maxnorm):
     """Slices along `dim` scaled down to a p-norm of at most maxnorm."""
@@ -317,7 +318,7 @@ def _check_cdist(x1, x2, p, mode):
 
 
 @op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
-    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", saves=("result",), composed=True,
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", grad_back="CdistBackward", saves=("result",), composed=True,
     check=_check_cdist)
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
@@ -373,7 +374,8 @@ def hash_tensor(self, dim, keepdim, mode):
     return jnp.expand_dims(out, axes) if keepdim else out
 
 
-@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0", method=False, functional=True, saves=("result",), out=False)
+@op("pdist(Tensor self, Number p=2) -> Tensor", grad="PdistBackward0",
+    grad_back="PdistBackward", method=False, functional=True, saves=("result",), out=False)
 def pdist(self, p):
     """p-norm distances of all pairs of rows, without repetition: (0, 1), (0, 2) … (1, 2) …"""
     if self.ndim != 2:

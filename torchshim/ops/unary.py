@@ -49,12 +49,14 @@ def _complex_log1p_jvp(primals, tangents):
 # -- exponentials and logarithms ------------------------------------------------------------------------------------------
 exp = declare("exp", jnp.exp, "e to the power of each element.", "Exp", rule=(lambda out, x: out,))
 exp2 = declare("exp2", lambda x: jnp.exp(jax.lax.complex(x.real * math.log(2), x.imag * math.log(2))) if is_complex(x) else jnp.exp2(x),
-               "2 to the power of each element.", "Exp2", rule=(lambda out, x: out * math.log(2),))
+               "2 to the power of each element.", "Exp2", rule=(lambda out, x: out * math.log(2),),
+               grad_back=lambda inst, needs: "MulBackward1")
 expm1 = declare("expm1", jnp.expm1, "exp(x) - 1, exact near 0.", "Expm1")
-log = declare("log", jnp.log, "The natural logarithm.", "Log")
-log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", rule=(lambda out, x: 1 / (x * math.log(2)),))
-log10 = declare("log10", _log10, "The logarithm to base 10.", "Log10", rule=(lambda out, x: 1 / (x * math.log(10)),))
-log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P")
+log = declare("log", jnp.log, "The natural logarithm.", "Log", grad_back="Div")
+log2 = declare("log2", jnp.log2, "The logarithm to base 2.", "Log2", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(2)),))
+log10 = declare("log10", _log10, "The logarithm to base 10.", "Log10", grad_back="Div", rule=(lambda out, x: 1 / (x * math.log(10)),))
+log1p = declare("log1p", lambda x: _complex_log1p(x) if is_complex(x) else jnp.log1p(x), "log(1 + x), exact near 0.", "Log1P",
+                grad_back="Div")
 sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) else jax.lax.logistic(x), "1 / (1 + exp(-x)).", "Sigmoid",
                   rule=(lambda out, x: [out, 1 - out],), grad_back="SigmoidBackward")
 
@@ -62,9 +64,11 @@ sigmoid = declare("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)) if is_complex(x) el
 sin = declare("sin", jnp.sin, "The sine.", "Sin")
 cos = declare("cos", jnp.cos, "The cosine.", "Cos")
 tan = declare("tan", jnp.tan, "The tangent.", "Tan", rule=(lambda out, x: 1 + out * out,))
-asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(lambda out, x: jax.lax.rsqrt(1 - x * x),))
-acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),))
-atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),))
+asin = declare("asin", jnp.arcsin, "The inverse of sin.", "Asin", ("arcsin",), rule=(lambda out, x: jax.lax.rsqrt(1 - x * x),),
+               grad_back="Div")
+acos = declare("acos", jnp.arccos, "The inverse of cos.", "Acos", ("arccos",), rule=(lambda out, x: -jax.lax.rsqrt(1 - x * x),),
+               grad_back="Div")
+atan = declare("atan", jnp.arctan, "The inverse of tan.", "Atan", ("arctan",), rule=(lambda out, x: 1 / (x * x + 1),), grad_back="Div")
 sinh = declare("sinh", jnp.sinh, "The hyperbolic sine.", "Sinh", rule=(lambda out, x: jnp.cosh(x),))
 cosh = declare("cosh", jnp.cosh, "The hyperbolic cosine.", "Cosh", rule=(lambda out, x: jnp.sinh(x),))
 tanh = declare("tanh", jnp.tanh, "The hyperbolic tangent.", "Tanh", rule=(lambda out, x: plus_product(jnp.ones((), out.dtype), -out, out),),
@@ -74,7 +78,7 @@ asinh = declare("asinh", jnp.arcsinh, "The inverse of sinh.", "Asinh", ("arcsinh
 acosh = declare("acosh", jnp.arccosh, "The inverse of cosh.", "Acosh", ("arccosh",), inplace_grad="AcoshBackward1", rule=(
     lambda out, x: jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1) if is_complex(x) else jax.lax.rsqrt(x * x - 1),))
 atanh = declare("atanh", jnp.arctanh, "The inverse of tanh.", "Atanh", ("arctanh",), inplace_grad="AtanhBackward1",
-                rule=(lambda out, x: 1 / (1 - x * x),))
+                rule=(lambda out, x: 1 / (1 - x * x),), grad_back="Div")
 
 
 @op("atan2(Tensor self, Tensor other) -> Tensor", promote="float", grad="Atan2Backward0", inplace="method", numbers=(),
@@ -97,7 +101,7 @@ def _sinc_slope(out, x):
 
 
 sinc = declare("sinc", lambda x: jnp.where(x == 0, 1, jnp.sin(math.pi * x) / jnp.where(x == 0, 1, math.pi * x)),
-               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,), twice="zeros")
+               "sin(pi x) / (pi x), 1 at 0.", "Sinc", rule=(_sinc_slope,), twice="zeros", grad_back="Where")
 
 
 def _no_complex(name):
@@ -115,7 +119,7 @@ rad2deg = declare("rad2deg", lambda x: x * np.asarray(180 / math.pi, x.dtype), "
 # -- error and gamma functions ---------------------------------------------------------------------------------------------
 erf = declare("erf", jax.lax.erf, "The error function.", "Erf", lie=chosen, refuses=("erf_vml_cpu", "c"))
 erfc = declare("erfc", jax.lax.erfc, "1 - erf(x), exact where erf is near 1.", "Erfc", refuses=("erfc_vml_cpu", "c"))
-erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",),
+erfinv = declare("erfinv", jax.lax.erf_inv, "The inverse of erf.", "Erfinv", inplace="method", lie=chosen, saves=("self",), grad_back="Div",
                  refuses=("erfinv_vml_cpu", "c"))
 
 
@@ -151,7 +155,8 @@ def _logit_slope(out, x, eps):
     return ~((x < eps) | (x > 1 - eps)), Over(by)
 
 
-@op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0", inplace=True, refuses=("logit_cpu", "c"),
+@op("logit(Tensor self, float? eps=None) -> Tensor", promote="float", grad="LogitBackward0",
+    grad_back="Div", inplace=True, refuses=("logit_cpu", "c"),
     rule=(_logit_slope,))
 def logit(self, eps):
     """log(x / (1 - x)), with x kept between eps and 1 - eps."""

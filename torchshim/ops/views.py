@@ -533,5 +533,5 @@ unfold = ViewOp("unfold", _get_unfold, _place_unfold, host=_host_unfold, coincid
 _TURNED = {"UnsqueezeBackward0": "SqueezeBackward1", "SqueezeBackward0": "ViewBackward0", "SqueezeBackward1": "UnsqueezeBackward0",
            "UnsafeViewBackward0": "ViewBackward0"}
 permute.grad_back = True
-reshape.grad_back = lambda own: _TURNED.get(own, own)
-slice_op.grad_back = diagonal.grad_back = lambda own: _TURNED.get(own) or own.rstrip("01") + "Backward0"
+reshape.grad_back = lambda inst, _: _TURNED.get(inst.grad_fn_name, inst.grad_fn_name)
+slice_op.grad_back = diagonal.grad_back = lambda inst, _: _TURNED.get(inst.grad_fn_name) or inst.grad_fn_name.rstrip("01") + "Backward0"

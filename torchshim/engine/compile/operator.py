@@ -131,11 +131,11 @@ class VjpOp(Operator):
     layout = ()
 
     def grad(self, inst):
-        """Its nodes' name."""
+        """Its nodes' name, where torch has several the first one's."""
         back, own = self.inst.op.grad_back, self.inst.grad_fn_name
         if back is None or own is None:
             return "MulBackward0"
-        return own if back is True else back(own) if callable(back) else back + "Backward0"
+        return own if back is True else back(self.inst, self.plan_of.needs) if callable(back) else back + "Backward0"
 
     def __init__(self, inst, fn, plan, jaxpr=None, family=None):
         super().__init__(inst.op.name + "_backward")

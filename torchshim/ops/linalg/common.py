@@ -14,6 +14,11 @@ DECLARED = dict(function=False, method=False)      # for tensor/api/linalg.py to
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------------
+def product_back(inst, needs):
+    """What names gradients that end with a product of matrices."""
+    return "MmBackward0" if inst.in_metas[0].ndim == 2 else "UnsafeViewBackward0"
+
+
 def matrix(name, A, what="A"):
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...engine.interpret import linalg_rules
 from ..loops import fori_loop, kernel as known
-from ..registry import op
-from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal, same_dtype,
+from ..registry import each_back, op
+from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal,
+                     product_back, same_dtype,
                      square)
 from .spectrum import triangle
 
@@ -70,14 +71,16 @@ _ONE_ROUTINE = dict(weight=lambda inst: (1, 3, 0, 0))      # compiled, it calls 
 
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", **DECLARED,
-    grad="LinalgCholeskyExBackward0", strides=columns(0), twice="zeros", saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
+    grad="LinalgCholeskyExBackward0",
+    grad_back="LinalgSolveTriangular", strides=columns(0), twice="zeros", saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
 def linalg_cholesky_ex(self, upper, check_errors):
     """The Cholesky factor of positive-definite matrices (nan where one is not), and per matrix the order of the first leading minor
     that is not positive."""
     return _positive("linalg.cholesky", self, upper)
 
 
-@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0", strides=columns(0), twice="zeros",
+@op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0",
+    grad_back="LinalgSolveTriangular", strides=columns(0), twice="zeros",
     saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
 def cholesky_old(self, upper):
     """torch.cholesky: what linalg.cholesky_ex returns."""
@@ -130,7 +133,8 @@ def _cholesky_inverse_back(ct, self, upper, result):
     return [-mm(self, both) if upper else -mm(both, self)]
 
 
-@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0", strides=columns(),
+@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", grad="CholeskySolveBackward0",
+    grad_back=each_back("CholeskySolve", "Neg"), strides=columns(),
     twice="zeros", rule=_cholesky_solve_back, saves=("self", "input2", "result"))
 def cholesky_solve(self, input2, upper):
     """A^-1 self, where A has the Cholesky factor input2."""
@@ -141,7 +145,8 @@ def cholesky_solve(self, input2, upper):
     return by_cholesky(input2, self, upper)
 
 
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0", strides=columns(), twice="zeros",
+@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", grad="CholeskyInverseBackward0",
+    grad_back="Neg", strides=columns(), twice="zeros",
     rule=_cholesky_inverse_back, saves=("self", "result"))
 def cholesky_inverse(self, upper):
     """The inverse of the matrix whose Cholesky factor is given."""
@@ -169,7 +174,7 @@ def _factorizable(name, A, pivot):
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", **DECLARED,
-    grad="LinalgLuFactorExBackward0", strides=columns(0), twice="zeros")
+    grad="LinalgLuFactorExBackward0", grad_back=product_back, strides=columns(0), twice="zeros")
 def linalg_lu_factor_ex(A, pivot, check_errors):
     """L and U in one matrix, LAPACK's pivots (from 1), and per matrix the place of the first zero on U's diagonal."""
     _factorizable("torch.lu_factor", A, pivot)
@@ -188,7 +193,8 @@ def permutation_matrix(perm, dtype):
     return (jnp.arange(perm.shape[-1])[:, None] == perm[..., None, :]).astype(dtype)
 
 
-@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0", twice="zeros")
+@op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0",
+    grad_back=product_back, twice="zeros")
 def linalg_lu(A, pivot):
     """P, L, U with A = P L U."""
     _factorizable("linalg.lu", A, pivot)
@@ -249,7 +255,8 @@ def _refuse_pivots(LU, pivots, B, left, adjoint):
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **LINALG,
-    grad="LinalgLuSolveBackward0", nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots,
+    grad="LinalgLuSolveBackward0",
+    grad_back=each_back("Add", None, "LinalgLuSolve"), nondiff=("pivots",), twice="zeros", precheck=_refuse_pivots,
     strides=lambda inst, LU, pivots, B, left, adjoint: columns()(inst) if left else None)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """X with A X = B (or X A = B), from A's factorization."""
@@ -310,7 +317,8 @@ def _qr_jvp(primals, tangents):
     return (Q, R), (dQ, QdA - mm(W, R))
 
 
-@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", **DECLARED, grad="LinalgQrBackward0", strides=columns(),
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", **DECLARED, grad="LinalgQrBackward0",
+    grad_back="LinalgSolveTriangular", strides=columns(),
     twice="zeros")
 def linalg_qr(A, mode):
     """Q with orthonormal columns and the upper triangular R, A = Q R."""

@@ -40,7 +40,7 @@ def _det_jvp(primals, tangents):
     return out, jax.jvp(jnp.linalg.det, primals, (tangents[0] * overflowed,))[1]
 
 
-@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", least=4, twice="zeros")
+@op("linalg_det(Tensor A) -> Tensor", **LINALG, grad="LinalgDetBackward0", grad_back="LinalgSolveEx", least=4, twice="zeros")
 def linalg_det(A):
     """The determinant."""
     inexact("linalg.det", A)
@@ -70,7 +70,8 @@ def _slogdet_jvp(primals, tangents):
     return (sign, log), (dsign, jnp.real(trace).astype(log.dtype))
 
 
-@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **LINALG, grad="LinalgSlogdetBackward0", twice="zeros")
+@op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", **LINALG, grad="LinalgSlogdetBackward0",
+    grad_back="LinalgSolveEx", twice="zeros")
 def linalg_slogdet(A):
     """The sign (or phase) of the determinant and the logarithm of its absolute value."""
     inexact("linalg.slogdet", A, half=False)
@@ -78,7 +79,7 @@ def linalg_slogdet(A):
     return slogdet(A)
 
 
-@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0", out=False)
+@op("logdet(Tensor self) -> Tensor", grad="WhereBackward0", grad_back="LinalgSolveEx", out=False)
 def logdet(self):
     """The logarithm of the determinant: nan where it is negative."""
     inexact("logdet", self, half=False)
@@ -111,7 +112,7 @@ def exponential(A):
     return jnp.where(halvings > _SQUARINGS, jnp.nan, made)
 
 
-@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, grad="LinalgMatrixExpBackward0", twice="zeros")
+@op("linalg_matrix_exp(Tensor self) -> Tensor", **LINALG, grad="LinalgMatrixExpBackward0", grad_back="Slice", twice="zeros")
 def linalg_matrix_exp(self):
     """The exponential of a matrix."""
     inexact("linalg.matrix_exp", self)

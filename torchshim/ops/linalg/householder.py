@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .. import promotion as P
 from ..loops import scan
-from ..registry import op
+from ..registry import each_back, op
 from .common import LINALG, columns, kernel, mH, mT
 
 
@@ -37,6 +37,7 @@ def _product_jvp(primals, tangents):
 
 
 @op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", **LINALG, grad="LinalgHouseholderProductBackward0",
+    grad_back=each_back("Tril"),
     strides=columns())
 def linalg_householder_product(input, tau):
     """The first columns of a product of Householder reflections, as geqrf returns them."""
@@ -94,6 +95,7 @@ def _apply_adjoint_jvp(primals, tangents):
 
 
 @op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", grad="OrmqrBackward0",
+    grad_back=each_back("Tril", None, "Ormqr"),
     strides=columns(), twice="zeros", pushes=False)
 def ormqr(self, input2, input3, left, transpose):
     """Q input3 or input3 Q (adjoint with `transpose`), with Q the product of the reflections that geqrf returns."""

@@ -10,8 +10,9 @@ import numpy as np
 from ...engine.interpret import build, linalg_rules
 from .. import promotion as P
 from ..loops import kernel as known
-from ..registry import op
-from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, same_dtype,
+from ..registry import each_back, op
+from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, fits, inexact, kernel, mH, mT, matrix, mm, product_back,
+                     same_dtype,
                      square)
 from .factor import lu, qr, solve_packed, triangular_solve
 from .spectrum import pinv, svd, tolerance
@@ -55,7 +56,7 @@ def _solution_strides(inst, A, B, left, check_errors):
 
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", **DECLARED,
-    grad="LinalgSolveExBackward0", strides=_solution_strides, twice="zeros")
+    grad="LinalgSolveExBackward0", grad_back=each_back("Neg", "LinalgSolveEx"), strides=_solution_strides, twice="zeros")
 def linalg_solve_ex(A, B, left, check_errors):
     """X with A X = B (or X A = B), and per matrix the place of the first zero pivot."""
     name = "linalg.solve"
@@ -96,6 +97,7 @@ def _inverse_jvp(primals, tangents):
 
 
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", **DECLARED, grad="LinalgInvExBackward0",
+    grad_back="Neg",
     strides=columns(0), twice="zeros")
 def linalg_inv_ex(A, check_errors):
     """The inverse, and per matrix the place of the first zero pivot."""
@@ -112,8 +114,12 @@ def _triangular(A, B, upper, left, transpose, unitriangular):
     return triangular_solve(A, B, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular)
 
 
+def _triangle_back(inst, needs):
+    return "LinalgSolveTriangularBackward0" if needs[0] else "TriuBackward0" if inst.layout[2] else "TrilBackward0"
+
+
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", **LINALG,
-    grad="LinalgSolveTriangularBackward0", strides=columns(), twice="zeros")
+    grad="LinalgSolveTriangularBackward0", grad_back=_triangle_back, strides=columns(), twice="zeros")
 def linalg_solve_triangular(self, B, upper, left, unitriangular):
     """X with A X = B (or X A = B) for a triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
@@ -125,8 +131,13 @@ def linalg_solve_triangular(self, B, upper, left, unitriangular):
     return _triangular(self, B, upper, left, False, unitriangular)
 
 
+def _old_triangle_back(inst, needs):
+    return "TriangularSolveBackward0" if not needs[0] else "TriuBackward0" if inst.layout[2] else "TrilBackward0"
+
+
 @op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
-    "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0", strides=columns(), twice="zeros")
+    "(Tensor solution, Tensor cloned_coefficient)", grad="TriangularSolveBackward0",
+    grad_back=_old_triangle_back, strides=columns(), twice="zeros")
 def triangular_solve_old(self, A, upper, transpose, unitriangular):
     """torch.triangular_solve: the solution of A X = self (of A^T X = self with `transpose`) and a copy of A."""
     name = "torch.triangular_solve"
@@ -188,7 +199,8 @@ def _lstsq_on_host(inst):
 
 
 @op("linalg_lstsq(Tensor self, Tensor b, Tensor? rcond=None, *, str? driver=None) -> "
-    "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0", numbers=("rcond",),
+    "(Tensor solution, Tensor rank, Tensor singular_values)", **DECLARED, grad="LinalgLstsqBackward0",
+    grad_back=lambda inst, needs: product_back(inst, needs) if needs[0] else "AddBackward0", numbers=("rcond",),
     nondiff=("rcond",), strides=_lstsq_strides, host=_lstsq_on_host)
 def linalg_lstsq(self, b, rcond, driver):
     """The least-norm solution of min |A X - B|, the ranks and the singular values of A."""

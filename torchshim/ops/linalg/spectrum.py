@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..registry import op, shown
-from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, real_dtype, square
+from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, product_back, real_dtype, square
 
 
 def inverse_gaps(values):
@@ -61,6 +61,7 @@ def _empty_spectrum(A):
 
 
 @op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", **LINALG, grad="LinalgEighBackward0",
+    grad_back=product_back,
     strides=columns(1), twice="zeros")
 def linalg_eigh(self, UPLO):
     """Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; the triangle UPLO is read."""
@@ -68,7 +69,7 @@ def linalg_eigh(self, UPLO):
     return eigh(A) if A.size else _empty_spectrum(A)
 
 
-@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0", twice="zeros")
+@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0", grad_back=product_back, twice="zeros")
 def linalg_eigvalsh(self, UPLO):
     """Eigenvalues of Hermitian matrices, ascending; the triangle UPLO is read."""
     A = _hermitian(self, UPLO)
@@ -106,14 +107,19 @@ def _general(name, A):
     return eig(A)
 
 
-@op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", **DECLARED, grad="LinalgEigBackward0", strides=columns(1),
+def _general_back(inst, needs):
+    return "LinalgSolveExBackward0" if inst.in_metas[0].dtype.kind == "c" else "SelectBackward0"     # the real part
+
+
+@op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", **DECLARED, grad="LinalgEigBackward0",
+    grad_back=_general_back, strides=columns(1),
     twice="zeros")
 def linalg_eig(self):
     """Complex eigenvalues and eigenvectors. XLA has the algorithm on CPUs (and on NVIDIA GPUs since CUDA 12.6)."""
     return _general("linalg.eig", self)
 
 
-@op("linalg_eigvals(Tensor self) -> Tensor", **DECLARED, grad="LinalgEigBackward0", twice="zeros")
+@op("linalg_eigvals(Tensor self) -> Tensor", **DECLARED, grad="LinalgEigBackward0", grad_back=_general_back, twice="zeros")
 def linalg_eigvals(self):
     """Complex eigenvalues."""
     return _general("linalg.eigvals", self)[0]
@@ -176,7 +182,7 @@ def full_svd(A):
 
 
 @op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", **DECLARED,
-    grad="LinalgSvdBackward0", strides=columns(0, 2), twice="zeros")
+    grad="LinalgSvdBackward0", grad_back=product_back, strides=columns(0, 2), twice="zeros")
 def linalg_svd(A, full_matrices, driver):
     """U, the singular values in descending order, and Vh with A = U diag(S) Vh."""
     check_svd("linalg.svd", A, driver)
@@ -195,7 +201,7 @@ def _svdvals_jvp(primals, tangents):
     return svdvals(*primals), jnp.real(jnp.sum(jnp.conj(U) * mm(tangents[0], mH(Vh)), -2)).astype(S.dtype)
 
 
-@op("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", **DECLARED, grad="LinalgSvdBackward0", twice="zeros")
+@op("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", **DECLARED, grad="LinalgSvdBackward0", grad_back=product_back, twice="zeros")
 def linalg_svdvals(A, driver):
     """The singular values, descending."""
     check_svd("linalg.svd", A, driver)
@@ -272,7 +278,7 @@ def pinv(A, atol=None, rtol=None, hermitian=False):
 
 
 @op("linalg_pinv(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", **DECLARED,
-    numbers=("atol", "rtol"), nondiff=("atol", "rtol"), grad="LinalgPinvBackward0", twice="zeros")
+    numbers=("atol", "rtol"), nondiff=("atol", "rtol"), grad="LinalgPinvBackward0", grad_back="Add", twice="zeros")
 def linalg_pinv(self, atol, rtol, hermitian):
     """The pseudo-inverse; singular values below the tolerance count as zero."""
     if self.ndim < 2 or P.kind_of(self.dtype) < 2 or P.compute_dtype(self.dtype) != self.dtype:

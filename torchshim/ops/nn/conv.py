@@ -161,8 +161,8 @@ def _name(inst):
     return "AddBackward0" if P.kind_of(inst.out_metas[0].dtype) == 3 else "ConvolutionBackward0"
 
 
-def _back_name(own):
-    return "ConvolutionBackwardBackward0" if own == "ConvolutionBackward0" else "ViewAsComplexBackward0"
+def _back_name(inst, needs):
+    return "ConvolutionBackwardBackward0" if inst.grad_fn_name == "ConvolutionBackward0" else "ViewAsComplexBackward0"
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "

@@ -73,7 +73,7 @@ def _only_floats(kernel):
 
 @op("multi_margin_loss(Tensor self, Tensor target, Tensor? weight=None, int p=1, float margin=1.0, str reduction='mean') -> Tensor",
     grad="MultiMarginLossBackward0", check=_only_floats("multi_margin_loss_cpu_kernel"), nondiff=("target", "weight"), function=False,
-    method=False, pushes=False, grad_back=lambda own: "NotImplemented")
+    method=False, pushes=False, grad_back=lambda inst, needs: "NotImplemented")
 def multi_margin_loss(self, target, weight, p, margin, reduction):
     """mean over other classes of max(0, margin - x[target] + x[i])^p."""
     x = self if self.ndim == 2 else self.reshape(1, -1)
@@ -99,7 +99,7 @@ def _hinge_jvp(primals, tangents):
 
 @op("multilabel_margin_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor", grad="MultilabelMarginLossBackward0",
     check=_only_floats("multilabel_margin_loss_forward_out_frame"), nondiff=("target",), function=False, method=False,
-    grad_back=lambda own: "NotImplemented")
+    grad_back=lambda inst, needs: "NotImplemented")
 def multilabel_margin_loss(self, target, reduction):
     """Hinge between every labelled class and every other; a row's labels end at the first -1."""
     x, t = (self, target) if self.ndim == 2 else (self.reshape(1, -1), target.reshape(1, -1))

@@ -12,7 +12,7 @@ from ...engine.interpret import channels, fused
 from .. import promotion as P
 from ..common import wide
 from ..layout import channels_last_strides, elementwise_strides, lies_channels_last, not_channels_last
-from ..registry import op
+from ..registry import each_back, op
 
 
 def _trailing(x, shape):
@@ -108,7 +108,8 @@ def _layer_norm_back_on_host(inst, plan):
 
 
 @op("layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeLayerNormBackward0", host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
+    grad="NativeLayerNormBackward0", grad_back="NativeLayerNormBackward",
+    host=_layer_norm_on_host, host_back=_layer_norm_back_on_host, refuses=("LayerNormKernelImpl", "bic"),
     check=_check_layer_norm, function=False, method=False, sizes=("normalized_shape",), twice=3, plain_gradients=True,
     saves=("self", "weight"))
 def layer_norm(self, normalized_shape, weight, bias, eps):
@@ -135,7 +136,8 @@ def _rms_name(inst):
 
 
 @op("rms_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    grad=_rms_name, check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
+    grad=_rms_name,
+    grad_back=each_back("Add"), check=check_rms_norm, strides=_strides, function=False, method=False, sizes=("normalized_shape",))
 def rms_norm(self, normalized_shape, weight, eps):
     """Divide by the root mean square over the trailing dimensions, then scale."""
     x = wide(self)
@@ -217,7 +219,8 @@ def _group_norm_back_on_host(inst, plan):
 
 
 @op("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    grad="NativeGroupNormBackward0", refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
+    grad="NativeGroupNormBackward0",
+    grad_back=each_back("View"), refuses=("GroupNormKernelImpl", "bic"), check=_check_group_norm, strides=_strides, function=False,
     method=False, plain_gradients=not_channels_last, saves=("self", "weight"), host=_group_norm_on_host,
     host_back=_group_norm_back_on_host)
 def group_norm(self, num_groups, weight, bias, eps):
@@ -293,7 +296,7 @@ def _with_rounded(x, y, mean, var, eps, half):
 
 
 @op("batch_norm_train(Tensor self, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? var, float momentum, float eps) -> "
-    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", nondiff=("mean", "var"),
+    "(Tensor, Tensor, Tensor)", grad="NativeBatchNormBackward0", grad_back="NativeBatchNormBackward", nondiff=("mean", "var"),
     check=lambda x, weight, bias, mean, var, *rest: _check_batch_norm(x, weight, bias, mean, var), refuses=("batch_norm", "bic"),
     strides=_strides, function=False, method=False, twice=2, plain_gradients=not_channels_last, host=_batch_norm_on_host,
     host_back=_batch_norm_back_on_host, saves=("self", "weight"))
