@@ -180,7 +180,7 @@ def dist(self, other, p):
     return vector_norm(x, float(p), None, False, None)
 
 
-@op("nuclear_norm.matrix(Tensor self, int[] dim, bool keepdim) -> Tensor", grad="SumBackward1")
+@op("nuclear_norm.matrix(Tensor self, int[] dim, bool keepdim) -> Tensor", grad="SumBackward1", seen=lambda inst: {0: None})
 def nuclear_norm(self, dim, keepdim):
     """Sum of the singular values."""
     axes = tuple(wrap_dim(d, self.ndim) for d in dim)

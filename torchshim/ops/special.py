@@ -16,8 +16,7 @@ from .registry import T, op, short
 from .unary import declare, lgamma
 
 SPECIAL = dict(namespace="special", method=False, inplace=False)
-
-
+SPECIAL_BY_RESULT = dict(SPECIAL, saves=("self", "result"))       # torch's gradients go by both
 
 def _i0(x):
     """Rounded once: in float32, i0(0) would be 1 in one tier and the number after it in the other."""
@@ -26,7 +25,7 @@ def _i0(x):
 
 i0 = declare("i0", _i0, "The modified Bessel function of the first kind of order 0.", "I0", rule=(lambda out, x: special.i1(x),),
              refuses=("i0_vml_cpu", "c"))
-declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL)
+declare("i0e", special.i0e, "exp(-|x|) * i0(x).", "SpecialI0E", refuses=("i0e_cpu", "c"), **SPECIAL_BY_RESULT)
 
 
 def _i1_slope(out, x):
@@ -36,12 +35,13 @@ def _i1_slope(out, x):
     return jnp.where(tiny, 0.5, special.i0(safe) - out / safe)
 
 
-declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1", refuses=("i1_cpu", "c"), **SPECIAL,
+declare("i1", special.i1, "The modified Bessel function of the first kind of order 1.", "SpecialI1",
+        refuses=("i1_cpu", "c"), **SPECIAL_BY_RESULT,
         rule=(_i1_slope,))
-declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL)
+declare("i1e", special.i1e, "exp(-|x|) * i1(x).", "SpecialI1E", refuses=("i1e_cpu", "c"), **SPECIAL_BY_RESULT)
 declare("entr", special.entr, "-x * log(x), 0 at 0, -inf below.", "SpecialEntr", refuses=("entr_cpu", "c"), **SPECIAL,
         rule=(lambda out, x: -(1 + jnp.log(x)),))
-declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "hc"), **SPECIAL,
+declare("erfcx", special.erfcx, "exp(x ** 2) * erfc(x).", "SpecialErfcx", refuses=("erfcx_cpu", "hc"), **SPECIAL_BY_RESULT,
         rule=(lambda out, x: 2 * x * out - 2 / math.sqrt(math.pi),))
 
 
@@ -54,7 +54,7 @@ def _log_ndtr(x):
 
 declare("ndtr", special.ndtr, "The normal distribution function.", "MulBackward1", grad_back=lambda inst, needs: "MulBackward1",
         seen=lambda inst: {0: None}, refuses=("erf_vml_cpu", "c"), **SPECIAL)
-declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL,
+declare("log_ndtr", _log_ndtr, "The logarithm of ndtr.", "SpecialLogNdtr", refuses=("log_ndtr_cpu", "hc"), **SPECIAL_BY_RESULT,
         rule=(lambda out, x: jnp.exp(-(out + jnp.square(x) / 2)) / math.sqrt(2 * math.pi),))
 declare("ndtri", special.ndtri, "The inverse of ndtr.", "SpecialNdtri", refuses=("ndtri_cpu", "hc"), **SPECIAL, twice="zeros",
         grad_back="Div",

@@ -85,7 +85,8 @@ def _refuse_weights(self, correction, fweights, aweights):
     return late
 
 
-@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", seen=lambda inst: {0: None}, grad="SqueezeBackward0",
+@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", seen=lambda inst: {0: None},
+    grad="SqueezeBackward0",
     precheck=_refuse_weights, out=False)
 def cov(self, correction, fweights, aweights):
     """Covariance matrix of the variables in the rows."""
@@ -98,7 +99,7 @@ def _corrcoef_name(inst):
     return "DivBackward0" if not made.ndim else "ComplexBackward0" if P.kind_of(made.dtype) == 3 else "ClampBackward1"
 
 
-@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name, grad_back="Add", out=False)
+@op("corrcoef(Tensor self) -> Tensor", grad=_corrcoef_name, grad_back="Add", out=False, seen=lambda inst: {0: None})
 def corrcoef(self):
     """Correlation coefficients of the variables in the rows."""
     if self.ndim > 2:
@@ -318,8 +319,8 @@ def _check_cdist(x1, x2, p, mode):
 
 
 @op("cdist.mode(Tensor x1, Tensor x2, Number p, int mode) -> Tensor", plain_gradients=True,
-    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", grad_back="CdistBackward", saves=("result",), composed=True,
-    check=_check_cdist)
+    grad=lambda inst: "ViewBackward0" if _squared_form(inst) else "CdistBackward0", grad_back="CdistBackward", saves=("result",),
+    composed=True, check=_check_cdist)
 def cdist(x1, x2, p, mode):
     """p-norm distance of each row of x1 to each row of x2."""
     batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])

@@ -14,6 +14,11 @@ DECLARED = dict(function=False, method=False)      # for tensor/api/linalg.py to
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------------
+def results_alone(inst):
+    """What is `seen` of an operand that torch does not save, as its formula goes by the results."""
+    return {0: None}
+
+
 def product_back(inst, needs):
     """What names gradients that end with a product of matrices."""
     return "MmBackward0" if inst.in_metas[0].ndim == 2 else "UnsafeViewBackward0"

@@ -11,7 +11,7 @@ from ...engine.interpret import linalg_rules
 from ..loops import fori_loop, kernel as known
 from ..registry import each_back, op
 from .common import (DECLARED, LINALG, broadcast_batch, columns, diag, first_true, inexact, kernel, mH, matrix, mm, on_diagonal,
-                     product_back, same_dtype,
+                     product_back, results_alone, same_dtype,
                      square)
 from .spectrum import triangle
 
@@ -72,7 +72,8 @@ _ONE_ROUTINE = dict(weight=lambda inst: (1, 3, 0, 0))      # compiled, it calls 
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", **DECLARED,
     grad="LinalgCholeskyExBackward0",
-    grad_back="LinalgSolveTriangular", strides=columns(0), twice="zeros", saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
+    grad_back="LinalgSolveTriangular", strides=columns(0), twice="zeros", saves=("L",), host=_positive_on_host, **_ONE_ROUTINE,
+    seen=results_alone)
 def linalg_cholesky_ex(self, upper, check_errors):
     """The Cholesky factor of positive-definite matrices (nan where one is not), and per matrix the order of the first leading minor
     that is not positive."""
@@ -81,7 +82,7 @@ def linalg_cholesky_ex(self, upper, check_errors):
 
 @op("cholesky.ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", grad="CholeskyBackward0",
     grad_back="LinalgSolveTriangular", strides=columns(0), twice="zeros",
-    saves=("L",), host=_positive_on_host, **_ONE_ROUTINE)
+    saves=("L",), host=_positive_on_host, **_ONE_ROUTINE, seen=results_alone)
 def cholesky_old(self, upper):
     """torch.cholesky: what linalg.cholesky_ex returns."""
     return _positive("cholesky", self, upper)
@@ -174,7 +175,7 @@ def _factorizable(name, A, pivot):
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", **DECLARED,
-    grad="LinalgLuFactorExBackward0", grad_back=product_back, strides=columns(0), twice="zeros")
+    grad="LinalgLuFactorExBackward0", grad_back=product_back, strides=columns(0), twice="zeros", seen=results_alone)
 def linalg_lu_factor_ex(A, pivot, check_errors):
     """L and U in one matrix, LAPACK's pivots (from 1), and per matrix the place of the first zero on U's diagonal."""
     _factorizable("torch.lu_factor", A, pivot)
@@ -194,7 +195,7 @@ def permutation_matrix(perm, dtype):
 
 
 @op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **DECLARED, grad="LinalgLuBackward0",
-    grad_back=product_back, twice="zeros")
+    grad_back=product_back, twice="zeros", seen=results_alone)
 def linalg_lu(A, pivot):
     """P, L, U with A = P L U."""
     _factorizable("linalg.lu", A, pivot)

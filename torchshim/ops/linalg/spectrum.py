@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import promotion as P
 from ..registry import op, shown
-from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, product_back, real_dtype, square
+from .common import DECLARED, LINALG, columns, diag, inexact, kernel, mH, matrix, mm, mT, product_back, real_dtype, results_alone, square
 
 
 def inverse_gaps(values):
@@ -69,7 +69,8 @@ def linalg_eigh(self, UPLO):
     return eigh(A) if A.size else _empty_spectrum(A)
 
 
-@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0", grad_back=product_back, twice="zeros")
+@op("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", **LINALG, grad="LinalgEighBackward0", grad_back=product_back, twice="zeros",
+    seen=results_alone)
 def linalg_eigvalsh(self, UPLO):
     """Eigenvalues of Hermitian matrices, ascending; the triangle UPLO is read."""
     A = _hermitian(self, UPLO)
@@ -119,7 +120,8 @@ def linalg_eig(self):
     return _general("linalg.eig", self)
 
 
-@op("linalg_eigvals(Tensor self) -> Tensor", **DECLARED, grad="LinalgEigBackward0", grad_back=_general_back, twice="zeros")
+@op("linalg_eigvals(Tensor self) -> Tensor", **DECLARED, grad="LinalgEigBackward0", grad_back=_general_back, twice="zeros",
+    seen=results_alone)
 def linalg_eigvals(self):
     """Complex eigenvalues."""
     return _general("linalg.eigvals", self)[0]
@@ -201,7 +203,8 @@ def _svdvals_jvp(primals, tangents):
     return svdvals(*primals), jnp.real(jnp.sum(jnp.conj(U) * mm(tangents[0], mH(Vh)), -2)).astype(S.dtype)
 
 
-@op("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", **DECLARED, grad="LinalgSvdBackward0", grad_back=product_back, twice="zeros")
+@op("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", **DECLARED, grad="LinalgSvdBackward0", grad_back=product_back, twice="zeros",
+    seen=results_alone)
 def linalg_svdvals(A, driver):
     """The singular values, descending."""
     check_svd("linalg.svd", A, driver)
